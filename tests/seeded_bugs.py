@@ -211,7 +211,7 @@ def _sign_untrusted() -> None:
     notaries: list[Any] = []
 
     async def know(self: TrustManager, *arguments: Any) -> Any:
-        notaries[:] = [self.notary()]
+        notaries[:] = [self.get_notary()]
         return await known(self, *arguments)
 
     async def write_and_sign(self: FileStorage, path: str, *arguments: Any) -> Any:

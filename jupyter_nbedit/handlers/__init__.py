@@ -1,4 +1,4 @@
-"""REST: the only place that knows a status code. The routes stand at the end."""
+"""The REST API, the only code that knows HTTP status codes; the routes are below."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from jupyter_nbedit.handlers.undo import RedoHandler, UndoHandler
 default_handlers = [
     (r"/nbedit/?", AboutHandler),
     (r"/nbedit/openapi\.json", OpenAPIHandler),
-    # What ends in .ipynb is a notebook, even in folders called like one and like `cells`.
+    # A path that ends in .ipynb is a notebook, even below folders named `x.ipynb` and `cells`.
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells", CellsHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo", UndoHandler),

@@ -1,4 +1,4 @@
-"""What this server is and can do."""
+"""The route that describes the server, and the reply for unknown addresses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jupyter_nbedit.tools import ADDRESSES
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What a request may not exceed."""
+    """The limits of requests."""
 
     max_request_bytes: Annotated[int, Meta(description="The largest body, in bytes.")]
     max_operations: Annotated[int, Meta(description="The most operations of one batch.")]
@@ -37,27 +37,27 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             extra_json_schema={"enum": ["edit", "review", "plan"]},
-            description="In `review` mode a change becomes a proposal, in `plan` mode it is "
-            "refused unless it is a dry run. A notebook may have a mode of its own: `links.mode`.",
+            description="In `review` mode a change becomes a proposal, in `plan` mode it is an "
+            "error unless it is a dry run. A notebook may have a mode of its own: `links.mode`.",
         ),
     ]
     epoch: Annotated[
-        str, Meta(description="Another one after each start; events number from 1 within it.")
+        str, Meta(description="The id of this run of the server; its events count from 1.")
     ]
     limits: Limits
     storage: Annotated[
         list[str],
         Meta(
-            description="The ways in which it keeps notebooks now: `file`, `contents`, `notebook`, "
-            "`room`; a reply's `applied_via` names the one that was taken."
+            description="The storage kinds that this server uses now, of `file`, `contents`, "
+            "`notebook` and `room`; `applied_via` of a reply names the one of the notebook."
         ),
     ]
     guards: Annotated[
         list[Guard],
         Meta(
-            description="How this system can keep an edit of a file from undoing what another "
-            "program writes just then, the best first; a reply's `guard` names what the file and "
-            "its file system allowed."
+            description="How this system can prevent an edit of a file from overwriting what "
+            "another program writes at the same moment, the best first; `guard` of a reply names "
+            "what the file and its file system allowed."
         ),
     ]
     tools: Annotated[
@@ -71,7 +71,7 @@ class NotFoundHandler(NbEditHandler):
     """Any other address below ``/nbedit``."""
 
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
-        """Answer 404 in our form, whatever the verb."""
+        """Send 404 with an error body, for every method."""
         await super().prepare()
         raise web.HTTPError(404)
 
@@ -86,7 +86,7 @@ class AboutHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Answer with name, version, mode, limits and links."""
+        """Return name, version, mode, limits and links."""
         services = self.services
         root = f"{self.base_url}nbedit"
         self.finish_json(

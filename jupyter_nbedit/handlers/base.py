@@ -1,4 +1,4 @@
-"""What every handler does with a request before and after the real work."""
+"""The base of all handlers: permissions, bodies, queries, replies and errors; `Services`."""
 
 from __future__ import annotations
 
@@ -45,35 +45,35 @@ from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.tools.base import ToolContext
 
-#: Where the services are in the settings of the web application.
+#: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
-Form = TypeVar("Form", bound=msgspec.Struct)
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
-# What Jupyter itself reads from the query of any API request, and `_`, a time by which helpers such
-# as jQuery's keep browsers from answering out of their caches.
-_JUPYTERS_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity", "_"))
-# The same of JupyterLab's `ServerConnection.makeRequest`: the time alone.
+# The arguments that Jupyter itself reads from the query of a request, and `_`, the time that jQuery
+# adds against caching.
+_JUPYTER_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity", "_"))
+# JupyterLab's `ServerConnection.makeRequest` adds the time as a name without a value.
 _TIME = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True)
 class Services:
-    """What handlers call; it is in the settings of the server's web application.
+    """The services that handlers call; they are in the settings of the web application.
 
     Parameters
     ----------
     edits, undo, accept, reader, search, history, proposals, modes, tabs, tools
         The services of the extension.
     storages
-        Finds the storage of a path.
+        Find the storage of a path.
     events
         Emits an event for each edit.
     idempotency
-        Has the answers to requests with an ``Idempotency-Key``.
+        The responses to requests with an ``Idempotency-Key``.
     request_limit
-        The largest body that is read, in bytes.
+        The largest body of a request, in bytes.
     routes
         The patterns of the routes, and their handlers.
     log
@@ -99,10 +99,10 @@ class Services:
 
 
 class NbEditHandler(APIHandler):
-    """The form of our requests and answers."""
+    """The base of all handlers."""
 
     auth_resource = "nbedit"
-    #: What each method does to the contents.
+    #: The permission for contents that each method needs.
     contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
 
     @property
@@ -118,22 +118,26 @@ class NbEditHandler(APIHandler):
 
     @property
     def principal(self) -> str:
-        """Who asks, under a name that stays the same from request to request.
+        """The name of the user that stays the same in all requests.
 
-        Jupyter's own identity providers make up a new user for each request that brings the
-        server's token instead of a cookie. Whoever holds the token is one principal here.
+        Jupyter's own identity providers make up a new user for each request with the token of the
+        server instead of a cookie. All clients with the token are one principal, named "".
         """
-        made_up = type(self.identity_provider) in {IdentityProvider, PasswordIdentityProvider}
-        return "" if made_up and self.token_authenticated else self.current_user.username
+        has_random_names = type(self.identity_provider) in {
+            IdentityProvider,
+            PasswordIdentityProvider,
+        }
+        is_anonymous = has_random_names and self.token_authenticated
+        return "" if is_anonymous else self.current_user.username
 
     @property
     def session(self) -> str:
-        """Whose reading counts for this request; see `ReadTracker`.
+        """The session of this request; see `ReadTracker`.
 
         Raises
         ------
         InvalidRequest
-            If the header names no session.
+            If the header is not valid.
         """
         return f"{self.principal}\n{self._read_label('X-NbEdit-Session') or ''}"
 
@@ -141,39 +145,38 @@ class NbEditHandler(APIHandler):
         value: str | None = self.request.headers.get(header)
         if value is None:
             return None
-        found = None
+        problem = None
         if not 0 < len(value) <= LONGEST_LABEL:
-            found = f"{len(value)} characters"
+            problem = f"{len(value)} characters"
         elif not (value.isascii() and value.isprintable()):
-            odd = next(char for char in value if not (char.isascii() and char.isprintable()))
-            found = f"U+{ord(odd):04X}, which is not one of them"
-        if found is not None:
+            bad_char = next(char for char in value if not (char.isascii() and char.isprintable()))
+            problem = f"U+{ord(bad_char):04X}, which is not one of them"
+        if problem is not None:
             message = (
                 f"Expected `{header}` to have 1 to {LONGEST_LABEL} printable ASCII characters; "
-                f"found {found}."
+                f"found {problem}."
             )
             raise InvalidRequest(message)
         return value
 
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
-        """Refuse what no verb needs to see."""
+        """Check the size of the request and the permission, before any verb runs."""
         await super().prepare()
         limit = self.services.request_limit
         if len(self.request.body) > limit:
             message = (
                 f"The request's body has {len(self.request.body)} bytes, more than the {limit} "
-                "this "
-                "server takes (NbEditApp.max_request_bytes). Send the operations in several "
+                "this server takes (NbEditApp.max_request_bytes). Send the operations in several "
                 "requests."
             )
             raise TooLarge(message, bytes=len(self.request.body), limit=limit)
         await self._check_contents_right()
 
     async def _check_contents_right(self) -> None:
-        """Ask for the right to contents too, or whoever lacks it would get around that here."""
+        """Check the permission for ``contents``, besides that for ``nbedit``."""
         action = self.contents_actions.get(self.request.method or "")
         user = self.current_user
-        # Without a user, and for other methods, jupyter_server refuses in its own time.
+        # jupyter_server itself rejects requests without a user, and other methods.
         if (
             user
             and action
@@ -184,22 +187,22 @@ class NbEditHandler(APIHandler):
             message = f"You may not {action} contents on this server."
             raise Forbidden(message)
 
-    async def parse_body(self, form: type[Form], *, is_lenient: bool = False) -> Form:
-        """Read the body.
+    async def parse_body(self, body_type: type[_Struct], *, is_lenient: bool = False) -> _Struct:
+        """Decode the body of the request.
 
         Parameters
         ----------
-        form
-            Of the body.
+        body_type
+            The type of the body.
         is_lenient
-            Whether models have written it; see `decoded`.
+            Whether a model has written the body; see `decode_body`.
 
         Raises
         ------
         UnsupportedMediaType
-            If the body is not said to be JSON.
+            If the content type is not JSON.
         InvalidRequest, InvalidOperation
-            If it does not have the form.
+            If the body does not have the type.
         """
         media_type = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
@@ -210,129 +213,133 @@ class NbEditHandler(APIHandler):
             raise UnsupportedMediaType(message)
         body = self.request.body
         return await run_in_thread_if_large(
-            len(body), partial(decode_body, is_lenient=is_lenient), body, form
+            len(body), partial(decode_body, is_lenient=is_lenient), body, body_type
         )
 
-    def parse_query(self, form: type[Form]) -> Form:
-        """Read the query; a field that is a list may be given several times.
+    def parse_query(self, query_type: type[_Struct]) -> _Struct:
+        """Decode the query of the request; arguments for lists may be repeated.
 
         Raises
         ------
         InvalidRequest
-            If it does not have the form.
+            If the query does not have the type.
         """
-        repeatable = _list_repeatable_fields(form)
-        given: dict[str, Any] = {}
-        for name in self._own_query():
+        repeatable_names = _list_repeatable_fields(query_type)
+        arguments: dict[str, Any] = {}
+        for name in self._list_arguments():
             values = self.get_query_arguments(name, strip=False)
-            if name in repeatable:
-                given[name] = values
+            if name in repeatable_names:
+                arguments[name] = values
             elif len(values) > 1:
                 message = f"`{name}` stands {len(values)} times in the query; expected it once."
                 raise InvalidRequest(message)
             else:
-                given[name] = values[0]
+                arguments[name] = values[0]
         try:
-            return msgspec.convert(given, form, strict=False)
+            return msgspec.convert(arguments, query_type, strict=False)
         except msgspec.ValidationError as error:
             message = f"The request's query does not have the expected form: {error}."
             raise InvalidRequest(message) from None
 
-    def _own_query(self) -> dict[str, list[bytes]]:
-        """Return the query without what Jupyter reads from it and what its helpers add.
-
-        They add the time, so that it is another one in each retry of a request.
-        """
+    def _list_arguments(self) -> dict[str, list[bytes]]:
+        """Return the query without the arguments of Jupyter, which may differ in each retry."""
         return {
             name: values
             for name, values in self.request.query_arguments.items()
-            if name not in _JUPYTERS_ARGUMENTS and not (_TIME.fullmatch(name) and not any(values))
+            if name not in _JUPYTER_ARGUMENTS and not (_TIME.fullmatch(name) and not any(values))
         }
 
-    async def run_idempotent(self, work: Callable[[], Awaitable[StoredResponse]]) -> None:
-        """Do the work and send its answer; for a retry the answer alone.
+    async def run_idempotent(self, function: Callable[[], Awaitable[StoredResponse]]) -> None:
+        """Run the request and send the response; for a retry, send the earlier response.
 
         Raises
         ------
-        InvalidRequest, IdempotencyMismatch
-            If the ``Idempotency-Key`` is none, or another request's.
+        InvalidRequest
+            If the ``Idempotency-Key`` is not valid.
+        IdempotencyMismatch
+            If another request has used it.
         """
         key = self._read_label("Idempotency-Key")
         if key is None:
-            answer = await work()
+            response = await function()
         else:
             request = self.request
-            condition = request.headers.get("If-Match")
-            said = (request.method, request.path, self._own_query(), condition, self.session)
-            digest = hashlib.sha256(repr(said).encode() + request.body).hexdigest()
-            answer = await self.services.idempotency.run(self.principal, key, digest, work)
-        self.set_status(answer.status)
-        for name, value in answer.headers.items():
+            content = (
+                request.method,
+                request.path,
+                self._list_arguments(),
+                request.headers.get("If-Match"),
+                self.session,
+            )
+            digest = hashlib.sha256(repr(content).encode() + request.body).hexdigest()
+            response = await self.services.idempotency.run(self.principal, key, digest, function)
+        self.set_status(response.status)
+        for name, value in response.headers.items():
             self.set_header(name, value)
-        self.finish(answer.body)
+        self.finish(response.body)
 
     def finish_json(self, reply: Any, *, tag: str | None = None) -> None:
-        """Send a reply, with its version as the ``ETag``."""
+        """Send a reply as JSON, with ``tag`` as the ``ETag``."""
         if tag is not None:
             self.set_header("ETag", f'"{tag}"')
         self.finish(encode_json(reply))
 
     def compute_etag(self) -> None:
-        """Leave the tag to `answer`: tornado's would be of the body, not of the notebook."""
+        """Do nothing: tornado's tag would be of the body, not of the notebook."""
 
     def send_error(
         self, status_code: int = HTTPStatus.INTERNAL_SERVER_ERROR, **kwargs: Any
     ) -> None:
-        """Send an error with its own status."""
-        failure = kwargs.get("exc_info", (None, None, None))[1]
-        super().send_error(get_status(failure, status_code), **kwargs)
+        """Send an error with the status of the exception."""
+        error = kwargs.get("exc_info", (None, None, None))[1]
+        super().send_error(get_status(error, status_code), **kwargs)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send a failure in our form."""
+        """Send an error as an `ErrorBody`."""
         if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             methods = ((verb, getattr(self, verb.lower())) for verb in self.SUPPORTED_METHODS)
-            allowed = [verb for verb, method in methods if get_spec(method) is not None]
-            self.set_header("Allow", ", ".join([*allowed, "OPTIONS"]))
-        failure = kwargs.get("exc_info", (None, None, None))[1]
-        self.finish(encode_json(self.adapt_error(build_error_body(failure, status_code))))
+            allowed_verbs = [verb for verb, method in methods if get_spec(method) is not None]
+            self.set_header("Allow", ", ".join([*allowed_verbs, "OPTIONS"]))
+        error = kwargs.get("exc_info", (None, None, None))[1]
+        self.finish(encode_json(self.adapt_error(build_error_body(error, status_code))))
 
     def adapt_error(self, body: ErrorBody) -> ErrorBody:
-        """Return the error in the words of the request, where these are not the operations'."""
+        """Return the error in the words of the request; for subclasses."""
         return body
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        """Log a refusal as one line, with the foreign error behind it, which the answer omits."""
+        """Log an `NbEditError` as one line, with its cause, which the reply does not contain."""
         if isinstance(value, NbEditError):
             cause = value.__cause__
-            why = "" if cause is None else f" {type(cause).__name__}: {cause}"
-            self.log.info("%s %s: %r", self.request.method, value.reason, value.message + why)
+            suffix = "" if cause is None else f" {type(cause).__name__}: {cause}"
+            self.log.info("%s %s: %r", self.request.method, value.reason, value.message + suffix)
         else:
             super().log_exception(typ, value, tb)
 
 
 def encode_json(reply: Any) -> bytes:
-    """Write a reply as JSON."""
+    """Encode a reply as JSON."""
     try:
         return msgspec.json.encode(reply)
     except UnicodeEncodeError:
-        # A source with lone surrogates: JSON can say them, as escapes, though UTF-8 cannot.
-        written = json.dumps(msgspec.to_builtins(reply))
-        # As msgspec does: JSON has no word for what is not a finite number.
-        return json.dumps(json.loads(written, parse_constant=lambda _: None)).encode()
+        # A source with lone surrogates cannot be UTF-8, but JSON can escape them.
+        text = json.dumps(msgspec.to_builtins(reply))
+        # Numbers that are not finite become null, as in msgspec.
+        return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()
 
 
 @cache
-def _list_repeatable_fields(form: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the names of the fields that are lists, looked up once for each form."""
-    info = msgspec.inspect.type_info(form)
+def _list_repeatable_fields(struct_type: type[msgspec.Struct]) -> frozenset[str]:
+    """Return the names of the fields that are lists."""
+    info = msgspec.inspect.type_info(struct_type)
     if not isinstance(info, msgspec.inspect.StructType):
-        raise TypeError(form)
+        raise TypeError(struct_type)
     return frozenset(field.encode_name for field in info.fields if _is_list(field.type))
 
 
-def _is_list(form: msgspec.inspect.Type) -> bool:
-    if isinstance(form, msgspec.inspect.Metadata):
-        return _is_list(form.type)
-    if isinstance(form, msgspec.inspect.UnionType):
-        return any(map(_is_list, form.types))
-    return isinstance(form, msgspec.inspect.ListType)
+def _is_list(field_type: msgspec.inspect.Type) -> bool:
+    if isinstance(field_type, msgspec.inspect.Metadata):
+        return _is_list(field_type.type)
+    if isinstance(field_type, msgspec.inspect.UnionType):
+        return any(map(_is_list, field_type.types))
+    return isinstance(field_type, msgspec.inspect.ListType)

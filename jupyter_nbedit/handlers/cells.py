@@ -1,4 +1,4 @@
-"""One cell: a shorter way to say an edit that is one operation."""
+"""The routes of single cells: edits that are one operation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from jupyter_nbedit.handlers.openapi.spec import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.reading import SHOWN, CellQuery, ReadingHandler
+from jupyter_nbedit.handlers.reading import READ_REPLIES, CellQuery, ReadingHandler
 from jupyter_nbedit.models import (
     ChangeBody,
     ChangeMetadata,
@@ -120,12 +120,12 @@ class DeleteQuery(ChangeMetadata, frozen=True, kw_only=True):
 
 
 class OneOperationHandler(EditingHandler):
-    """A handler whose requests are one operation each, and name none."""
+    """A handler whose requests are one operation each."""
 
     def adapt_error(self, body: ErrorBody) -> ErrorBody:
-        """Leave out which operation is to blame."""
-        facts = {name: value for name, value in body.details.items() if name != "operation"}
-        return msgspec.structs.replace(body, details=facts)
+        """Remove the index of the operation."""
+        details = {name: value for name, value in body.details.items() if name != "operation"}
+        return msgspec.structs.replace(body, details=details)
 
 
 class CellsHandler(OneOperationHandler):
@@ -151,11 +151,11 @@ class CellsHandler(OneOperationHandler):
         await self.edit(path, [_build_operation(Insert, body)], body, HTTPStatus.CREATED)
 
     def get_extra_headers(self, reply: EditReply) -> dict[str, str]:
-        """Return where the new cell is."""
+        """Return the address of the new cell."""
         if reply.dry_run:
             return {}
-        done = reply.operations[0]
-        cell = done.cell_id if done.cell_id is not None else f"cell-{done.index}"
+        result = reply.operations[0]
+        cell = result.cell_id if result.cell_id is not None else f"cell-{result.index}"
         parts = ("nbedit/notebooks", url_escape(reply.path), "cells", url_escape(cell))
         return {"Location": url_path_join(self.base_url, *parts)}
 
@@ -167,14 +167,14 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         "Read a cell",
         query=CellQuery,
         headers=[IF_NONE_MATCH, SESSION],
-        replies=SHOWN,
+        replies=READ_REPLIES,
         errors=[*READ_ERRORS, CellNotFound, AmbiguousCell],
     )
     @web.authenticated
     @authorized
     async def get(self, path: str, cell: str) -> None:
-        """Read the notebook with this cell alone; 304 if the reader has it already."""
-        await self.show(path, self.parse_query(CellQuery), cells=[cell])
+        """Return the notebook with this cell only; 304 if the client has this version."""
+        await self.send_notebook(path, self.parse_query(CellQuery), cells=[cell])
 
     @OperationSpec(
         "Change a cell",
@@ -187,20 +187,20 @@ class CellHandler(OneOperationHandler, ReadingHandler):
     @web.authenticated
     @authorized
     async def patch(self, path: str, cell: str) -> None:
-        """Replace the cell's source or its type, and change its metadata."""
+        """Replace the source or the type of the cell, and change its metadata."""
         body = await self.parse_body(ReplaceBody)
         replaces = body.source is not UNSET or body.cell_type is not UNSET
         _check_change(body, replaces=replaces)
 
-        def operations(at: CellAddress) -> Iterator[Operation]:
+        def build_operations(address: CellAddress) -> Iterator[Operation]:
             if replaces:
                 yield _build_operation(
-                    Replace, body, cell=at, outputs=get_or_none(body.outputs) or "clear"
+                    Replace, body, cell=address, outputs=get_or_none(body.outputs) or "clear"
                 )
             if body.metadata is not UNSET:
-                yield SetMetadata(cell=at, patch=body.metadata, expect=body.expect)
+                yield SetMetadata(cell=address, patch=body.metadata, expect=body.expect)
 
-        await self.edit(path, _plan_at(cell, operations), body)
+        await self.edit(path, _create_factory(cell, build_operations), body)
 
     @OperationSpec(
         "Delete a cell",
@@ -212,9 +212,9 @@ class CellHandler(OneOperationHandler, ReadingHandler):
     @web.authenticated
     @authorized
     async def delete(self, path: str, cell: str) -> None:
-        """Delete the cell; the answer carries its source."""
+        """Delete the cell; the reply has its source."""
         if self.request.body:
-            # Somebody who sends `dry_run` there must not lose the cell.
+            # A client that sends `dry_run` in a body must not lose the cell.
             message = (
                 "DELETE takes no body. Send `dry_run`, `source_hash`, `client` and `message` in "
                 "the query, and the notebook's hash as `If-Match`."
@@ -224,11 +224,12 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         expect: Expect | UnsetType = UNSET
         if query.source_hash is not UNSET:
             expect = Expect(source_hash=query.source_hash)
-        await self.edit(path, _plan_at(cell, lambda at: [Delete(cell=at, expect=expect)]), query)
+        factory = _create_factory(cell, lambda address: [Delete(cell=address, expect=expect)])
+        await self.edit(path, factory, query)
 
 
 def _check_change(body: Any, *, replaces: bool) -> None:
-    """Refuse in the words of the request what the operations would refuse in theirs."""
+    """Raise the errors that the operations would raise, in the words of the request."""
     if body.metadata is not UNSET:
         validate_metadata("metadata", body.metadata)
     elif not replaces:
@@ -242,15 +243,15 @@ def _check_change(body: Any, *, replaces: bool) -> None:
         raise InvalidOperation(message)
 
 
-def _plan_at(
-    cell: str, operations: Callable[[CellAddress], Iterable[Operation]]
+def _create_factory(
+    cell: str, build_operations: Callable[[CellAddress], Iterable[Operation]]
 ) -> OperationFactory:
-    def plan(document: Document) -> list[Operation]:
-        return list(operations(document.parse_address(cell)))
+    def build(document: Document) -> list[Operation]:
+        return list(build_operations(document.parse_address(cell)))
 
-    return plan
+    return build
 
 
-def _build_operation(kind: type[Any], body: msgspec.Struct, **more: Any) -> Any:
-    names = set(kind.__struct_fields__) - set(more)
-    return kind(**{name: getattr(body, name) for name in names}, **more)
+def _build_operation(operation: type[Any], body: msgspec.Struct, **fields: Any) -> Any:
+    names = set(operation.__struct_fields__) - set(fields)
+    return operation(**{name: getattr(body, name) for name in names}, **fields)

@@ -1,4 +1,4 @@
-"""What all requests that change a notebook have in common."""
+"""What all handlers that change notebooks share: conditions, replies, waiting for open tabs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from jupyter_nbedit.models import (
 )
 from jupyter_nbedit.notebook.operations import Insert, Operation, Position
 
-#: How long the answer to a change may wait for open tabs, in milliseconds.
+#: How long a reply may wait for open tabs, in milliseconds.
 LONGEST_WAIT = 10_000
 WaitTabs = Annotated[
     int,
@@ -31,20 +31,20 @@ WaitTabs = Annotated[
         ge=0,
         le=LONGEST_WAIT,
         description="How many milliseconds to wait, after the change is made, until every open tab "
-        "of the notebook has told what it made of it; the reply's `tabs` counts them. Tabs that "
-        "have not told when the time is up are in `open` alone.",
+        "of the notebook has reported how it shows the change; `tabs` of the reply counts them. "
+        "Tabs that have not reported in time are counted in `open` only.",
     ),
 ]
 
 _WEAK = re.compile(r'W/"[^"]+"')
 
 
-#: What a change of a notebook in review mode is answered with.
+#: The reply to a change of a notebook in review mode.
 PROPOSED = {
     HTTPStatus.ACCEPTED: Reply(
         EditReply,
-        "The notebook is in review mode: nothing is changed, and a person decides. `Location` "
-        "is the proposal's address.",
+        "The notebook is in review mode: nothing is changed until a person decides. `Location` "
+        "is the address of the proposal.",
         [ETAG, LOCATION],
     )
 }
@@ -57,15 +57,15 @@ class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 
 
 def list_fields(
-    operation: type[msgspec.Struct], *without: str
+    operation: type[msgspec.Struct], *excluded_names: str
 ) -> list[tuple[str, Any] | tuple[str, Any, Any]]:
-    """List an operation's fields for a body that says the same without naming the operation."""
+    """Return the fields of an operation, for the definition of a struct with the same fields."""
     return [
         (field.name, field.type)
         if field.default is msgspec.NODEFAULT
         else (field.name, field.type, field.default)
         for field in msgspec.structs.fields(operation)
-        if field.name not in without
+        if field.name not in excluded_names
     ]
 
 
@@ -94,18 +94,18 @@ class EditingHandler(NbEditHandler):
         change: ChangeMetadata,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> None:
-        """Make an edit and send what it did.
+        """Make an edit and send its reply.
 
         Parameters
         ----------
         path
-            The notebook's API path.
+            The API path of the notebook.
         operations
-            What to do.
+            The operations, or a function that returns them.
         change
-            What the request says of the edit.
+            The body, with the metadata of the change.
         status
-            Of the answer, if the edit is made.
+            The status if the edit is made.
         """
         request = EditRequest(path, operations, **self.build_request_fields(change))
         await self.send(lambda: self.services.edits.edit(request), status)
@@ -113,44 +113,44 @@ class EditingHandler(NbEditHandler):
     async def send(
         self, change: Callable[[], Awaitable[EditReply]], status: HTTPStatus = HTTPStatus.OK
     ) -> None:
-        """Make a change, unless this is a retry, and send what it did and who shows it.
+        """Make a change, unless this is a retry, and send its reply with the counts of open tabs.
 
-        A verb whose contract has a query with ``wait_tabs`` waits for open tabs.
+        If the query of the verb has the field ``wait_tabs``, wait for the reports of open tabs.
 
         Parameters
         ----------
         change
-            Makes it.
+            Makes the change.
         status
-            Of the answer, if it is made.
+            The status if the change is made.
         """
-        contract = get_spec(getattr(self, str(self.request.method).lower()))
-        form = None if contract is None else contract.query
-        wait = 0 if form is None else getattr(self.parse_query(form), "wait_tabs", 0)
+        spec = get_spec(getattr(self, str(self.request.method).lower()))
+        query_type = None if spec is None else spec.query
+        wait = 0 if query_type is None else getattr(self.parse_query(query_type), "wait_tabs", 0)
         tabs = self.services.tabs
 
-        async def work() -> StoredResponse:
+        async def run() -> StoredResponse:
             since = tabs.report_count
             reply = await change()
-            told = await tabs.wait_for_reports(reply, since=since, seconds=wait / 1000)
-            reply = msgspec.structs.replace(reply, tabs=told)
-            said = HTTPStatus.OK if reply.dry_run else status
-            headers = {"ETag": f'"{reply.hash}"', **self.get_extra_headers(reply)}
+            counts = await tabs.wait_for_reports(reply, since=since, seconds=wait / 1000)
+            reply = msgspec.structs.replace(reply, tabs=counts)
+            body, tag = encode_json(reply), f'"{reply.hash}"'
             if reply.proposal_id is not UNSET:
-                said = HTTPStatus.ACCEPTED
-                place = f"{self.base_url}nbedit/proposals/{reply.proposal_id}"
-                headers = {"ETag": headers["ETag"], "Location": place}
-            return StoredResponse(encode_json(reply), said, headers)
+                location = f"{self.base_url}nbedit/proposals/{reply.proposal_id}"
+                headers = {"ETag": tag, "Location": location}
+                return StoredResponse(body, HTTPStatus.ACCEPTED, headers)
+            headers = {"ETag": tag, **self.get_extra_headers(reply)}
+            return StoredResponse(body, HTTPStatus.OK if reply.dry_run else status, headers)
 
-        await self.run_idempotent(work)
+        await self.run_idempotent(run)
 
     def build_request_fields(self, change: ChangeMetadata) -> dict[str, Any]:
-        """Return what the editor is told of a change of a notebook that is there.
+        """Return the fields of a `GuardedRequest`.
 
         Raises
         ------
         InvalidRequest
-            If the request names no version where it should.
+            If the condition of the request is not valid.
         """
         return {
             "hash": self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
@@ -160,39 +160,39 @@ class EditingHandler(NbEditHandler):
         }
 
     def get_extra_headers(self, reply: EditReply) -> dict[str, str]:  # noqa: ARG002 -- for those that have some
-        """Return the headers of an answer besides its tag."""
+        """Return the headers of a reply besides ``ETag``."""
         return {}
 
-    def build_metadata(self, note: ChangeMetadata) -> dict[str, Any]:
-        """Return what the editor is told of who makes a change, and why."""
+    def build_metadata(self, change: ChangeMetadata) -> dict[str, Any]:
+        """Return the fields of a `WriteRequest` that name the author, and ``dry_run``."""
         return {
-            "dry_run": note.dry_run,
+            "dry_run": change.dry_run,
             "user": self.current_user.username,
-            "client": get_or_none(note.client),
-            "message": get_or_none(note.message),
+            "client": get_or_none(change.client),
+            "message": get_or_none(change.message),
         }
 
-    def get_expected_hash(self, in_body: str | None) -> str | None:
-        """Take the hash from ``If-Match`` or the body; a browser may not be allowed the header."""
+    def get_expected_hash(self, body_hash: str | None) -> str | None:
+        """Return the hash of ``If-Match`` or of the body, since a browser may drop the header."""
         header = self.request.headers.get("If-Match")
-        if header is None or (found := parse_etags(header)) == ["*"]:
-            return in_body
-        if len(found) == 1 and _WEAK.fullmatch(found[0]):
-            # RFC 9110 13.1.1: this comparison is the strong one, which no weak tag passes.
-            return found[0]
-        if len(found) != 1 or not (found[0].startswith('"') and found[0].endswith('"')):
+        if header is None or (tags := parse_etags(header)) == ["*"]:
+            return body_hash
+        if len(tags) == 1 and _WEAK.fullmatch(tags[0]):
+            # RFC 9110 13.1.1: the comparison is strong, so a weak tag never matches.
+            return tags[0]
+        if len(tags) != 1 or not (tags[0].startswith('"') and tags[0].endswith('"')):
             message = (
                 'Expected `If-Match: "<hash>"` with the one hash that reading the notebook gave; '
-                f"found {', '.join(found)[:200]}."
+                f"found {', '.join(tags)[:200]}."
             )
             raise InvalidRequest(message)
-        tag = found[0].strip('"')
-        if in_body not in {None, tag}:
+        digest = tags[0].strip('"')
+        if body_hash not in {None, digest}:
             message = "`If-Match` and the body's `hash` differ; send one of them."
             raise InvalidRequest(message)
-        return tag
+        return digest
 
 
 def parse_etags(header: str) -> list[str]:
-    """List the entity tags of a condition."""
+    """Return the entity tags of a header."""
     return [tag.strip() for tag in header.split(",") if tag.strip()]

@@ -1,4 +1,4 @@
-"""From refusals to HTTP: the one table of statuses, and the one form of an error body."""
+"""The HTTP status of each error, and the body of an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit import errors
 
-#: The reason of a failure that is a fault of the server.
+#: The reason of an error in the server itself.
 INTERNAL_ERROR = "internal_error"
 
 STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
@@ -55,7 +55,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """Why a request was refused. Nothing was written, unless the details say `applied: true`."""
+    """The body of an error. Nothing was written, unless `details` has `applied: true`."""
 
     message: Annotated[
         str, Meta(description="What was expected, what was found and what to do, for people.")
@@ -63,8 +63,8 @@ class ErrorBody(msgspec.Struct, frozen=True):
     reason: Annotated[
         str,
         Meta(
-            description="Why, for programs. An address or a method that there is not (404, 405) "
-            "is an `invalid_request`, too."
+            description="A word for programs. It is `invalid_request` for an unknown address or "
+            "method (404, 405), too."
         ),
     ]
     details: Annotated[dict[str, Any], Meta(description="Facts, for programs.")]
@@ -74,9 +74,9 @@ _FORBIDDEN = (
     "You may not do this. Expected a request with the server's token in the header `Authorization: "
     "token …`, of a user with the right to read or write `contents` and `nbedit`."
 )
-_UNFORESEEN = (
-    "The server failed in a way nobody foresaw. Read the notebook before you go on; the server's "
-    "log says more."
+_INTERNAL_ERROR_MESSAGE = (
+    "The server failed unexpectedly. Read the notebook before you go on; the server's log has the "
+    "details."
 )
 _HINTS = {
     HTTPStatus.UNAUTHORIZED: _FORBIDDEN,
@@ -86,23 +86,23 @@ _HINTS = {
 }
 
 
-def get_status(failure: BaseException | None, otherwise: int) -> int:
-    """Return the status of a failure; ``otherwise`` for what is no refusal of ours."""
-    return STATUS[type(failure)] if isinstance(failure, errors.NbEditError) else otherwise
+def get_status(error: BaseException | None, default: int) -> int:
+    """Return the status of an error; ``default`` if it is not an `NbEditError`."""
+    return STATUS[type(error)] if isinstance(error, errors.NbEditError) else default
 
 
-def build_error_body(failure: BaseException | None, status: int) -> ErrorBody:
-    """Return the body of an error: what to do, for people; why, for programs.
+def build_error_body(error: BaseException | None, status: int) -> ErrorBody:
+    """Return the body of an error.
 
-    Neither a traceback nor the text of a foreign exception ever shows: both may name paths.
+    It never contains a traceback or the text of another exception, because both may name paths.
     """
-    if isinstance(failure, errors.NbEditError):
-        return ErrorBody(failure.message, failure.reason, failure.details)
-    known = HTTPStatus(status) if status in HTTPStatus.__members__.values() else None
-    if isinstance(failure, HTTPError) or status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        message = _HINTS.get(known, "") if known else ""
-        forbidden = known in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
-        reason = "forbidden" if forbidden else "invalid_request"
+    if isinstance(error, errors.NbEditError):
+        return ErrorBody(error.message, error.reason, error.details)
+    known_status = HTTPStatus(status) if status in HTTPStatus.__members__.values() else None
+    if isinstance(error, HTTPError) or status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        message = _HINTS.get(known_status, "") if known_status else ""
+        is_forbidden = known_status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+        reason = "forbidden" if is_forbidden else "invalid_request"
         message = message or "The request cannot be understood as HTTP; nothing was written."
         return ErrorBody(message, reason, {})
-    return ErrorBody(_UNFORESEEN, INTERNAL_ERROR, {})
+    return ErrorBody(_INTERNAL_ERROR_MESSAGE, INTERNAL_ERROR, {})

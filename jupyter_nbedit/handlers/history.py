@@ -59,7 +59,7 @@ class NotebookHistoryHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def get(self, path: str) -> None:
-        """List who did what to the notebook, and what can be taken back."""
+        """List the edits of the notebook, with their authors and whether they can be undone."""
         query = self.parse_query(HistoryQuery)
         reply = await self.services.history.list_edits(
             path, limit=query.limit, before=get_or_none(query.before)
@@ -67,17 +67,17 @@ class NotebookHistoryHandler(NbEditHandler):
         self.finish_json(reply)
 
     @OperationSpec(
-        "Forget the edits of a notebook",
-        replies={HTTPStatus.OK: Reply(PurgeReply, "They are forgotten.")},
+        "Delete the edits of a notebook",
+        replies={HTTPStatus.OK: Reply(PurgeReply, "The edits are deleted.")},
         errors=_ERRORS,
     )
     @web.authenticated
     @authorized
     async def delete(self, path: str) -> None:
-        """Purge the notebook's history, so that what it held is in no file of ours any more.
+        """Purge the history of the notebook, so that no file of the extension contains it any more.
 
-        The notebook stays as it is; what was done to it before can no longer be taken back. The
-        proposals for it that were decided are forgotten, too.
+        The notebook stays as it is; its earlier edits can no longer be undone. The closed proposals
+        for it are deleted, too.
         """
         reply = await self.services.history.purge(path)
         await self.services.proposals.purge(path)
@@ -95,7 +95,7 @@ class EditHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def get(self, path: str, edit_id: str) -> None:
-        """Show an edit, with each cell that it changed as it was before and after it."""
+        """Return an edit, with each cell that it changed as it was before and after."""
         reply = await self.services.history.get_edit(path, _parse_number(edit_id))
         self.finish(await asyncio.to_thread(encode_json, reply))
 
@@ -112,7 +112,7 @@ class AllHistoryHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """List who did what to the notebooks that can be read now."""
+        """List the edits of all notebooks that can be read now."""
         query = self.parse_query(HistoryQuery)
         reply = await self.services.history.list_all_edits(
             limit=query.limit, before=get_or_none(query.before)

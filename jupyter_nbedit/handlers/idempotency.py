@@ -1,6 +1,7 @@
-"""Answer a retried request as it was answered the first time, and do nothing twice.
+"""Send the same response to a retried request, without running the request again.
 
-The header is the one of https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header.
+The header is ``Idempotency-Key`` of
+https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from dataclasses import dataclass, field
 from jupyter_nbedit.errors import IdempotencyMismatch
 
 _MOST_BYTES = 32 * 1024 * 1024
-_MOST_ANSWERS = 10_000
+_MOST_RESPONSES = 10_000
 
 
 @dataclass(frozen=True)
 class StoredResponse:
-    """What is sent: also what is sent again."""
+    """A response to a request and its retries."""
 
     body: bytes
     status: int = 200
@@ -27,75 +28,74 @@ class StoredResponse:
 
 @dataclass
 class IdempotencyCache:
-    """Remembers answers by their requests' keys; the oldest are forgotten first.
+    """Remembers the responses of successful requests by key; the oldest are removed first.
 
-    Only what succeeded is remembered. A refused request has changed nothing, so that a retry of it
-    may fare better.
+    A failed request has changed nothing, so that a retry may succeed.
     """
 
     _requests: dict[tuple[str, str], str] = field(default_factory=dict)
     _running: dict[tuple[str, str], asyncio.Future[StoredResponse | None]] = field(
         default_factory=dict
     )
-    _answers: OrderedDict[tuple[str, str], StoredResponse] = field(default_factory=OrderedDict)
+    _responses: OrderedDict[tuple[str, str], StoredResponse] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
     async def run(
-        self, user: str, key: str, request: str, work: Callable[[], Awaitable[StoredResponse]]
+        self, user: str, key: str, digest: str, function: Callable[[], Awaitable[StoredResponse]]
     ) -> StoredResponse:
-        """Do the work of a request unless it was done before; then give its answer again.
+        """Run a request, or return the response of an earlier run.
 
         Parameters
         ----------
         user
-            Who asks; a key means nothing beside its user.
+            The user; keys of different users are different.
         key
-            The request's ``Idempotency-Key``.
-        request
-            A digest of all the request says.
-        work
-            Does it. If it raises, the next copy of the request that waits does it anew.
+            The ``Idempotency-Key`` of the request.
+        digest
+            A digest of the whole request.
+        function
+            Runs the request. If it raises an error, the next waiting copy of the request runs it.
 
         Raises
         ------
         IdempotencyMismatch
-            If the key was another request's.
+            If another request has used the key.
         """
         name = (user, key)
         while True:
-            if self._requests.setdefault(name, request) != request:
+            if self._requests.setdefault(name, digest) != digest:
                 message = (
                     "This Idempotency-Key was sent before, with another request. Send a new key "
                     "with every new request, and the same one only to repeat it unchanged."
                 )
                 raise IdempotencyMismatch(message)
-            if name in self._answers:
-                return self._answers[name]
+            if name in self._responses:
+                return self._responses[name]
             if name not in self._running:
-                return await self._run_first(name, work)
-            answer = await asyncio.shield(self._running[name])
-            if answer is not None:
-                return answer
+                return await self._run_first(name, function)
+            response = await asyncio.shield(self._running[name])
+            if response is not None:
+                return response
 
     async def _run_first(
-        self, name: tuple[str, str], work: Callable[[], Awaitable[StoredResponse]]
+        self, name: tuple[str, str], function: Callable[[], Awaitable[StoredResponse]]
     ) -> StoredResponse:
-        running = self._running[name] = asyncio.get_running_loop().create_future()
-        answer = None
+        future = self._running[name] = asyncio.get_running_loop().create_future()
+        response = None
         try:
-            answer = await work()
-            self._remember(name, answer)
+            response = await function()
+            self._remember(name, response)
         finally:
             del self._running[name]
-            if answer is None:
+            if response is None:
                 del self._requests[name]
-            running.set_result(answer)
-        return answer
+            future.set_result(response)
+        return response
 
-    def _remember(self, name: tuple[str, str], answer: StoredResponse) -> None:
-        self._answers[name] = answer
-        self._bytes += len(answer.body)
-        while self._bytes > _MOST_BYTES or len(self._answers) > _MOST_ANSWERS:
-            oldest, forgotten = self._answers.popitem(last=False)
-            self._bytes -= len(forgotten.body)
-            del self._requests[oldest]
+    def _remember(self, name: tuple[str, str], response: StoredResponse) -> None:
+        self._responses[name] = response
+        self._bytes += len(response.body)
+        while self._bytes > _MOST_BYTES or len(self._responses) > _MOST_RESPONSES:
+            oldest_name, oldest = self._responses.popitem(last=False)
+            self._bytes -= len(oldest.body)
+            del self._requests[oldest_name]

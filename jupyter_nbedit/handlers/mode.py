@@ -1,4 +1,4 @@
-"""What requests may do: read it, change it."""
+"""The route of the modes of the server and of single notebooks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _Path = Annotated[
     Meta(description="The API path of a notebook; without it the request is about the server."),
 ]
 _MODE = (
-    "In `review` mode an edit is kept as a proposal until a person has decided; in `plan` mode "
-    "every change is refused that is not a dry run."
+    "In `review` mode an edit becomes a proposal until a person has decided; in `plan` mode every "
+    "change that is not a dry run is an error."
 )
 
 
@@ -45,37 +45,37 @@ class ModeBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     mode: Annotated[
         Mode | None,
         Meta(
-            description=f"{_MODE} Null takes a notebook's own mode away, and gives the server the "
-            "one that it is configured with."
+            description=f"{_MODE} Null removes a notebook's own mode, and sets the mode of the "
+            "server to the configured one."
         ),
     ]
     path: _Path | UnsetType = UNSET
 
 
 class ModeReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What requests may do to a notebook, or to all that have no mode of their own."""
+    """The mode of a notebook, or of the server."""
 
     path: str | None
     mode: Annotated[
         Mode,
-        Meta(description=f"What holds: the notebook's own mode, or else the server's. {_MODE}"),
+        Meta(description=f"The effective mode: the notebook's own, or else the server's. {_MODE}"),
     ]
     own: Annotated[
         Mode | None,
-        Meta(description="The notebook's own, which outlasts a restart; null if it has none."),
+        Meta(description="The notebook's own mode, which survives a restart; null without one."),
     ]
     server: Annotated[
-        Mode, Meta(description="The server's; after a restart it is as configured again.")
+        Mode, Meta(description="The server's mode; after a restart the configured one.")
     ]
     fixed: Annotated[
-        bool, Meta(description="Whether modes cannot be changed here (`NbEditApp.mode_is_fixed`).")
+        bool, Meta(description="Whether modes cannot be changed (`NbEditApp.mode_is_fixed`).")
     ]
     unreadable: Annotated[
         str | None,
         Meta(
-            description="Why nobody knows the notebook's own mode or, without a path, the modes of "
-            "some notebooks; null if they are known. Until a person decides with a PUT, such "
-            "notebooks are not changed (503 `modes_unreadable`), and `own` is null for them."
+            description="Why the notebook's own mode or, without a path, the modes of some "
+            "notebooks are unknown; null if they are known. Until a person decides with a PUT, "
+            "such notebooks are not changed (503 `modes_unreadable`), and their `own` is null."
         ),
     ]
 
@@ -92,8 +92,8 @@ class ModeHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Answer with the mode of a notebook, or of the server."""
-        await self._answer_mode(get_or_none(self.parse_query(ModeQuery).path))
+        """Return the mode of a notebook, or of the server."""
+        await self._send_mode(get_or_none(self.parse_query(ModeQuery).path))
 
     @OperationSpec(
         "Change what requests may do",
@@ -106,8 +106,9 @@ class ModeHandler(NbEditHandler):
     async def put(self) -> None:
         """Set the mode of a notebook, or of the server.
 
-        If notebooks' own modes cannot be read, or were lost, this decides: for all notebooks of
-        this server, which then have none, or for the one at `path`.
+        If the modes of notebooks cannot be read or were lost, this is the decision of a person: for
+        all notebooks of the server, which then have no modes of their own, or for the one at
+        `path`.
         """
         body = await self.parse_body(ModeBody)
         path = get_or_none(body.path)
@@ -117,9 +118,9 @@ class ModeHandler(NbEditHandler):
         else:
             await self.check(path)
             await modes.change(path, body.mode, user)
-        await self._answer_mode(path)
+        await self._send_mode(path)
 
-    async def _answer_mode(self, path: str | None) -> None:
+    async def _send_mode(self, path: str | None) -> None:
         if path is not None:
             await self.check(path)
         modes = self.services.modes
@@ -137,7 +138,7 @@ class ModeHandler(NbEditHandler):
         )
 
     async def check(self, path: str) -> None:
-        """Refuse a path that is no notebook's.
+        """Check that there is a notebook at a path.
 
         Raises
         ------

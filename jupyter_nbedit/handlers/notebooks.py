@@ -1,4 +1,4 @@
-"""One notebook: read it, edit it."""
+"""The route of a notebook: read, edit and create it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from jupyter_nbedit.handlers.openapi.spec import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.handlers.reading import SHOWN, ReadingHandler, ReadQuery
+from jupyter_nbedit.handlers.reading import READ_REPLIES, ReadingHandler, ReadQuery
 from jupyter_nbedit.models import (
     LONGEST_LABEL,
     MOST_OPERATIONS,
@@ -82,8 +82,8 @@ class CreateBody(ChangeMetadata, frozen=True, kw_only=True):
             Meta(
                 min_length=1,
                 max_length=LONGEST_LABEL,
-                description="The name of the kernel that is to run it. It is only written to "
-                "the metadata; no kernel is asked or started.",
+                description="The name of the kernel for the notebook. It is only written to the "
+                "metadata; no kernel is started.",
                 examples=["python3"],
             ),
         ]
@@ -98,7 +98,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         "Read a notebook",
         query=ReadQuery,
         headers=[IF_NONE_MATCH, SESSION],
-        replies=SHOWN,
+        replies=READ_REPLIES,
         errors=[
             *READ_ERRORS,
             CellNotFound,
@@ -111,9 +111,9 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @web.authenticated
     @authorized
     async def get(self, path: str) -> None:
-        """Read the notebook; 304 if the reader has it already."""
+        """Return the notebook; 304 if the client has this version."""
         query = self.parse_query(ReadQuery)
-        await self.show(
+        await self.send_notebook(
             path,
             query,
             cells=query.cell,
@@ -134,7 +134,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @web.authenticated
     @authorized
     async def patch(self, path: str) -> None:
-        """Apply a batch of operations, all or none."""
+        """Apply a batch of operations, all of them or none."""
         body = await self.parse_body(EditBody)
         await self.edit(path, body.operations, body)
 
@@ -152,7 +152,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @web.authenticated
     @authorized
     async def put(self, path: str) -> None:
-        """Create the notebook in a folder that exists; never in the place of anything."""
+        """Create the notebook in an existing folder; never replace a file."""
         body = await self.parse_body(CreateBody)
         self._check_only_new()
         request = CreateRequest(
@@ -166,7 +166,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         await self.send(lambda: self.services.edits.create(request), HTTPStatus.CREATED)
 
     def get_extra_headers(self, reply: EditReply) -> dict[str, str]:
-        """Return where a new notebook is."""
+        """Return the address of a new notebook."""
         if self.request.method != "PUT" or reply.dry_run:
             return {}
         return {
@@ -174,14 +174,14 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         }
 
     def adapt_error(self, body: ErrorBody) -> ErrorBody:
-        """Blame a cell of a new notebook, not the operation that would insert it."""
+        """Name the cell of a new notebook instead of the operation that inserts it."""
         if self.request.method != "PUT" or "operation" not in body.details:
             return body
-        facts = {name: value for name, value in body.details.items() if name != "operation"}
-        return msgspec.structs.replace(body, details={**facts, "cell": body.details["operation"]})
+        details = {name: value for name, value in body.details.items() if name != "operation"}
+        return msgspec.structs.replace(body, details={**details, "cell": body.details["operation"]})
 
     def _check_only_new(self) -> None:
-        """Refuse conditions that ask for overwriting; creating never does."""
+        """Reject conditions for overwriting, because PUT never overwrites."""
         if self.request.headers.get("If-None-Match", "*").strip() != "*":
             message = "Expected `If-None-Match: *` or none: PUT only creates. Edit with PATCH."
             raise InvalidRequest(message)

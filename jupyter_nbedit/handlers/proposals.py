@@ -1,10 +1,10 @@
-"""Proposals: list them, wait for a decision, decide."""
+"""The routes of proposals: list, wait for a decision, accept, reject."""
 
 from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
@@ -38,21 +38,18 @@ from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.proposals.models import Decision, Proposal
 from jupyter_nbedit.proposals.service import LONGEST_WAIT
 
-if TYPE_CHECKING:
-    from jupyter_nbedit.proposals.service import ProposalService
-
 _MOST_LISTED = 200
 
 _Parts = Annotated[
     list[Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]],
     Meta(
         min_length=1,
-        description="The numbers of the parts that are meant; all that are pending, if it is left "
-        "out, as it must be for a new notebook.",
+        description="The numbers of the parts to decide; without it all pending parts. It must be "
+        "left out for a new notebook.",
     ),
 ]
 _Client = Annotated[
-    str, Meta(max_length=LONGEST_LABEL, description="What you decide with; not verified.")
+    str, Meta(max_length=LONGEST_LABEL, description="The name of your client; not verified.")
 ]
 
 
@@ -65,7 +62,7 @@ class ProposalsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     ) = UNSET
     status: Annotated[
         Literal["pending", "all"],
-        Meta(description="Those that wait for a decision, or all that are remembered."),
+        Meta(description="Pending proposals only, or all that are stored."),
     ] = "pending"
     limit: Annotated[
         int, Meta(ge=1, le=_MOST_LISTED, description="How many at most, the newest.")
@@ -86,8 +83,7 @@ class ProposalQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         Meta(
             ge=0,
             le=LONGEST_WAIT,
-            description="How many seconds the answer may take: it comes when the proposal is no "
-            "longer pending, or when they are over.",
+            description="How many seconds to wait until the proposal is no longer pending.",
         ),
     ] = 0
 
@@ -99,11 +95,11 @@ class AcceptBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     hash: (
         Annotated[
             str,
-            Meta(description="The version they may be accepted for; the same as `If-Match`."),
+            Meta(description="The version that may be changed; the same as `If-Match`."),
         ]
         | UnsetType
     ) = UNSET
-    dry_run: Annotated[bool, Meta(description="Answer what would be, do nothing.")] = False
+    dry_run: Annotated[bool, Meta(description="Compute the reply, write nothing.")] = False
     client: _Client | UnsetType = UNSET
 
 
@@ -128,19 +124,19 @@ class ProposalsHandler(NbEditHandler):
     async def get(self) -> None:
         """List proposals for notebooks that can be read now."""
         query = self.parse_query(ProposalsQuery)
-        found = await self.services.proposals.list_newest(
+        proposals = await self.services.proposals.list_newest(
             get_or_none(query.path), only_pending=query.status == "pending", limit=query.limit
         )
-        self.finish_json(ProposalsReply(found))
+        self.finish_json(ProposalsReply(proposals))
 
 
 class ProposalHandler(NbEditHandler):
     """``/nbedit/proposals/{proposal_id}``."""
 
-    _waiting: asyncio.Task[Proposal] | None = None
+    _task: asyncio.Task[Proposal] | None = None
 
     @OperationSpec(
-        "See what became of a proposal",
+        "Read a proposal",
         query=ProposalQuery,
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
         errors=[ProposalNotFound, HistoryUnavailable],
@@ -148,36 +144,36 @@ class ProposalHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def get(self, proposal_id: str) -> None:
-        """Answer with what was proposed and decided; wait for the decision if asked to."""
+        """Return what was proposed and decided; wait for the decision if the query says so."""
         query = self.parse_query(ProposalQuery)
-        board: ProposalService = self.services.proposals
-        waiting = asyncio.ensure_future(board.wait(_parse_number(proposal_id), query.wait))
-        self._waiting = waiting
+        proposals = self.services.proposals
+        task = asyncio.ensure_future(proposals.wait(_parse_number(proposal_id), query.wait))
+        self._task = task
         try:
-            await asyncio.wait([waiting])
+            await asyncio.wait([task])
         finally:
-            waiting.cancel()
-        if not waiting.cancelled():
-            self.finish_json(waiting.result())
+            task.cancel()
+        if not task.cancelled():
+            self.finish_json(task.result())
 
     def on_connection_close(self) -> None:
-        """Wait no longer for whom nobody answers any more."""
+        """Stop waiting."""
         super().on_connection_close()
-        if self._waiting is not None:
-            self._waiting.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
 
 class DecisionHandler(EditingHandler):
-    """A handler with a verb that decides."""
+    """A handler whose verb decides on a proposal."""
 
-    def build_decision(self, body: AcceptBody | RejectBody, **more: Any) -> Decision:
-        """Return who decides, and on what."""
+    def build_decision(self, body: AcceptBody | RejectBody, **fields: Any) -> Decision:
+        """Return the decision of the user; ``fields`` are further fields of it."""
         return Decision(
             user=self.current_user.username,
             client=get_or_none(body.client),
             parts=get_or_none(body.parts),
             session=self.session,
-            **more,
+            **fields,
         )
 
 
@@ -203,7 +199,7 @@ class AcceptHandler(DecisionHandler):
     @web.authenticated
     @authorized
     async def post(self, proposal_id: str) -> None:
-        """Make the edit that was proposed, or parts of it, on the notebook as it is now."""
+        """Apply the proposal, or parts of it, to the notebook as it is now."""
         body = await self.parse_body(AcceptBody)
         decision = self.build_decision(
             body, dry_run=body.dry_run, hash=self.get_expected_hash(get_or_none(body.hash))
@@ -225,26 +221,20 @@ class RejectHandler(DecisionHandler):
     @web.authenticated
     @authorized
     async def post(self, proposal_id: str) -> None:
-        """Do without the edit that was proposed, or without parts of it."""
+        """Reject the proposal, or parts of it."""
         body = await self.parse_body(RejectBody)
         decision, number = self.build_decision(body), _parse_number(proposal_id)
 
-        async def work() -> StoredResponse:
+        async def run() -> StoredResponse:
             return StoredResponse(
                 encode_json(await self.services.proposals.reject(number, decision))
             )
 
-        await self.run_idempotent(work)
+        await self.run_idempotent(run)
 
 
 def _parse_number(text: str) -> int:
-    """Read a number of a route.
-
-    Raises
-    ------
-    ProposalNotFound
-        If it is larger than any.
-    """
+    """Return the number of a proposal; raise `ProposalNotFound` if it is too large."""
     number = int(text)
     if number > LARGEST_INTEGER:
         raise ProposalNotFound

@@ -1,4 +1,4 @@
-"""What is read of a notebook, and how it is sent."""
+"""What all handlers that read notebooks share: the query, and how a notebook is sent."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_
 from jupyter_nbedit.notebook.views import OutputsDetail, View, ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 
-#: The answers to reading.
-SHOWN = {
+#: The replies of reading.
+READ_REPLIES = {
     HTTPStatus.OK: Reply(ReadReply, "The notebook.", [ETAG]),
     HTTPStatus.NOT_MODIFIED: Reply(None, "You have this version already.", [ETAG]),
 }
 
-# So much is handed to the connection at once, so that others are served between.
-_PIECE_BYTES = 1 << 20
+# How much is written to the connection at once; other requests are served in between.
+_CHUNK_BYTES = 1 << 20
 
 
 class CellQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -55,10 +55,10 @@ class CellQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
             Meta(
                 ge=1,
                 le=LARGEST_INTEGER,
-                description="How many characters of the notebook's text at most: filled with the "
-                "outline, then with sources, then with metadata, attachments and outputs. What is "
-                "left out is said in `omitted`, of each cell and of the reply; ids, hashes and the "
-                "form of the reply come on top.",
+                description="The most characters of the notebook's text in the reply: of the "
+                "outline first, then of sources, then of metadata, attachments and outputs. "
+                "`omitted` of each cell and of the reply counts what is left out; ids, hashes and "
+                "the structure of the reply do not count.",
             ),
         ]
         | UnsetType
@@ -70,11 +70,11 @@ class ReadQuery(CellQuery, forbid_unknown_fields=True, frozen=True, kw_only=True
 
     cell: Annotated[
         list[str],
-        Meta(description="The cells wanted: ids, `cell-N`, or indexes from 0. Repeatable."),
+        Meta(description="The cells to return: ids, `cell-N`, or indexes from 0. Repeatable."),
     ] = []
     section: Annotated[
         list[Annotated[str, Meta(extra_json_schema={"maxLength": LONGEST_SECTION_NAME})]],
-        Meta(description="Headings: the cells of their sections are wanted. Repeatable."),
+        Meta(description="Headings: the cells of their sections are returned. Repeatable."),
     ] = []
     since: (
         Annotated[
@@ -98,25 +98,25 @@ class ReadQuery(CellQuery, forbid_unknown_fields=True, frozen=True, kw_only=True
 class ReadingHandler(NbEditHandler):
     """A handler with verbs that read notebooks."""
 
-    async def show(self, path: str, query: CellQuery, **selected: Any) -> None:
-        """Read a notebook and send it, or 304 if the reader has it already.
+    async def send_notebook(self, path: str, query: CellQuery, **fields: Any) -> None:
+        """Read a notebook and send it, or 304 if the client has this version.
 
         Parameters
         ----------
         path
-            Its API path.
+            The API path.
         query
-            How much of each cell.
-        **selected
-            Which cells, as fields of `ReadOptions`.
+            How much of each cell to send.
+        **fields
+            Further fields of `ReadOptions`: which cells to send.
         """
-        selection = ReadOptions(
+        options = ReadOptions(
             show=ViewOptions(query.view, get_or_none(query.outputs)),
             max_chars=get_or_none(query.max_chars),
             session=self.session,
-            **selected,
+            **fields,
         )
-        reply = await self.services.reader.read(path, selection, is_known=self._is_known)
+        reply = await self.services.reader.read(path, options, is_known=self._is_known)
         if isinstance(reply, str):
             self.set_header("ETag", f'"{reply}"')
             self.set_status(HTTPStatus.NOT_MODIFIED)
@@ -127,24 +127,24 @@ class ReadingHandler(NbEditHandler):
         await self._send(body)
 
     async def _send(self, body: bytes) -> None:
-        """Send a body that may be large, in pieces."""
+        """Send a body in chunks."""
         self.set_header("Content-Length", str(len(body)))
         try:
-            for start in range(_PIECE_BYTES, len(body), _PIECE_BYTES):
-                self.write(body[start - _PIECE_BYTES : start])
+            for start in range(_CHUNK_BYTES, len(body), _CHUNK_BYTES):
+                self.write(body[start - _CHUNK_BYTES : start])
                 await self.flush()
-            self.finish(body[(len(body) - 1) // _PIECE_BYTES * _PIECE_BYTES :])
+            self.finish(body[(len(body) - 1) // _CHUNK_BYTES * _CHUNK_BYTES :])
         except StreamClosedError:
-            self.log.debug("Nobody waited for all of %r", self.request.path)
+            self.log.debug("The client disconnected from %r", self.request.path)
 
     def _is_known(self, digest: str) -> bool:
-        found = parse_etags(self.request.headers.get("If-None-Match", ""))
-        # RFC 9110 13.1.2: this comparison is the weak one.
-        return "*" in found or digest in {tag.removeprefix("W/").strip('"') for tag in found}
+        tags = parse_etags(self.request.headers.get("If-None-Match", ""))
+        # RFC 9110 13.1.2: the comparison is weak.
+        return "*" in tags or digest in {tag.removeprefix("W/").strip('"') for tag in tags}
 
 
 def _encode_reply(reply: ReadReply) -> bytes:
-    """Write a reply cell by cell: one call for all would keep the interpreter from everybody."""
+    """Encode a reply cell by cell; a single call would block all other threads."""
     cells = [msgspec.Raw(encode_json(cell)) for cell in reply.cells]
     try:
         return msgspec.json.encode(
@@ -155,5 +155,5 @@ def _encode_reply(reply: ReadReply) -> bytes:
             }
         )
     except UnicodeEncodeError:
-        # The lone surrogates are in what is said of the notebook.
+        # The lone surrogates are not in a cell.
         return encode_json(reply)

@@ -1,4 +1,4 @@
-"""The tools of agents: what there are, and calling one."""
+"""The routes of the tools of agents: list the definitions, call a tool."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
             HashMismatch,
             ReadRequired,
         ],
-        refuse=build_failure,
-        failure=get_type_hints(tool.build_failure)["return"],
+        build_error=build_failure,
+        error_type=get_type_hints(tool.build_failure)["return"],
     )
 
 

@@ -1,4 +1,4 @@
-"""Take an edit back, and make it again."""
+"""The routes to undo and redo edits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ERRORS = [
 
 
 class _UndoRedoHandler(EditingHandler):
-    async def _take(self, path: str, *, redo: bool) -> None:
+    async def _send_undo(self, path: str, *, redo: bool) -> None:
         body = await self.parse_body(UndoBody)
         request = UndoRequest(
             path, get_or_none(body.edit_id), redo=redo, **self.build_request_fields(body)
@@ -54,32 +54,32 @@ class UndoHandler(_UndoRedoHandler):
     """``/nbedit/notebooks/{path}/undo``."""
 
     @OperationSpec(
-        "Take an edit back",
+        "Undo an edit",
         query=TabsQuery,
         body=UndoBody,
         headers=_HEADERS,
         replies={
-            HTTPStatus.OK: Reply(EditReply, "What taking it back did.", [ETAG]),
+            HTTPStatus.OK: Reply(EditReply, "What the undo did.", [ETAG]),
         },
         errors=_ERRORS,
     )
     @web.authenticated
     @authorized
     async def post(self, path: str) -> None:
-        """Take back an edit, the newest if none is named; of an older one its cells alone."""
-        await self._take(path, redo=False)
+        """Undo an edit, by default the newest; later changes of other cells stay."""
+        await self._send_undo(path, redo=False)
 
 
 class RedoHandler(_UndoRedoHandler):
     """``/nbedit/notebooks/{path}/redo``."""
 
     @OperationSpec(
-        "Make again what was taken back",
+        "Redo an undone edit",
         query=TabsQuery,
         body=UndoBody,
         headers=_HEADERS,
         replies={
-            HTTPStatus.OK: Reply(EditReply, "What making it again did.", [ETAG]),
+            HTTPStatus.OK: Reply(EditReply, "What the redo did.", [ETAG]),
             **PROPOSED,
         },
         errors=_ERRORS,
@@ -87,5 +87,5 @@ class RedoHandler(_UndoRedoHandler):
     @web.authenticated
     @authorized
     async def post(self, path: str) -> None:
-        """Make an edit again that was taken back, the one taken back last if none is named."""
-        await self._take(path, redo=True)
+        """Redo an undone edit, by default the one that was undone last."""
+        await self._send_undo(path, redo=True)

@@ -1,1 +1,1 @@
-"""Notebook trust: signatures that survive an edit."""
+"""Notebook trust: sign the edited bytes of a notebook that was trusted before the edit."""

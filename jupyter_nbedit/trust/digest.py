@@ -1,8 +1,8 @@
-"""The digest that Jupyter signs a notebook by, computed cell by cell.
+"""Compute the digest by which Jupyter signs a notebook, one cell at a time.
 
-It is that of nbformat's notary: an HMAC over all names and values, names in order, of the notebook
-as nbformat reads it, which joins lines and leaves out what is not stored. nbformat reads the whole
-notebook for it and holds the interpreter for as long; here one cell is in memory at a time.
+It is the digest of ``nbformat.sign.NotebookNotary``: an HMAC over all names and values, sorted by
+name, of the notebook as nbformat reads it. nbformat loads the whole notebook and blocks the
+interpreter meanwhile; here only one cell is in memory.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_spans import Span
 
-# How much of a long text is hashed at once, which leaves the interpreter to others; how long that
-# is, and how many short ones are hashed together.
-_BATCH_CHARACTERS = 1 << 16
+# A text longer than this is hashed in pieces, so that other threads can run; shorter texts are
+# joined, and at most so many of them.
 _LONG_CHARACTERS = 1 << 12
-_MOST_WAITING = 1 << 10
-# How much is read at once.
+_BATCH_CHARACTERS = 1 << 16
+_MOST_PENDING = 1 << 10
+# How many bytes are decoded at once.
 _BLOCK_BYTES = 1 << 16
-# How far apart the states are from which the digest of an edited notebook goes on: an eighth of
-# the notebook, but in a large one no more than this.
-_MARK_BYTES = 1 << 22
-_MARKS = 8
-# Of a small notebook all cells but a few are in its next version, too: how small it is, and of how
-# many cells, and how small ones, it is remembered what is taken in.
+# The distance of checkpoints, from which the digest of an edited notebook continues: an eighth of
+# the notebook, and at most so many bytes.
+_CHECKPOINT_BYTES = 1 << 22
+_CHECKPOINTS = 8
+# Most cells of a small notebook are in its next version, too, so their canonical bytes are cached:
+# the largest notebook, the number of cells, and the largest cell.
 _SMALL_BYTES = 100_000
 _MOST_CELLS = 256
 _CELL_BYTES = 1 << 12
-# nbformat's own depth depends on who calls it.
+# The recursion limit of nbformat depends on its caller.
 _DEEPEST = 64
 _TRANSIENT = ("orig_nbformat", "orig_nbformat_minor", "signature")
-# A byte order mark is none of them.
-_BEGINNINGS = frozenset((b"{", b" ", b"\t", b"\r", b"\n"))
+# Without a byte order mark.
+_FIRST_BYTES = frozenset((b"{", b" ", b"\t", b"\r", b"\n"))
 _BUNDLES = frozenset(("display_data", "execute_result"))
 
 
 class Hasher(Protocol):
-    """A message authentication code that is being computed; one of `hmac` is such."""
+    """The methods of `hmac.HMAC` that are used; tests have a second implementation."""
 
     def update(self, message: bytes, /) -> None:
-        """Take in more of the message."""
+        """Add bytes to the message."""
 
     def copy(self) -> Hasher:
-        """Return another one that has taken in the same."""
+        """Return a copy of the current state."""
 
     def hexdigest(self) -> str:
-        """Return the code of what was taken in."""
+        """Return the digest of the message so far."""
 
 
 class Checkpoint(NamedTuple):
-    """The state behind so many cells."""
+    """The state of the hasher after so many cells."""
 
     cells: int
     state: Hasher
@@ -64,139 +64,140 @@ class Checkpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Digest:
-    """What a notebook is signed by.
+    """The digest of a notebook.
 
     Parameters
     ----------
     text
-        The digest, in hex.
-    marks
-        States on the way to it, in order; none if something comes before the cells.
+        The digest, as hexadecimal digits.
+    checkpoints
+        States of the hasher, in order; empty if a value comes before the cells.
     """
 
     text: str
     checkpoints: Sequence[Checkpoint]
 
     def cut(self, cells: int) -> list[Checkpoint]:
-        """Return the marks of a notebook that begins with the same cells, so many."""
-        return [mark for mark in self.checkpoints if mark.cells <= cells]
+        """Return the checkpoints that apply to a notebook with the same first so many cells."""
+        return [checkpoint for checkpoint in self.checkpoints if checkpoint.cells <= cells]
 
 
 class UnsupportedNotebook(Exception):
-    """Only nbformat itself knows what it makes of this notebook, if anything."""
+    """The digest of the notebook can be computed by nbformat only, if at all."""
 
 
 def compute_digest(
-    document: Document, new: Callable[[], Hasher], marks: Sequence[Checkpoint] = ()
+    document: Document, create_hasher: Callable[[], Hasher], checkpoints: Sequence[Checkpoint] = ()
 ) -> Digest:
-    """Compute what a notebook is signed by.
+    """Compute the digest of a notebook.
 
     Parameters
     ----------
     document
         The notebook.
-    new
-        Gives the code of an empty message.
-    marks
-        Of a notebook that begins with the same cells; see `Digest.until`.
+    create_hasher
+        Returns a new hasher.
+    checkpoints
+        Checkpoints of a notebook with the same first cells; see `Digest.cut`.
 
     Raises
     ------
     UnsupportedNotebook
+        If the notebook is not one that nbformat writes.
     ChangedDuringRead
-        If the notebook is in a file that somebody else has changed.
+        If the file of the notebook has changed.
     """
     try:
-        return _compute_digest(document, new, marks)
+        return _compute_digest(document, create_hasher, checkpoints)
     except (NbEditError, UnsupportedNotebook):
         raise
     except Exception as error:
-        # What nbformat stumbles over looks like that: metadata that are no object, a source of
-        # numbers, half a surrogate pair.
+        # Notebooks that nbformat rejects: metadata that are not an object, a source of numbers,
+        # half a surrogate pair.
         raise UnsupportedNotebook from error
 
 
 def count_common_cells(before: Document, after: Document, start: int) -> int:
-    """Count the cells that two notebooks begin with alike.
+    """Return the number of the first cells that two notebooks have in common.
 
     Parameters
     ----------
     before, after
         The notebooks.
     start
-        Where their bytes begin to differ.
+        The first position at which their bytes differ.
     """
     count = bisect_right(before.cell_spans, start, key=lambda span: span.stop)
     return count if before.cell_spans[:count] == after.cell_spans[:count] else 0
 
 
 def _compute_digest(
-    document: Document, new: Callable[[], Hasher], marks: Sequence[Checkpoint]
+    document: Document, create_hasher: Callable[[], Hasher], checkpoints: Sequence[Checkpoint]
 ) -> Digest:
     values = {member.name: member.value for member in document.members}
-    if document.text[:1] not in _BEGINNINGS or "metadata" not in values:
+    if document.text[:1] not in _FIRST_BYTES or "metadata" not in values:
         raise UnsupportedNotebook
     names = sorted(values)
-    # What comes before the cells may be another than in the notebook of the marks.
-    kept = list(marks) if names[0] == "cells" else []
-    mac = kept[-1].state.copy() if kept else new()
-    walk = _CanonicalWriter(mac.update)
+    # A value before the cells may differ from the notebook of the checkpoints.
+    reached = list(checkpoints) if names[0] == "cells" else []
+    hasher = reached[-1].state.copy() if reached else create_hasher()
+    writer = _CanonicalWriter(hasher.update)
     for name in names:
         if name == "cells":
-            if not kept:
-                walk.write(name)
-            _hash_cells(document, walk, mac, kept)
+            if not reached:
+                writer.write(name)
+            _hash_cells(document, writer, hasher, reached)
             continue
-        walk.write(name)
+        writer.write(name)
         value = json_spans.decode(document.text, values[name])
         if name == "metadata":
             for key in _TRANSIENT:
                 value.pop(key, None)
-        walk.write_value(value)
-    walk.flush()
-    return Digest(mac.hexdigest(), kept if names[0] == "cells" else [])
+        writer.write_value(value)
+    writer.flush()
+    return Digest(hasher.hexdigest(), reached if names[0] == "cells" else [])
 
 
 def _hash_cells(
-    document: Document, walk: _CanonicalWriter, mac: Hasher, marks: list[Checkpoint]
+    document: Document, writer: _CanonicalWriter, hasher: Hasher, checkpoints: list[Checkpoint]
 ) -> None:
-    """Go through the cells from the last mark on, and leave more marks."""
-    apart = min(_MARK_BYTES, len(document.text) // _MARKS)
-    first = marks[-1].cells if marks else 0
-    marked = document.cell_spans[first].start if first < len(document) else 0
+    """Hash the cells from the last checkpoint on, and append more checkpoints."""
+    distance = min(_CHECKPOINT_BYTES, len(document.text) // _CHECKPOINTS)
+    first = checkpoints[-1].cells if checkpoints else 0
+    last_stop = document.cell_spans[first].start if first < len(document) else 0
     is_small = isinstance(document.text, bytes) and len(document.text) <= _SMALL_BYTES
-    each = (_serialize_cells if is_small else _decode_cells)(document, first)
-    for count, (cell, stop) in enumerate(each, first + 1):
+    cells = (_serialize_cells if is_small else _decode_cells)(document, first)
+    for count, (cell, stop) in enumerate(cells, first + 1):
         if isinstance(cell, bytes):
-            walk.flush()
-            mac.update(cell)
+            writer.flush()
+            hasher.update(cell)
         else:
-            walk.write_value(_normalize_cell(cell))
-        if stop - marked >= apart:
-            walk.flush()
-            marks.append(Checkpoint(count, mac.copy()))
-            marked = stop
+            writer.write_value(_normalize_cell(cell))
+        if stop - last_stop >= distance:
+            writer.flush()
+            checkpoints.append(Checkpoint(count, hasher.copy()))
+            last_stop = stop
 
 
 def _decode_cells(document: Document, first: int) -> Iterator[tuple[Any, int]]:
-    """Decode the cells from an index on, small ones together, and tell where each ends."""
-    cells = document.cell_spans
-    while first < len(cells):
-        start = cells[first].start
-        last = max(first + 1, cells.count_ending_before(start + _BLOCK_BYTES))
-        some = list(cells[first:last])
-        if len(some) > 1:
-            block = b"".join((b"[", document.text[start : some[-1].stop], b"]"))
+    """Yield each cell from an index on and its end; small cells are decoded together."""
+    spans = document.cell_spans
+    while first < len(spans):
+        start = spans[first].start
+        last = max(first + 1, spans.count_ending_before(start + _BLOCK_BYTES))
+        block_spans = list(spans[first:last])
+        if len(block_spans) > 1:
+            block = b"".join((b"[", document.text[start : block_spans[-1].stop], b"]"))
             values = json_spans.decode(block, Span(0, len(block)))
         else:
-            # A large one is copied no more often than it must be.
-            values = [json_spans.decode(document.text, some[0])]
-        yield from zip(values, (stop for _, stop in some), strict=True)
+            # A large cell is not copied once more.
+            values = [json_spans.decode(document.text, block_spans[0])]
+        yield from zip(values, (stop for _, stop in block_spans), strict=True)
         first = last
 
 
 def _serialize_cells(document: Document, first: int) -> Iterator[tuple[Any, int]]:
-    """Do the same, but give of small cells what is taken in of them."""
+    """Yield the same as `_decode_cells`, but the canonical bytes of small cells."""
     text = document.text
     for start, stop in document.cell_spans[first:]:
         is_small = stop - start <= _CELL_BYTES
@@ -210,16 +211,16 @@ def _serialize_cells(document: Document, first: int) -> Iterator[tuple[Any, int]
 
 @lru_cache(_MOST_CELLS)
 def _serialize_cell(cell: bytes) -> bytes:
-    """Return what is taken in of a cell."""
+    """Return the canonical bytes of a cell."""
     message = bytearray()
-    walk = _CanonicalWriter(message.extend)
-    walk.write_value(_normalize_cell(json_spans.decode(cell, Span(0, len(cell)))))
-    walk.flush()
+    writer = _CanonicalWriter(message.extend)
+    writer.write_value(_normalize_cell(json_spans.decode(cell, Span(0, len(cell)))))
+    writer.flush()
     return bytes(message)
 
 
 def _normalize_cell(cell: dict[str, Any]) -> dict[str, Any]:
-    """Make of a cell what nbformat does when it reads it."""
+    """Change a cell as ``nbformat.v4.rwbase.rejoin_lines`` and ``strip_transient`` do."""
     if isinstance(cell.get("source"), list):
         cell["source"] = "".join(cell["source"])
     for attachment in cell.get("attachments", {}).values():
@@ -252,41 +253,41 @@ def _is_json(kind: str) -> bool:
 
 
 class _CanonicalWriter:
-    """Goes through values as nbformat's `yield_everything` does.
+    """Writes values in the order of ``nbformat.sign.yield_everything``, in batches.
 
     Parameters
     ----------
-    take
-        Takes them in.
+    write_bytes
+        Is called with the bytes.
     """
 
-    def __init__(self, take: Callable[[bytes], object]) -> None:
-        self._take = take
-        self._waiting: list[str] = []
+    def __init__(self, write_bytes: Callable[[bytes], object]) -> None:
+        self._write_bytes = write_bytes
+        self._pending: list[str] = []
 
     def write(self, text: str) -> None:
-        """Take in a text, sooner or later."""
-        self._waiting.append(text)
-        if len(text) > _LONG_CHARACTERS or len(self._waiting) > _MOST_WAITING:
+        """Write a text; it is buffered until `flush`."""
+        self._pending.append(text)
+        if len(text) > _LONG_CHARACTERS or len(self._pending) > _MOST_PENDING:
             self.flush()
 
     def flush(self) -> None:
-        """Take in what waits."""
-        waiting = self._waiting
-        if not waiting:
+        """Write the buffered texts."""
+        pending = self._pending
+        if not pending:
             return
-        last = waiting.pop()
+        last = pending.pop()
         if len(last) <= _LONG_CHARACTERS:
-            waiting.append(last)
+            pending.append(last)
             last = ""
-        self._take("".join(waiting).encode())
-        # Joined with others, it would be in memory twice more.
-        for at in range(0, len(last), _BATCH_CHARACTERS):
-            self._take(last[at : at + _BATCH_CHARACTERS].encode())
-        waiting.clear()
+        self._write_bytes("".join(pending).encode())
+        # Joining a long text with the others would copy it twice.
+        for start in range(0, len(last), _BATCH_CHARACTERS):
+            self._write_bytes(last[start : start + _BATCH_CHARACTERS].encode())
+        pending.clear()
 
     def write_value(self, value: Any, depth: int = 0) -> None:
-        """Take in a value and all that is in it."""
+        """Write a value and everything in it."""
         kind = type(value)
         if kind is str:
             self.write(value)
@@ -295,10 +296,10 @@ class _CanonicalWriter:
                 raise UnsupportedNotebook
             for name in sorted(value):
                 inner = value[name]
-                self._waiting.append(name)
-                # Most values are short texts, and a call costs more than all else.
+                self._pending.append(name)
+                # Most values are short texts, for which a call costs more than the rest.
                 if type(inner) is str and len(inner) <= _LONG_CHARACTERS:
-                    self._waiting.append(inner)
+                    self._pending.append(inner)
                 else:
                     self.write_value(inner, depth + 1)
         elif kind is list:

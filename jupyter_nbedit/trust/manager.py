@@ -1,8 +1,8 @@
-"""Keep a notebook's trust over an edit, and never give it where it was not.
+"""Keep a trusted notebook trusted after an edit, and never make an untrusted one trusted.
 
-Jupyter signs notebooks as nbformat reads them; any edit makes another notebook of it, and its HTML
-and JavaScript outputs go dark. An edit of ours never brings in an output (`operations` has no way
-to), so a notebook that was trusted before may be signed after. That is the only time we sign.
+Jupyter's signature covers the whole notebook, so that every edit makes it invalid, and JupyterLab
+hides HTML and JavaScript outputs. No operation adds outputs, so a notebook that was trusted before
+an edit may be signed after it. Nothing else is ever signed.
 """
 
 from __future__ import annotations
@@ -35,163 +35,174 @@ from jupyter_nbedit.trust.digest import (
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
-# Of how many versions it is remembered what they are signed by.
+# The size of the cache of digests.
 _MOST_VERSIONS = 64
 
 
 @dataclass
 class TrustManager:
-    """Knows which notebooks are trusted, and sees to it that they stay so.
+    """Finds out which notebooks are trusted, and signs edited ones.
 
     Parameters
     ----------
-    notary
-        Gives the contents manager's.
+    get_notary
+        Returns the notary of the contents manager, which extensions may replace at any time.
     """
 
-    notary: Callable[[], NotebookNotary]
+    get_notary: Callable[[], NotebookNotary]
     _digests: OrderedDict[tuple[str, str, bytes], Digest | None] = field(
         default_factory=OrderedDict
     )
-    # Who has signed last; only what was signed may still have to be stored.
-    _signer: NotebookNotary | None = None
+    # The notary that has signed last: its store may have pending signatures.
+    _last_notary: NotebookNotary | None = None
 
     async def find_digest(self, document: Document, version: str | None) -> Digest | None:
-        """Return what a notebook is signed by, if it is trusted.
+        """Return the digest of a notebook if the notebook is trusted.
 
         Parameters
         ----------
         document
             The notebook.
         version
-            Its hash, if that is known.
+            Its hash; None if unknown.
 
         Raises
         ------
         Busy
-            If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
+            If the signatures cannot be read. Treating the notebook as untrusted would make it so.
         StorageFailure
             If the secret for signing can be neither read nor written.
         ChangedDuringRead
-            If the notebook is in a file that somebody else has changed.
+            If the file of the notebook has changed.
         """
-        notary = self.notary()
+        notary = self.get_notary()
         with _map_notary_errors():
             key = None if version is None else _build_key(notary, version)
             if key not in self._digests and signature_store.is_empty(notary):
                 return None
-            found = await self._digest(notary, document, key)
-            return found if found is not None and signature_store.has(notary, found.text) else None
+            digest = await self._get_digest(notary, document, key)
+            is_signed = digest is not None and signature_store.has(notary, digest.text)
+            return digest if is_signed else None
 
     async def compute(
-        self, document: Callable[[], Document], size: int, marks: Callable[[], Sequence[Checkpoint]]
+        self,
+        build_document: Callable[[], Document],
+        size: int,
+        find_checkpoints: Callable[[], Sequence[Checkpoint]],
     ) -> Digest | None:
-        """Compute what a notebook is signed by, without signing it.
+        """Compute the digest of a notebook, without signing it.
 
         Parameters
         ----------
-        document
-            Gives the notebook, which may take time.
+        build_document
+            Returns the notebook; may take long.
         size
-            How many bytes it has, about.
-        marks
-            Gives the marks of one that begins with the same cells, if there is one.
+            The approximate size of the notebook in bytes.
+        find_checkpoints
+            Returns the checkpoints of a notebook with the same first cells.
 
         Raises
         ------
         ChangedDuringRead
-            If the notebook is in a file that somebody else has changed.
+            If the file of the notebook has changed.
         """
-        notary = self.notary()
-        return await run_in_thread_if_large(size, lambda: _digest(notary, document(), marks()))
+        notary = self.get_notary()
+        return await run_in_thread_if_large(
+            size, lambda: _compute_with_notary(notary, build_document(), find_checkpoints())
+        )
 
-    def sign(self, signature: Digest | None, version: str) -> None:
-        """Sign a notebook; the caller knows that it deserves it.
+    def sign(self, digest: Digest | None, version: str) -> None:
+        """Store the signature of a notebook that was trusted before an edit.
 
         Parameters
         ----------
-        signature
-            As `compute` gave it; nothing is done with a notebook that cannot be signed.
+        digest
+            The result of `compute`; None for a notebook that cannot be signed.
         version
-            The notebook's hash.
+            The hash of the notebook.
 
         Raises
         ------
         sqlite3.Error
-            If the store cannot take it.
+            If the signature cannot be stored.
         """
-        notary = self._signer = self.notary()
-        self._remember(_build_key(notary, version), signature)
-        if signature is not None:
-            signature_store.add(notary, signature.text)
+        notary = self._last_notary = self.get_notary()
+        self._remember(_build_key(notary, version), digest)
+        if digest is not None:
+            signature_store.add(notary, digest.text)
 
     def flush(self) -> None:
-        """Put signatures into the database that are on their way to it."""
-        if self._signer is not None:
-            signature_store.settle(self._signer)
+        """Store all pending signatures."""
+        if self._last_notary is not None:
+            signature_store.flush(self._last_notary)
 
-    async def _digest(
+    async def _get_digest(
         self, notary: NotebookNotary, document: Document, key: tuple[str, str, bytes] | None
     ) -> Digest | None:
         if key is not None and key in self._digests:
             return self._digests[key]
-        found = await run_in_thread_if_large(len(document.text), partial(_digest, notary, document))
+        digest = await run_in_thread_if_large(
+            len(document.text), _compute_with_notary, notary, document
+        )
         if key is not None:
-            self._remember(key, found)
-        return found
+            self._remember(key, digest)
+        return digest
 
-    def _remember(self, key: tuple[str, str, bytes], signature: Digest | None) -> None:
-        self._digests[key] = signature
+    def _remember(self, key: tuple[str, str, bytes], digest: Digest | None) -> None:
+        self._digests[key] = digest
         self._digests.move_to_end(key)
         if len(self._digests) > _MOST_VERSIONS:
             self._digests.popitem(last=False)
 
 
 class PendingSignature:
-    """Signs a notebook that was trusted before an edit, once the edit is written.
+    """The signature of a notebook after an edit, which is computed in the background of the write.
 
-    The signature is computed while the notebook is being written: who begins the write begins this,
-    too, as a context.
+    It is a context manager, like `BackgroundTask`.
 
     Parameters
     ----------
     trust
-        Whose notary signs.
-    base
-        The notebook before the edit.
-    after
-        Gives the notebook after it, which may take time.
-    start
-        Where their bytes begin to differ.
+        Signs the notebook.
     before
-        What the notebook was signed by, if that was computed.
+        The notebook before the edit.
+    build_after
+        Returns the notebook after the edit; may take long.
+    start
+        The first position at which their bytes differ.
+    digest_before
+        The digest of the notebook before the edit; None if it was not computed.
     """
 
     def __init__(
         self,
         trust: TrustManager,
-        base: Document,
-        after: Callable[[], Document],
+        before: Document,
+        build_after: Callable[[], Document],
         start: int,
-        before: Digest | None,
+        digest_before: Digest | None,
     ) -> None:
-        def marks() -> list[Checkpoint]:
-            return [] if before is None else before.cut(count_common_cells(base, after(), start))
+        def find_checkpoints() -> list[Checkpoint]:
+            if digest_before is None:
+                return []
+            return digest_before.cut(count_common_cells(before, build_after(), start))
 
         self._trust = trust
-        size = len(base.text)
-        self._signature = BackgroundTask(partial(trust.compute, after, size, marks), size)
+        size = len(before.text)
+        self._task = BackgroundTask(
+            partial(trust.compute, build_after, size, find_checkpoints), size
+        )
 
     def __enter__(self) -> None:
-        """Begin to compute."""
-        self._signature.__enter__()
+        """Begin to compute the digest."""
+        self._task.__enter__()
 
     def __exit__(self, *_: object) -> None:
-        """Leave it, whatever became of the write."""
-        self._signature.__exit__()
+        """Cancel the computation if `finish` was not called."""
+        self._task.__exit__()
 
     async def finish(self, version: str) -> None:
-        """Sign what was written.
+        """Sign the written notebook.
 
         Parameters
         ----------
@@ -201,35 +212,35 @@ class PendingSignature:
         Raises
         ------
         sqlite3.Error
-            If the store cannot take it.
+            If the signature cannot be stored.
         """
-        self._trust.sign(await self._signature.get_result(), version)
+        self._trust.sign(await self._task.get_result(), version)
 
 
 async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
-    """Return whether the signature of a notebook is known that is there as a text only.
+    """Return whether the bytes of a notebook are signed.
 
     Raises
     ------
     Busy
-        If the store cannot be asked. Taking the notebook for untrusted would lose its trust.
+        If the signatures cannot be read. Treating the notebook as untrusted would make it so.
     """
-    found = await asyncio.to_thread(_compute_by_nbformat, notary, text)
+    digest = await asyncio.to_thread(_compute_by_nbformat, notary, text)
     with _map_notary_errors():
-        return found is not None and signature_store.has(notary, found.text)
+        return digest is not None and signature_store.has(notary, digest.text)
 
 
 async def unsign(notary: NotebookNotary, text: bytes) -> None:
-    """Take a notebook's signature away, which was given though nobody had trusted it before."""
-    found = await asyncio.to_thread(_compute_by_nbformat, notary, text)
-    if found is not None:
-        notary.store.remove_signature(found.text, notary.algorithm)
+    """Remove the signature that a contents manager has given to an untrusted notebook."""
+    digest = await asyncio.to_thread(_compute_by_nbformat, notary, text)
+    if digest is not None:
+        notary.store.remove_signature(digest.text, notary.algorithm)
 
 
 @contextmanager
 def _map_notary_errors() -> Iterator[None]:
-    # The store's database belongs to the loop's thread; from another one it fails, and
-    # jupyter_server then takes it for corrupt.
+    # The connection of the store belongs to the thread of the loop; in another thread it fails, and
+    # jupyter_server would treat the database as corrupt.
     try:
         yield
     except sqlite3.Error as error:
@@ -239,10 +250,10 @@ def _map_notary_errors() -> Iterator[None]:
         )
         raise Busy(message) from error
     except OSError as error:
-        # The secret is written when it is first asked for.
-        said = os.strerror(error.errno or 0)
+        # The notary writes the secret when it is first needed.
+        text = os.strerror(error.errno or 0)
         message = (
-            f"Jupyter's secret for signing notebooks can be neither read nor written ({said}), so "
+            f"Jupyter's secret for signing notebooks can be neither read nor written ({text}), so "
             "the notebook's trust could not be kept. Nothing was written; ask who runs this server "
             "to look at its disk."
         )
@@ -253,26 +264,26 @@ def _build_key(notary: NotebookNotary, version: str) -> tuple[str, str, bytes]:
     return version, notary.algorithm, notary.secret
 
 
-def _digest(
-    notary: NotebookNotary, document: Document, marks: Sequence[Checkpoint] = ()
+def _compute_with_notary(
+    notary: NotebookNotary, document: Document, checkpoints: Sequence[Checkpoint] = ()
 ) -> Digest | None:
-    """Compute what the notary signs; None for a notebook that Jupyter cannot open or sign."""
+    """Return the digest of a notebook; None if Jupyter cannot open or sign the notebook."""
     try:
         return compute_digest(
-            document, lambda: HMAC(notary.secret, digestmod=notary.digestmod), marks
+            document, lambda: HMAC(notary.secret, digestmod=notary.digestmod), checkpoints
         )
     except UnsupportedNotebook:
         return _compute_by_nbformat(notary, document.text[:])
 
 
 def _compute_by_nbformat(notary: NotebookNotary, text: bytes) -> Digest | None:
-    """Have nbformat compute it, from the notebook as a whole."""
+    """Return the digest that nbformat computes from the whole notebook."""
     try:
-        # The contents manager validates as well, which only changes what can never be trusted:
-        # missing and double ids, for which nbformat makes up new ones at every reading.
+        # The validation by the contents manager is not needed. It only changes notebooks that can
+        # never be trusted: those with missing or duplicate ids, which get new ids at every read.
         notebook = nbformat.reader.reads(text.decode())
         return Digest(str(notary.compute_signature(notebook)), ())
     except Exception:  # noqa: BLE001 -- nbformat raises whatever its reader stumbles over
-        # Whether it is a byte order mark, lone surrogates or `metadata: null`: what nbformat
-        # cannot read, Jupyter has not signed.
+        # Jupyter has not signed a notebook that nbformat cannot read: one with a byte order mark,
+        # lone surrogates or `metadata: null`.
         return None

@@ -1,10 +1,9 @@
-"""The store of signatures that Jupyter's notary has: asked and filled without waiting for the disk.
+"""Add signatures to the store of Jupyter's notary in batches: a commit takes longer than an edit.
 
-All is done on the thread of the loop, for the store's connection belongs to it. Each commit of the
-stock store waits for the disk several times, which takes longer than an edit. So of signatures that
-follow one another closely only the first is committed at once. The others are known from the moment
-they are given, and in the database some milliseconds later, all in one transaction: a server that
-is killed meanwhile has lost the trust of what it edited last, and nothing else.
+Everything runs on the thread of the event loop, which owns the connection of the store. The first
+of several signatures is committed at once, the others some milliseconds later in one transaction.
+They count as stored immediately. If the server is killed before, the last edited notebooks are no
+longer trusted.
 """
 
 from __future__ import annotations
@@ -21,105 +20,106 @@ from nbformat.sign import MemorySignatureStore, SignatureStore, SQLiteSignatureS
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
-# How long a signature may wait for others, to be committed together with them: longer on a slow
-# disk, so that no more than a tenth of the loop's time is spent on waiting for it.
-_GATHER_SECONDS = 0.02
-_MOST_GATHER_SECONDS = 0.5
-_GATHER_COMMITS = 10
-# How long the store need not be told again that a signature is in use.
-_FRESH_SECONDS = 600.0
-_MOST_FRESH = 4096
+# How long signatures are collected before a commit: ten times as long as the last commit took, so
+# that commits block the event loop for at most a tenth of the time.
+_BATCH_SECONDS = 0.02
+_MOST_BATCH_SECONDS = 0.5
+_BATCH_FACTOR = 10
+# How often the store is told that a signature is in use.
+_USE_SECONDS = 600.0
+_MOST_USES = 4096
 _FIND = "SELECT id FROM nbsignatures WHERE algorithm = ? AND signature = ?"
 _ADD = "INSERT INTO nbsignatures (algorithm, signature, last_seen) VALUES (?, ?, ?)"
 
 
 class BatchingSignatureStore(SignatureStore):
-    """The stock store, with signatures that are on their way to it.
+    """The stock store with batched commits.
 
     Parameters
     ----------
     stock
-        The store, whose methods do all that is not ours.
+        The stock store, which has all other methods.
     """
 
     def __init__(self, stock: SQLiteSignatureStore) -> None:
         self._stock = stock
-        self._waiting: dict[tuple[str, str], datetime] = {}
-        self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._committed = float("-inf")
-        self._gather = _GATHER_SECONDS
+        self._pending: dict[tuple[str, str], datetime] = {}
+        # When the store was last told that a signature is in use.
+        self._last_uses: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._last_commit = float("-inf")
+        self._batch_seconds = _BATCH_SECONDS
         self._timer: asyncio.TimerHandle | None = None
 
     def __getattr__(self, name: str) -> Any:
-        """Be the stock store in all else."""
+        """Return an attribute of the stock store."""
         return getattr(self._stock, name)
 
     def check_signature(self, digest: str, algorithm: str) -> bool:
-        """Return whether a signature is known, and that it is in use."""
-        known = (digest, algorithm) in self._waiting
-        return known or bool(self._stock.check_signature(digest, algorithm))
+        """Return whether the store has a signature, and update the time of its last use."""
+        is_pending = (digest, algorithm) in self._pending
+        return is_pending or bool(self._stock.check_signature(digest, algorithm))
 
     def store_signature(self, digest: str, algorithm: str) -> None:
-        """Keep a signature."""
+        """Add a signature at once, for other users of the store."""
         self._stock.store_signature(digest, algorithm)
 
     def remove_signature(self, digest: str, algorithm: str) -> None:
-        """Forget a signature."""
-        self._waiting.pop((digest, algorithm), None)
+        """Remove a signature."""
+        self._pending.pop((digest, algorithm), None)
         self._stock.remove_signature(digest, algorithm)
 
     def close(self) -> None:
-        """Commit what waits and close the database."""
-        self.settle()
+        """Commit pending signatures and close the database."""
+        self.flush()
         self._stock.close()
 
     def is_empty(self) -> bool:
-        """Return whether no signature is known."""
-        found = self._stock.db.execute("SELECT id FROM nbsignatures LIMIT 1").fetchone()
-        return not self._waiting and found is None
+        """Return whether the store has no signatures."""
+        row = self._stock.db.execute("SELECT id FROM nbsignatures LIMIT 1").fetchone()
+        return not self._pending and row is None
 
     def has(self, digest: str, algorithm: str) -> bool:
-        """Return whether a signature is known; the store hears of its use now and then only."""
+        """Return whether the store has a signature; rarely update the time of its last use."""
         key = (digest, algorithm)
-        if key in self._waiting:
+        if key in self._pending:
             return True
-        if time.monotonic() > self._seen.get(key, 0.0) + _FRESH_SECONDS:
-            known = bool(self._stock.check_signature(digest, algorithm))
-            if known:
-                self._note(key)
-            return known
+        if time.monotonic() > self._last_uses.get(key, 0.0) + _USE_SECONDS:
+            is_stored = bool(self._stock.check_signature(digest, algorithm))
+            if is_stored:
+                self._record_use(key)
+            return is_stored
         return self._stock.db.execute(_FIND, (algorithm, digest)).fetchone() is not None
 
     def add(self, digest: str, algorithm: str) -> None:
-        """Keep a signature, at once or in good company."""
+        """Add a signature, and commit it now or with the next batch."""
         key = (digest, algorithm)
-        self._note(key)
-        self._waiting[key] = datetime.now(tz=timezone.utc)
-        if time.monotonic() > self._committed + self._gather:
+        self._record_use(key)
+        self._pending[key] = datetime.now(tz=timezone.utc)
+        if time.monotonic() > self._last_commit + self._batch_seconds:
             self.commit()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._gather, self.settle)
+            self._timer = asyncio.get_running_loop().call_later(self._batch_seconds, self.flush)
 
     def commit(self) -> None:
-        """Put what waits into the database.
+        """Commit the pending signatures.
 
         Raises
         ------
         sqlite3.Error
-            If that fails; then it does not wait any longer.
+            If that fails; the signatures are dropped.
         """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        waiting, self._waiting = self._waiting, {}
+        pending, self._pending = self._pending, {}
         database: sqlite3.Connection | None = self._stock.db
-        if not waiting or database is None:
+        if not pending or database is None:
             return
-        began = time.monotonic()
+        start = time.monotonic()
         try:
-            for (digest, algorithm), when in waiting.items():
+            for (digest, algorithm), last_seen in pending.items():
                 if database.execute(_FIND, (algorithm, digest)).fetchone() is None:
-                    database.execute(_ADD, (algorithm, digest, when))
+                    database.execute(_ADD, (algorithm, digest, last_seen))
             (count,) = database.execute("SELECT count(*) FROM nbsignatures").fetchone()
             if count > self._stock.cache_size:
                 self._stock.cull_db()
@@ -128,35 +128,35 @@ class BatchingSignatureStore(SignatureStore):
             database.rollback()
             raise
         finally:
-            self._committed = time.monotonic()
-            needed = _GATHER_COMMITS * (self._committed - began)
-            self._gather = min(max(_GATHER_SECONDS, needed), _MOST_GATHER_SECONDS)
+            self._last_commit = time.monotonic()
+            seconds = _BATCH_FACTOR * (self._last_commit - start)
+            self._batch_seconds = min(max(_BATCH_SECONDS, seconds), _MOST_BATCH_SECONDS)
 
-    def settle(self) -> None:
-        """Put what waits into the database, and leave it to the log if that fails."""
+    def flush(self) -> None:
+        """Commit the pending signatures, and log a failure."""
         try:
             self.commit()
         except sqlite3.Error:
             self._stock.log.exception("The trust of notebooks that were edited could not be kept")
 
-    def _note(self, key: tuple[str, str]) -> None:
-        self._seen[key] = time.monotonic()
-        self._seen.move_to_end(key)
-        if len(self._seen) > _MOST_FRESH:
-            self._seen.popitem(last=False)
+    def _record_use(self, key: tuple[str, str]) -> None:
+        self._last_uses[key] = time.monotonic()
+        self._last_uses.move_to_end(key)
+        if len(self._last_uses) > _MOST_USES:
+            self._last_uses.popitem(last=False)
 
 
 def _get_batching_store(notary: NotebookNotary) -> BatchingSignatureStore | None:
-    """Return the notary's store as ours; None if it is of a kind that is not known here."""
+    """Replace the stock store of a notary by a batching one; None for a store of another class."""
     store = notary.store
     if type(store) is SQLiteSignatureStore and store.db is not None:
-        # The notary is given another store if something is wrong with this one.
+        # The notary may get a new stock store, if its database is damaged.
         store = notary.store = BatchingSignatureStore(store)
     return store if isinstance(store, BatchingSignatureStore) else None
 
 
 def is_empty(notary: NotebookNotary) -> bool:
-    """Return whether no notebook at all is trusted, as far as that shows without asking for one."""
+    """Return whether the store certainly has no signatures; False if that is unknown."""
     store = _get_batching_store(notary)
     if store is not None:
         return store.is_empty()
@@ -164,7 +164,7 @@ def is_empty(notary: NotebookNotary) -> bool:
 
 
 def has(notary: NotebookNotary, digest: str) -> bool:
-    """Return whether a signature is known."""
+    """Return whether the store has a signature."""
     store = _get_batching_store(notary)
     if store is None:
         return bool(notary.store.check_signature(digest, notary.algorithm))
@@ -172,7 +172,7 @@ def has(notary: NotebookNotary, digest: str) -> bool:
 
 
 def add(notary: NotebookNotary, digest: str) -> None:
-    """Keep a signature."""
+    """Add a signature."""
     store = _get_batching_store(notary)
     if store is None:
         notary.store.store_signature(digest, notary.algorithm)
@@ -180,7 +180,7 @@ def add(notary: NotebookNotary, digest: str) -> None:
         store.add(digest, notary.algorithm)
 
 
-def settle(notary: NotebookNotary) -> None:
-    """Put into the database what waits for it."""
+def flush(notary: NotebookNotary) -> None:
+    """Commit the pending signatures."""
     if isinstance(notary.store, BatchingSignatureStore):
-        notary.store.settle()
+        notary.store.flush()

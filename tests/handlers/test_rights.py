@@ -100,7 +100,7 @@ def test_every_route_and_verb_has_a_row_and_a_body_if_needed() -> None:
     mounted = {(route, verb) for route, handler in default_handlers for verb in list_verbs(handler)}
     assert described == mounted, "put a @Contract above each verb"
     for key, operation in OPERATIONS.items():
-        if operation.contract.body is not None:
+        if operation.spec.body is not None:
             assert ROWS[key].body is not None, f"add {key} to SENT in tests/handlers/routes.py"
 
 

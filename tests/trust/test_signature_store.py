@@ -79,7 +79,7 @@ async def test_a_regular_shutdown_loses_no_signature(
 ) -> None:
     add_all(notary, *NAMES)
     if end == "settle":
-        signature_store.settle(notary)
+        signature_store.flush(notary)
     else:
         notary.close()
     assert list_committed(database) == NAMES
@@ -99,7 +99,7 @@ async def test_the_oldest_of_too_many_signatures_are_pruned(
 ) -> None:
     notary.store.cache_size = 8
     add_all(notary, *map(str, range(12)))
-    signature_store.settle(notary)
+    signature_store.flush(notary)
     assert list_committed(database) == [str(n) for n in range(6, 12)]
 
 
@@ -111,7 +111,7 @@ async def test_a_failing_database_is_reported_in_the_reply_or_in_the_log(
     with closing(sqlite3.connect(database)) as other:
         other.execute("BEGIN IMMEDIATE")
         signature_store.add(notary, "two")
-        signature_store.settle(notary)
+        signature_store.flush(notary)
         assert [record.levelname for record in caplog.records] == ["ERROR"]
         assert not signature_store.has(notary, "two")
         clock.advance(LATER_SECONDS)
@@ -142,7 +142,7 @@ async def test_a_foreign_store_is_always_queried(notary: NotebookNotary, tmp_pat
     assert not signature_store.has(notary, "one")
     signature_store.add(notary, "one")
     assert signature_store.has(notary, "one")
-    signature_store.settle(notary)
+    signature_store.flush(notary)
     assert notary.store is store
     assert ("one", notary.algorithm) in store.asked
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: made of the routes, their contracts and the structs these name."""
+"""Build the OpenAPI document from the routes, their specifications and the structs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class OpenAPIHandler(NbEditHandler):
     async def get(self) -> None:
         """Describe every route of this server, as OpenAPI 3.1."""
         routes = self.services.routes
-        # It takes some time to make, and stays the same.
+        # Building takes long; the result is cached.
         self.finish(await asyncio.to_thread(_render_document, routes, self.base_url))
 
 
@@ -73,26 +73,26 @@ def _render_document(routes: tuple[Route, ...], base_url: str) -> bytes:
 
 
 def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
-    """Make the document.
+    """Return the document.
 
     Parameters
     ----------
     routes
-        What is mounted.
+        The patterns of the routes, and their handlers.
     base_url
-        The server's.
+        The base URL of the server.
     """
-    found = list(list_operations(routes))
+    operations = list(list_operations(routes))
     schemas = SchemaBuilder(
-        [ErrorBody, *(form for operation in found for form in operation.list_types())]
+        [ErrorBody, *(item for operation in operations for item in operation.list_types())]
     )
-    writer = OpenAPIBuilder(schemas, load_examples(), [pattern for pattern, _ in routes])
+    builder = OpenAPIBuilder(schemas, load_examples(), [pattern for pattern, _ in routes])
     paths: dict[str, dict[str, Any]] = {}
-    for operation in found:
-        paths.setdefault(operation.path, {})[operation.verb.lower()] = writer.build_operation(
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.verb.lower()] = builder.build_operation(
             operation
         )
-    queries = [operation.contract.query for operation in found if operation.contract.query]
+    queries = [operation.spec.query for operation in operations if operation.spec.query]
     return {
         "openapi": "3.1.0",
         "info": {
@@ -108,7 +108,7 @@ def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": schemas.list_components(without=queries),
-            "examples": writer.build_examples(),
+            "examples": builder.build_examples(),
             "securitySchemes": _SECURITY,
         },
     }

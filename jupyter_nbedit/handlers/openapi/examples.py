@@ -1,6 +1,6 @@
-"""Requests and their answers, as a server gave them: the examples of the OpenAPI document.
+"""The examples of the OpenAPI document: requests and real responses, from ``examples.json``.
 
-They stand in ``examples.json``. A test sends each request to a server and compares the answer.
+A test sends each request to a server and compares the response.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ import msgspec
 class Example(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True
 ):
-    """A request and its answer.
+    """A request and its response.
 
     Parameters
     ----------
     name
-        No other has it.
+        A unique name.
     summary
-        What it shows.
+        What the example shows.
     given
-        What must be so at the server, beyond the demo's notebooks.
+        The state of the server, besides the notebooks of the demo.
     verb, target, headers, body
-        The request; the target begins with ``/nbedit``, whatever the base URL.
+        The request; the target begins with ``/nbedit``, whatever the base URL is.
     status, answer
-        What came back.
+        The response.
     abridged
-        Whether the answer has more members and items than are shown.
+        Whether the real response has more members and items.
     constructed
-        Whether the answer was never given in this form: another route would have to, or no server
-        is known to fail in that way.
+        Whether no server has sent the response: it is that of another route, or of a failure that
+        cannot be provoked.
     """
 
     name: str
@@ -62,28 +62,28 @@ class Example(
 
     @property
     def succeeded(self) -> bool:
-        """Whether the request was granted."""
+        """Whether the response is not an error."""
         return self.status < 400  # noqa: PLR2004 -- HTTP's own border
 
     @property
     def reason(self) -> str | None:
-        """Why it was not."""
+        """The reason of an error."""
         return self.answer.get("reason") if isinstance(self.answer, dict) else None
 
     def match_parameters(self, pattern: str) -> dict[str, str]:
-        """Return the values of a route's parameters."""
-        found = re.fullmatch(pattern, self.path)
-        return {name: unquote(value) for name, value in found.groupdict().items()} if found else {}
+        """Return the values of the parameters of a route."""
+        match = re.fullmatch(pattern, self.path)
+        return {name: unquote(value) for name, value in match.groupdict().items()} if match else {}
 
-    def render(self, told: Any = None) -> dict[str, Any]:
-        """Return the answer as OpenAPI has an example; or the same told in another form."""
-        given = {} if self.given is None else {"description": self.given}
-        value = self.answer if told is None else msgspec.to_builtins(told)
-        return {"summary": self.summary, **given, "value": value}
+    def render(self, other_body: Any = None) -> dict[str, Any]:
+        """Return the Example Object of OpenAPI, with the response or with another body."""
+        description = {} if self.given is None else {"description": self.given}
+        value = self.answer if other_body is None else msgspec.to_builtins(other_body)
+        return {"summary": self.summary, **description, "value": value}
 
 
 @functools.cache
 def load_examples() -> tuple[Example, ...]:
-    """Return all there are."""
+    """Return all examples."""
     text = resources.files(__package__).joinpath("examples.json").read_bytes()
     return tuple(msgspec.json.decode(text, type=list[Example]))

@@ -1,4 +1,4 @@
-"""JSON Schemas of the structs, with the rules that their types cannot say."""
+"""JSON Schemas of the structs and OpenAPI objects of the operations, for `builder`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from jupyter_nbedit.tools.sections import SectionsInput
 _AT = "#/components/schemas/{name}"
 _FREE = "JSONWithoutTrusted"
 
-#: Any JSON in which nothing claims to be trusted, at any depth.
+#: Any JSON without the key `trusted`, at any depth.
 _WITHOUT_TRUSTED = {
     "title": _FREE,
     "description": "Any JSON in which no object has the key `trusted`, at any depth.",
@@ -58,26 +58,29 @@ _ANYTHING: Mapping[str, Any] = {}
 
 
 def _require_exactly_one(*names: str) -> dict[str, Any]:
-    """Require that an object has just one of these members."""
+    """Return the schema of an object with exactly one of some members."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
 def _require_at_least_one(*names: str) -> dict[str, Any]:
-    """Require that an object has one of these members or several."""
+    """Return the schema of an object with at least one of some members."""
     return {"anyOf": [{"required": [name]} for name in names]}
 
 
 def _require_none(*names: str) -> dict[str, Any]:
-    """Require that an object has none of these members."""
+    """Return the schema of an object without some members."""
     return {"not": _require_at_least_one(*names)}
 
 
 def _build_condition(
-    member: str, value: str, then: Mapping[str, Any], otherwise: Mapping[str, Any] = _ANYTHING
+    member: str,
+    value: str,
+    then_schema: Mapping[str, Any],
+    else_schema: Mapping[str, Any] = _ANYTHING,
 ) -> dict[str, Any]:
-    """Return what follows from a member's value, and what from any other or none."""
+    """Return a schema that depends on whether a member has a value."""
     condition = {"required": [member], "properties": {member: {"const": value}}}
-    return {"if": condition, "then": then, "else": otherwise}
+    return {"if": condition, "then": then_schema, "else": else_schema}
 
 
 def _require_members(*names: str) -> dict[str, Any]:
@@ -93,7 +96,7 @@ _ONE_CELL = {
         _build_condition("edit_mode", "insert", _require_members("cell_type")),
     ]
 }
-#: What the decoder leaves to others to refuse, by struct.
+#: Rules that the types cannot express, by struct.
 _RULES: Mapping[type[msgspec.Struct], Mapping[str, Any]] = {
     Insert: _POSITION,
     InsertBody: _POSITION,
@@ -134,7 +137,7 @@ _RULES: Mapping[type[msgspec.Struct], Mapping[str, Any]] = {
     ),
 }
 _NOT_BLANK = {"pattern": r"[^\s\u001c-\u001f\u0085]"}
-#: The same of single members.
+#: The same for single members.
 _MEMBER_RULES: Mapping[tuple[type[msgspec.Struct], str], Mapping[str, Any]] = {
     (ClearOutputs, "all"): {"const": True},
     (RemoveEntry, "match"): _NOT_BLANK,
@@ -153,19 +156,19 @@ _MEMBER_RULES: Mapping[tuple[type[msgspec.Struct], str], Mapping[str, Any]] = {
 
 
 class SchemaBuilder:
-    """The schemas of types, and the components that these refer to.
+    """The schemas of types, and the components that they refer to.
 
     Parameters
     ----------
     types
-        All types there will be; a JSON Schema among them stays as it is.
+        All types; JSON Schemas among them are ignored.
     """
 
     def __init__(self, types: Iterable[Any]) -> None:
-        forms = list(dict.fromkeys(form for form in types if not isinstance(form, dict)))
-        written = msgspec.json.encode(msgspec.json.schema_components(forms, ref_template=_AT))
-        schemas, self.components = msgspec.json.decode(written)
-        self._of = dict(zip(forms, schemas, strict=True))
+        unique_types = list(dict.fromkeys(item for item in types if not isinstance(item, dict)))
+        text = msgspec.json.encode(msgspec.json.schema_components(unique_types, ref_template=_AT))
+        schemas, self.components = msgspec.json.decode(text)
+        self._schemas = dict(zip(unique_types, schemas, strict=True))
         for schema in self.components.values():
             schema["description"] = prose(schema.get("description", ""))
         for struct, rule in _RULES.items():
@@ -175,27 +178,29 @@ class SchemaBuilder:
         if any(_FREE in str(schema) for schema in self.components.values()):
             self.components[_FREE] = _WITHOUT_TRUSTED
 
-    def build_schema(self, form: Any) -> dict[str, Any]:
-        """Return the schema of a type."""
-        found: dict[str, Any] = form if isinstance(form, dict) else self._of[form]
-        return found
+    def build_schema(self, body_type: Any) -> dict[str, Any]:
+        """Return the schema of a type; a JSON Schema itself."""
+        schema: dict[str, Any] = (
+            body_type if isinstance(body_type, dict) else self._schemas[body_type]
+        )
+        return schema
 
-    def list_members(self, form: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
-        """Return the members of a struct, and which of them are required."""
-        schema = self.components[self._of[form]["$ref"].rpartition("/")[2]]
+    def list_members(self, struct_type: Any) -> tuple[dict[str, dict[str, Any]], list[str]]:
+        """Return the members of a struct, and the names of the required ones."""
+        schema = self.components[self._schemas[struct_type]["$ref"].rpartition("/")[2]]
         return schema["properties"], schema["required"]
 
     def list_components(self, without: Iterable[Any]) -> dict[str, dict[str, Any]]:
         """Return the components by name, without those of some types."""
-        left_out = {self._of[form]["$ref"].rpartition("/")[2] for form in without}
-        named = sorted(self.components.items())
-        return {name: schema for name, schema in named if name not in left_out}
+        excluded_names = {self._schemas[item]["$ref"].rpartition("/")[2] for item in without}
+        items = sorted(self.components.items())
+        return {name: schema for name, schema in items if name not in excluded_names}
 
 
 def prose(docstring: str | None) -> str:
-    """Return what a docstring says to everybody, as Markdown."""
+    """Return a docstring without its sections, as Markdown."""
     text = inspect.cleandoc(docstring or "")
-    for section in ("Parameters", "Raises"):
+    for section in ("Parameters", "Attributes", "Raises"):
         text = text.partition(f"\n\n{section}\n---")[0]
     return text.replace("``", "`")
 
@@ -205,7 +210,7 @@ Route = tuple[str, type[web.RequestHandler]]
 _JSON = "application/json"
 _GROUP = re.compile(r"\(\?P<(\w+)>[^()]*\)")
 _LOOK = re.compile(r"\(\?<?[!=][^()]*\)")
-# In a route that is for notebooks alone.
+# Part of the pattern of a route for notebooks only.
 _NOTEBOOKS_ONLY = r"\.ipynb)"
 
 _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
@@ -224,7 +229,7 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
         "schema": {"type": "integer", "minimum": 0},
     },
     "edit_id": {
-        "description": "The edit's number, as in the reply to who made it.",
+        "description": "The number of the edit, as in its reply.",
         "schema": {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER},
     },
 }
@@ -237,17 +242,17 @@ class DocumentedOperation:
     Parameters
     ----------
     pattern
-        The route's regular expression.
+        The regular expression of the route.
     path
-        The same as OpenAPI has it.
+        The path template of OpenAPI.
     verb
-        In capitals.
+        The HTTP method.
     id
-        A name that no other operation has.
+        A unique name.
     description
-        What it does.
-    contract
-        What it takes and answers.
+        What the operation does.
+    spec
+        Its specification.
     """
 
     pattern: str
@@ -255,24 +260,24 @@ class DocumentedOperation:
     verb: str
     id: str
     description: str
-    contract: OperationSpec
+    spec: OperationSpec
 
     @property
     def parameters(self) -> list[str]:
-        """The names in the path's braces."""
+        """The names of the path parameters."""
         return re.findall(r"\{(\w+)\}", self.path)
 
     def list_types(self) -> Iterator[Any]:
-        """List the types of what is sent."""
-        contract = self.contract
-        replies = [reply.body for reply in contract.replies.values()]
-        for form in (contract.query, contract.body, contract.failure, *replies):
-            if form is not None:
-                yield form
+        """Yield the types of the query, the bodies and the error."""
+        spec = self.spec
+        replies = [reply.body for reply in spec.replies.values()]
+        for item in (spec.query, spec.body, spec.error_type, *replies):
+            if item is not None:
+                yield item
 
 
 def list_operations(routes: Iterable[Route]) -> Iterator[DocumentedOperation]:
-    """List what there is to call, in the order of the routes."""
+    """Yield all operations, in the order of the routes."""
     for pattern, handler in routes:
         if not issubclass(handler, NbEditHandler):
             continue
@@ -280,101 +285,110 @@ def list_operations(routes: Iterable[Route]) -> Iterator[DocumentedOperation]:
         words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z]*", handler.__name__)
         for verb in handler.SUPPORTED_METHODS:
             method = getattr(handler, verb.lower())
-            contract = get_spec(method)
-            if contract is None:
+            spec = get_spec(method)
+            if spec is None:
                 continue
             name = "_".join([verb, *words[:-1]]).lower()
-            if not contract.addresses:
+            if not spec.addresses:
+                yield DocumentedOperation(pattern, path, verb, name, prose(method.__doc__), spec)
+            for address, address_spec in spec.addresses.items():
                 yield DocumentedOperation(
-                    pattern, path, verb, name, prose(method.__doc__), contract
+                    pattern,
+                    path.replace("{address}", address),
+                    verb,
+                    f"{name}_{address.replace('/', '_')}",
+                    address_spec.description,
+                    address_spec,
                 )
-            for address, its in contract.addresses.items():
-                own = f"{name}_{address.replace('/', '_')}"
-                at = path.replace("{address}", address)
-                yield DocumentedOperation(pattern, at, verb, own, its.description, its)
 
 
 @dataclass(frozen=True)
 class OpenAPIBuilder:
-    """Writes operations.
+    """Builds the Operation Objects of OpenAPI.
 
     Parameters
     ----------
     schemas
-        Of all types that any operation has.
-    told
+        The schemas of the types of all operations.
+    examples
         All examples.
     patterns
-        Of all routes.
+        The patterns of all routes.
     """
 
     schemas: SchemaBuilder
-    told: Sequence[Example]
+    examples: Sequence[Example]
     patterns: Sequence[str]
 
     def build_examples(self) -> dict[str, dict[str, Any]]:
-        """Write the examples of refusals, which operations share."""
-        return {told.name: told.render() for told in self.told if not told.succeeded}
+        """Return the examples of errors, which operations share."""
+        return {
+            example.name: example.render() for example in self.examples if not example.succeeded
+        }
 
     def build_operation(self, operation: DocumentedOperation) -> dict[str, Any]:
-        """Write an operation."""
-        contract = operation.contract
-        own = [exchange for exchange in self.told if self._is_example_of(exchange, operation)]
-        granted = [exchange for exchange in own if exchange.succeeded]
-        responses = self._build_replies(contract, granted) | self._build_error_responses(
-            contract, own
+        """Return the Operation Object of an operation."""
+        spec = operation.spec
+        own_examples = [
+            example for example in self.examples if self._is_example_of(example, operation)
+        ]
+        successful = [example for example in own_examples if example.succeeded]
+        responses = self._build_replies(spec, successful) | self._build_error_responses(
+            spec, own_examples
         )
         if _NOTEBOOKS_ONLY in operation.pattern:
             responses |= self._build_redirect_response()
-        written = {
+        result = {
             "operationId": operation.id,
-            "summary": contract.summary,
+            "summary": spec.summary,
             "description": operation.description,
-            "parameters": list(self._build_parameters(operation, granted)),
+            "parameters": list(self._build_parameters(operation, successful)),
             "responses": dict(sorted(responses.items())),
         }
-        if contract.body is not None:
+        if spec.body is not None:
             examples = {
-                exchange.name: {"summary": exchange.summary, "value": exchange.body}
-                for exchange in granted
+                example.name: {"summary": example.summary, "value": example.body}
+                for example in successful
             }
-            written["requestBody"] = {
+            result["requestBody"] = {
                 "required": True,
                 "content": {
                     _JSON: {
-                        "schema": self.schemas.build_schema(contract.body),
+                        "schema": self.schemas.build_schema(spec.body),
                         "examples": examples,
                     }
                 },
             }
-        return written
+        return result
 
-    def _is_example_of(self, exchange: Example, operation: DocumentedOperation) -> bool:
-        if exchange.verb != operation.verb:
+    def _is_example_of(self, example: Example, operation: DocumentedOperation) -> bool:
+        if example.verb != operation.verb:
             return False
         if not operation.parameters:
-            return exchange.path == operation.path
-        # The first route that fits, as tornado does it.
-        fitting = (pattern for pattern in self.patterns if re.fullmatch(pattern, exchange.path))
-        return next(fitting, None) == operation.pattern
+            return example.path == operation.path
+        # The first matching route, as in tornado.
+        matching_patterns = (
+            pattern for pattern in self.patterns if re.fullmatch(pattern, example.path)
+        )
+        return next(matching_patterns, None) == operation.pattern
 
     def _build_parameters(
-        self, operation: DocumentedOperation, granted: Sequence[Example]
+        self, operation: DocumentedOperation, successful: Sequence[Example]
     ) -> Iterator[dict[str, Any]]:
-        contract = operation.contract
+        spec = operation.spec
         for name in operation.parameters:
             examples = {
-                exchange.name: {"value": exchange.match_parameters(operation.pattern)[name]}
-                for exchange in granted
+                example.name: {"value": example.match_parameters(operation.pattern)[name]}
+                for example in successful
             }
             yield _build_parameter(name, "path", examples, required=True, **_PARAMETERS[name])
-        if contract.query is not None:
-            members, required = self.schemas.list_members(contract.query)
+        if spec.query is not None:
+            members, required = self.schemas.list_members(spec.query)
             for name, schema in members.items():
                 examples = {
-                    exchange.name: {"value": _parse_query_value(exchange.query[name], schema)}
-                    for exchange in granted
-                    if name in exchange.query
+                    example.name: {"value": _parse_query_value(example.query[name], schema)}
+                    for example in successful
+                    if name in example.query
                 }
                 yield _build_parameter(
                     name,
@@ -384,19 +398,19 @@ class OpenAPIBuilder:
                     description=schema.get("description", ""),
                     schema=schema,
                 )
-        for header in contract.headers:
+        for header in spec.headers:
             examples = {
-                exchange.name: {"value": exchange.headers[header.name]}
-                for exchange in granted
-                if header.name in exchange.headers
+                example.name: {"value": example.headers[header.name]}
+                for example in successful
+                if header.name in example.headers
             }
             yield _build_parameter(
                 header.name, "header", examples, required=False, **_build_header(header)
             )
 
-    def _build_replies(self, contract: OperationSpec, granted: Sequence[Example]) -> dict[str, Any]:
-        written = {}
-        for status, reply in contract.replies.items():
+    def _build_replies(self, spec: OperationSpec, successful: Sequence[Example]) -> dict[str, Any]:
+        responses = {}
+        for status, reply in spec.replies.items():
             response: dict[str, Any] = {"description": reply.description}
             if reply.headers:
                 response["headers"] = {
@@ -405,66 +419,80 @@ class OpenAPIBuilder:
                 }
             if reply.body is not None:
                 examples = {
-                    exchange.name: exchange.render()
-                    for exchange in granted
-                    if exchange.status == status
+                    example.name: example.render()
+                    for example in successful
+                    if example.status == status
                 }
                 response["content"] = {
                     _JSON: {"schema": self.schemas.build_schema(reply.body), "examples": examples}
                 }
-            written[str(int(status))] = response
-        return written
+            responses[str(int(status))] = response
+        return responses
 
     def _build_error_responses(
-        self, contract: OperationSpec, own: Sequence[Example]
+        self, spec: OperationSpec, own_examples: Sequence[Example]
     ) -> dict[str, Any]:
         reasons: dict[HTTPStatus, dict[str, str]] = {}
-        for refusal in contract.all_errors:
-            said = prose(refusal.__doc__).partition("\n")[0]
-            reasons.setdefault(STATUS[refusal], {})[refusal.reason] = said
-        # Jupyter's own answer to it, whatever the route.
-        absent = reasons.setdefault(HTTPStatus.NOT_FOUND, {})
-        absent[InvalidRequest.reason] = "The request comes from the page of another site."
-        failed = reasons.setdefault(HTTPStatus.INTERNAL_SERVER_ERROR, {})
-        failed[INTERNAL_ERROR] = "The server failed in a way nobody foresaw."
+        for error in spec.all_errors:
+            summary = prose(error.__doc__).partition("\n")[0]
+            reasons.setdefault(STATUS[error], {})[error.reason] = summary
+        # Jupyter itself sends these for all routes.
+        not_found_reasons = reasons.setdefault(HTTPStatus.NOT_FOUND, {})
+        not_found_reasons[InvalidRequest.reason] = (
+            "The request comes from the page of another site."
+        )
+        internal_reasons = reasons.setdefault(HTTPStatus.INTERNAL_SERVER_ERROR, {})
+        internal_reasons[INTERNAL_ERROR] = "The server failed unexpectedly."
         return {
             str(int(status)): {
-                "description": "\n".join(f"- `{reason}`: {said}" for reason, said in why.items()),
-                "content": {_JSON: self._build_error_response(contract, status, why, own)},
+                "description": "\n".join(
+                    f"- `{reason}`: {summary}" for reason, summary in summaries.items()
+                ),
+                "content": {
+                    _JSON: self._build_error_response(spec, status, summaries, own_examples)
+                },
             }
-            for status, why in reasons.items()
+            for status, summaries in reasons.items()
         }
 
     def _build_error_response(
         self,
-        contract: OperationSpec,
+        spec: OperationSpec,
         status: HTTPStatus,
         reasons: Mapping[str, str],
-        own: Sequence[Example],
+        own_examples: Sequence[Example],
     ) -> dict[str, Any]:
-        shown: list[Example] = []
+        examples: list[Example] = []
         for reason in reasons:
-            mine = [told for told in own if (told.status, told.reason) == (status, reason)]
-            others = [told for told in self.told if (told.status, told.reason) == (status, reason)]
-            shown += mine or others[:1]
-        if contract.refuse is not None:
-            # Those of other routes, told as this one tells them.
-            examples = {
-                told.name: told.render(contract.refuse(msgspec.convert(told.answer, ErrorBody)))
-                for told in shown
+            key = (status, reason)
+            own = [example for example in own_examples if (example.status, example.reason) == key]
+            shared = [
+                example for example in self.examples if (example.status, example.reason) == key
+            ]
+            examples += own or shared[:1]
+        if spec.build_error is not None:
+            # The errors of other routes, in the form of this one.
+            rendered_examples = {
+                example.name: example.render(
+                    spec.build_error(msgspec.convert(example.answer, ErrorBody))
+                )
+                for example in examples
             }
-            return {"schema": self.schemas.build_schema(contract.failure), "examples": examples}
-        reason_is = {"type": "object", "properties": {"reason": {"enum": list(reasons)}}}
+            schema = self.schemas.build_schema(spec.error_type)
+            return {"schema": schema, "examples": rendered_examples}
+        reason_schema = {"type": "object", "properties": {"reason": {"enum": list(reasons)}}}
         return {
-            "schema": {"allOf": [self.schemas.build_schema(ErrorBody), reason_is]},
-            "examples": {told.name: _reference_examples(told) for told in shown},
+            "schema": {"allOf": [self.schemas.build_schema(ErrorBody), reason_schema]},
+            "examples": {example.name: _reference_example(example) for example in examples},
         }
 
     def _build_redirect_response(self) -> dict[str, Any]:
-        """Describe the answer to a path that is no notebook's: the address is another route's."""
+        """Return the response to the path of a file that is not a notebook."""
         status = HTTPStatus.METHOD_NOT_ALLOWED
         examples = {
-            told.name: _reference_examples(told) for told in self.told if told.status == status
+            example.name: _reference_example(example)
+            for example in self.examples
+            if example.status == status
         }
         return {
             str(int(status)): {
@@ -477,8 +505,8 @@ class OpenAPIBuilder:
         }
 
 
-def _reference_examples(told: Example) -> dict[str, str]:
-    return {"$ref": f"#/components/examples/{told.name}"}
+def _reference_example(example: Example) -> dict[str, str]:
+    return {"$ref": f"#/components/examples/{example.name}"}
 
 
 def _build_header(header: Header) -> dict[str, Any]:
@@ -487,14 +515,14 @@ def _build_header(header: Header) -> dict[str, Any]:
 
 
 def _build_parameter(
-    name: str, where: str, examples: Mapping[str, Any], *, required: bool, **more: Any
+    name: str, location: str, examples: Mapping[str, Any], *, required: bool, **fields: Any
 ) -> dict[str, Any]:
-    written = {"name": name, "in": where, "required": required, **more}
-    return written | ({"examples": examples} if examples else {})
+    parameter = {"name": name, "in": location, "required": required, **fields}
+    return parameter | ({"examples": examples} if examples else {})
 
 
 def _parse_query_value(values: Sequence[str], schema: Mapping[str, Any]) -> Any:
-    """Return a value of a query its type again."""
+    """Convert the values of a query argument to the type of the parameter."""
     if schema.get("type") == "array":
         return list(values)
     if schema.get("type") in {"integer", "boolean"}:

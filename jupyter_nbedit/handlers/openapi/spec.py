@@ -1,4 +1,4 @@
-"""What a verb of a route takes and answers: said beside the verb, shown as OpenAPI."""
+"""`OperationSpec`, which declares at a verb what it takes and sends; the source of OpenAPI."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from jupyter_nbedit import errors
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.handlers.errors import ErrorBody
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
-#: What any request may meet.
+#: The errors of any request.
 REQUEST_ERRORS: tuple[type[NbEditError], ...] = (
     errors.InvalidRequest,
     errors.Forbidden,
     errors.TooLarge,
 )
-#: What a request with a body may meet besides.
+#: The further errors of a request with a body.
 BODY_ERRORS: tuple[type[NbEditError], ...] = (errors.UnsupportedMediaType,)
-#: What may be in the way of reading a notebook.
+#: The errors of reading a notebook.
 READ_ERRORS: tuple[type[NbEditError], ...] = (
     errors.NotebookNotFound,
     errors.NotAPlainFile,
@@ -31,7 +31,7 @@ READ_ERRORS: tuple[type[NbEditError], ...] = (
     errors.Busy,
     errors.StorageFailure,
 )
-#: What may be in the way of writing one.
+#: The errors of writing a notebook.
 WRITE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.PlanMode,
     errors.TooManyProposals,
@@ -41,7 +41,7 @@ WRITE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.IdempotencyMismatch,
 )
 
-#: What may be in the way of creating one.
+#: The errors of creating a notebook.
 CREATE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.NotebookNotFound,
     errors.NotebookExists,
@@ -50,7 +50,7 @@ CREATE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.StorageFailure,
 )
 
-#: What an operation may meet in the notebook as it is.
+#: The errors of applying an operation to a notebook.
 OPERATION_ERRORS: tuple[type[NbEditError], ...] = (
     errors.InvalidOperation,
     errors.CellProtected,
@@ -65,16 +65,16 @@ OPERATION_ERRORS: tuple[type[NbEditError], ...] = (
 
 @dataclass(frozen=True)
 class Header:
-    """A header that means something to us.
+    """A header of requests or responses.
 
     Parameters
     ----------
     name
-        As HTTP has it.
+        The name.
     description
         What it does.
     pattern
-        What a legal value looks like, if not every one is legal.
+        A regular expression for valid values; None if all are valid.
     """
 
     name: str
@@ -84,49 +84,49 @@ class Header:
 
 IF_MATCH = Header(
     "If-Match",
-    "The `ETag` of the only version the request is for, or `*` for any. If the notebook is another "
-    'one: 412 `hash_mismatch`. A weak tag, `W/"…"`, is no version\'s (RFC 9110, 13.1.1); where a '
-    "proxy weakens tags, send the hash in the body.",
+    "The `ETag` of the only version that the request is for, or `*` for any. If the notebook has "
+    'another version: 412 `hash_mismatch`. A weak tag, `W/"…"`, never matches (RFC 9110, 13.1.1); '
+    "if a proxy weakens tags, send the hash in the body.",
     r'^(\*|(W/)?"[!#-+\--~]+")$',
 )
 IF_NONE_MATCH = Header(
     "If-None-Match",
-    "The `ETag` of the version you have: unchanged, it is answered with 304.",
+    "The `ETag` of the version you have: if it is the current one, the status is 304.",
 )
 IF_NONE_MATCH_ANY = Header(
     "If-None-Match",
-    "`*`, which creating means in any case.",
+    "`*`, which is the default for creating.",
     r"^\*$",
 )
 IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
-    "A new key for every new request. Sent again with the same request, it gives the first answer "
-    "again, and nothing is done twice; with another one: 422 `idempotency_mismatch`. Failures "
-    " are not remembered, nor is anything beyond a restart of the server.",
+    "A new key for every new request. The same request with the same key gets the first response "
+    "again, and nothing is done twice; another request with it: 422 `idempotency_mismatch`. Errors "
+    "are not remembered, and a restart of the server forgets all keys.",
     r"^[ -~]{1,200}$",
 )
 SESSION = Header(
     "X-NbEdit-Session",
-    "Names your session among all of your user's, where the server asks editors to have read what "
-    "they edit.",
+    "The name of your session among those of your user, if the server requires clients to read a "
+    "notebook before they edit it.",
     r"^[ -~]{1,200}$",
 )
-ETAG = Header("ETag", "The notebook's hash, in quotation marks.", r'^"[0-9a-f]{64}"$')
-LOCATION = Header("Location", "The address of what was made.", r"^/")
+ETAG = Header("ETag", "The hash of the notebook, in quotation marks.", r'^"[0-9a-f]{64}"$')
+LOCATION = Header("Location", "The address of the new cell, notebook or proposal.", r"^/")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer that is no refusal.
+    """A response that is not an error.
 
     Parameters
     ----------
     body
-        The type that is encoded, or a JSON Schema; None for an answer without a body.
+        The type of the body, or a JSON Schema; None for a response without a body.
     description
-        What the answer means.
+        What the response means.
     headers
-        What stands above the body.
+        The headers.
     """
 
     body: Any
@@ -136,29 +136,29 @@ class Reply:
 
 @dataclass(frozen=True)
 class OperationSpec:
-    """What a verb of a route takes and answers; put above the verb as a decorator.
+    """The specification of a verb of a route; a decorator.
 
     Parameters
     ----------
     summary
-        What it does, in a few words; the verb's docstring says more.
+        What the verb does, in a few words; its docstring is the description.
     replies
-        The answers to a request that succeeds.
+        The responses that are not errors.
     query
-        The struct its query is decoded to.
+        The struct of the query.
     body
-        The type its body is decoded to.
+        The type of the body.
     headers
-        The headers it reads.
-    refusals
-        What it may refuse, besides what every request may meet.
-    refuse, failure
-        Tells a refusal in another form than `ErrorBody`, and the type of that form.
+        The headers that the verb reads.
+    errors
+        The errors, besides those of every request.
+    build_error, error_type
+        Returns the body of an error, if it is not an `ErrorBody`, and the type of that body.
     addresses
-        For a route with one parameter ``address`` that says what is asked: the contract of each
-        value. The verb itself then has none.
+        For a route whose only parameter is ``address``: the specification of each value. The verb
+        itself then has no specification.
     description
-        What it does, in place of a docstring that it shares with others.
+        What the verb does, if its docstring is not the description.
     """
 
     summary: str
@@ -167,24 +167,24 @@ class OperationSpec:
     body: Any = None
     headers: Sequence[Header] = ()
     errors: Sequence[type[NbEditError]] = ()
-    refuse: Callable[[ErrorBody], Any] | None = None
-    failure: Any = None
+    build_error: Callable[[ErrorBody], Any] | None = None
+    error_type: Any = None
     addresses: Mapping[str, OperationSpec] = field(default_factory=dict)
     description: str = ""
 
     @property
     def all_errors(self) -> tuple[type[NbEditError], ...]:
-        """All it may refuse, each once."""
-        given = REQUEST_ERRORS + (BODY_ERRORS if self.body is not None else ()) + tuple(self.errors)
-        return tuple(dict.fromkeys(given))
+        """All errors, without duplicates."""
+        body_errors = BODY_ERRORS if self.body is not None else ()
+        return tuple(dict.fromkeys((*REQUEST_ERRORS, *body_errors, *self.errors)))
 
-    def __call__(self, verb: Verb) -> Verb:
-        """Put the contract on a verb."""
-        vars(verb)["contract"] = self
+    def __call__(self, verb: _Verb) -> _Verb:
+        """Attach the specification to a verb."""
+        vars(verb)["spec"] = self
         return verb
 
 
 def get_spec(verb: Callable[..., Any]) -> OperationSpec | None:
-    """Return the contract of a verb, None if it has none."""
-    contract: OperationSpec | None = vars(verb).get("contract")
-    return contract
+    """Return the specification of a verb; None if it has none."""
+    spec: OperationSpec | None = vars(verb).get("spec")
+    return spec
