@@ -177,12 +177,12 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             Guard,
             Meta(
-                description="How other programs that write the file in the moment of the edit were "
-                "kept from losing what they write; there where a file was replaced. `lease`: the "
-                "old and the new file exchanged their names, and would have done so again had the "
-                "old one not been what was read, while nobody could open it for writing. "
-                "`exchange`: the same, but somebody may have had it open. `compare`: it was "
-                "looked at just before it was replaced."
+                description="How the edit was prevented from overwriting what another program "
+                "writes to the file at the same moment; present if a file was replaced. `lease`: "
+                "the old and the new file exchanged their names, which would have been reversed if "
+                "the old one had changed, while no program could open it for writing. `exchange`: "
+                "the same, but another program may have had the file open. `compare`: the file was "
+                "compared just before it was replaced."
             ),
         ]
         | UnsetType
@@ -207,11 +207,11 @@ MOST_OPERATIONS = 1000
 class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The fields of every request that writes."""
 
-    dry_run: Annotated[bool, Meta(description="Answer what would be, write nothing.")] = False
+    dry_run: Annotated[bool, Meta(description="Compute the reply, write nothing.")] = False
     client: (
         Annotated[
             str,
-            Meta(max_length=LONGEST_LABEL, description="What you call yourself; not verified."),
+            Meta(max_length=LONGEST_LABEL, description="The name of your client; not verified."),
         ]
         | UnsetType
     ) = UNSET
@@ -220,7 +220,7 @@ class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
             str,
             Meta(
                 max_length=LONGEST_LABEL,
-                description="Why the edit is made; for its history and the log.",
+                description="The reason of the edit, for its history and the log.",
             ),
         ]
         | UnsetType
@@ -246,7 +246,7 @@ class EditBody(ChangeBody, frozen=True, kw_only=True):
 
     operations: Annotated[
         list[Operation],
-        Meta(min_length=1, max_length=MOST_OPERATIONS, description="Done all, or none of them."),
+        Meta(min_length=1, max_length=MOST_OPERATIONS, description="All are applied, or none."),
     ]
 
 
@@ -258,7 +258,7 @@ class UndoBody(ChangeBody, frozen=True, kw_only=True):
             int,
             Meta(
                 ge=1,
-                description="The edit, as in the history; without it the newest that can be.",
+                description="The number of the edit; without it the newest possible edit.",
             ),
         ]
         | UnsetType

@@ -27,17 +27,16 @@ class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 0
     shown: Annotated[
-        int, Meta(ge=0, description="Those that show the notebook as it is kept, with the edit.")
+        int, Meta(ge=0, description="Tabs that show the notebook as it is stored, with the edit.")
     ] = 0
     merged: Annotated[
-        int, Meta(ge=0, description="Those that show it beside unsaved changes of their user.")
+        int, Meta(ge=0, description="Tabs that show it together with unsaved changes of the user.")
     ] = 0
     waiting: Annotated[
         int,
         Meta(
             ge=0,
-            description="Those that ask their user about it: the edit changed a cell that they "
-            "have unsaved changes in.",
+            description="Tabs that ask the user: the edit changed a cell with unsaved changes.",
         ),
     ] = 0
 

@@ -18,7 +18,7 @@ from jupyter_nbedit.cli.demo.show import SAMPLES
 
 JUPYTER = Path(sys.executable).parent / "jupyter"
 LIMIT = 120  # seconds
-(REFUSED,) = (step for step in STEPS if step.refused)
+(REFUSED,) = (step for step in STEPS if step.expected_reason)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_the_demo_describes_its_samples_correctly() -> None:
         (STEPS[0], 200, {"hash_before": "0", "hash": "0", "bytes_preserved": True}, b"new"),
         (STEPS[0], 409, {"reason": "cell_changed"}, b"old"),
         # Refused as expected, but the file has changed.
-        (REFUSED, 409, {"reason": REFUSED.refused}, b"new"),
+        (REFUSED, 409, {"reason": REFUSED.expected_reason}, b"new"),
     ],
 )
 def test_the_demo_detects_an_answer_that_breaks_a_promise(

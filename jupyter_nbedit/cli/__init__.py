@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     options = _build_parser().parse_args(arguments)
-    for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        # Ended by a signal, the demo takes its server and its files along.
-        signal.signal(stop, signal.default_int_handler)
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        # So that the demo stops its server and removes its files.
+        signal.signal(number, signal.default_int_handler)
     try:
         if options.once:
             show.check_script()

@@ -111,7 +111,10 @@ class UndoService:
             edit_id = await self.history.find_next_undoable(path, redo=request.redo, before=before)
         if edit_id is None:
             condition = "was undone" if request.redo else "can be undone"
-            message = f"The history has no edit of this notebook that {condition}. Look at it."
+            message = (
+                f"The history of this notebook has no edit that {condition}. GET its `history` for "
+                "the edits it has."
+            )
             raise NothingToUndo(message)
         entry, data = await self.history.get_entry(path, edit_id)
         if request.redo and entry.kind != "undo":

@@ -62,7 +62,7 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
     ]
     tools: Annotated[
         list[str],
-        Meta(description="The tools for agents, as `dialect/name`; `links.tools` defines them."),
+        Meta(description="The tools for agents, as `toolset/name`; `links.tools` has them."),
     ]
     links: Annotated[dict[str, str], Meta(description="The routes, from the server's base URL on.")]
 

@@ -1,1 +1,1 @@
-"""The history of edits."""
+"""The edit history: all edits of notebooks, with what is needed to undo them."""

@@ -105,31 +105,33 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
 
     edit_id: int
     time: Annotated[datetime, Meta(description="When it was made.")]
-    path: Annotated[str, Meta(description="Of the notebook, as it is called now.")]
-    kind: Annotated[Kind, Meta(description="`undo` and `redo` take back the edit `undoes`.")]
-    user: Annotated[str, Meta(description="Who made it, as the server knows them.")]
-    client: Annotated[str | None, Meta(description="What they call themselves; not verified.")]
-    message: Annotated[str | None, Meta(description="Why it was made, in their words.")]
+    path: Annotated[str, Meta(description="The current path of the notebook.")]
+    kind: Annotated[Kind, Meta(description="`undo` and `redo` undo the edit `undoes`.")]
+    user: Annotated[str, Meta(description="The user who made it, as known by the server.")]
+    client: Annotated[
+        str | None, Meta(description="The name of the client, as it states it; not verified.")
+    ]
+    message: Annotated[str | None, Meta(description="The reason, as the client states it.")]
     accepted_by: Annotated[
-        str | None, Meta(description="Who accepted it, as the server knows them, if proposed.")
+        str | None, Meta(description="The user who accepted it, if it was a proposal.")
     ]
     operations: Annotated[
         list[TouchedCellEntry], Meta(max_length=_MOST_OPERATIONS, description="The first 20.")
     ]
     truncated: Annotated[bool, Meta(description="Whether there were more operations.")]
-    cells_changed: Annotated[int, Meta(ge=0, description="How many cells are different.")]
+    cells_changed: Annotated[int, Meta(ge=0, description="The number of cells that differ.")]
     hash_before: Annotated[str | None, Meta(description="Null if the edit created the notebook.")]
-    hash: Annotated[str, Meta(description="Of the notebook after the edit.")]
+    hash: Annotated[str, Meta(description="The hash of the notebook after the edit.")]
     applied_via: str
-    total_cells: Annotated[int, Meta(ge=0, description="How many cells the notebook then had.")]
-    cells_delta: Annotated[int, Meta(description="How many more than before.")]
-    undoes: Annotated[int | None, Meta(description="The edit that this one takes back.")]
+    total_cells: Annotated[int, Meta(ge=0, description="The number of cells after the edit.")]
+    cells_delta: Annotated[int, Meta(description="How many more cells than before.")]
+    undoes: Annotated[int | None, Meta(description="The edit that this one undoes.")]
     undone_by: Annotated[
-        int | None, Meta(description="The edit that took this one back, if it is not in effect.")
+        int | None, Meta(description="The edit that has undone this one, if it is not in effect.")
     ]
     undoable: Annotated[
         bool,
-        Meta(description="Whether it is in effect and what it takes to take it back is kept."),
+        Meta(description="Whether it is in effect and the history has what an undo needs."),
     ]
 
 
@@ -205,14 +207,12 @@ class CellDiff(msgspec.Struct, frozen=True, kw_only=True):
     part: Annotated[int, Meta(ge=0, description="Its number, from 0.")]
     cell_id: str | None
     index_before: Annotated[
-        int | None, Meta(description="Where the cell stands before the edit; null if it is new.")
+        int | None, Meta(description="The index before the edit; null if the cell is new.")
     ]
     index: Annotated[
-        int | None, Meta(description="Where it stands after it; null if it is deleted.")
+        int | None, Meta(description="The index after the edit; null if the cell is deleted.")
     ]
-    moved: Annotated[
-        bool, Meta(description="Whether the cell is taken to another place among the others.")
-    ]
+    moved: Annotated[bool, Meta(description="Whether the cell is moved among the other cells.")]
     outputs_cleared: Annotated[bool, Meta(description="Whether the cell loses its outputs.")]
     before: CellState | None
     after: CellState | None

@@ -19,7 +19,7 @@ from jupyter_nbedit.storage.base import Storages
 _MOST_PATHS = 200
 _MOST_EDITS = 2_000
 
-_NEXT = "What `before` has to be for the next page; null if there is none."
+_NEXT = "The value of `before` for the next page; null if there is none."
 
 
 class HistoryReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class DetailedEdit(HistoryEdit, frozen=True, kw_only=True):
 
     parts: Annotated[
         list[CellDiff],
-        Meta(description="Empty if the edit was too large for that to be kept."),
+        Meta(description="Empty if the edit was too large to be stored completely."),
     ]
 
 

@@ -1,1 +1,1 @@
-"""Edits that wait for the decision of a person."""
+"""Proposals: changes that wait for the decision of a person."""

@@ -30,9 +30,11 @@ class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
         Literal["edit", "create"],
         Meta(description="What accepting it does: edit the notebook, or create it."),
     ]
-    user: Annotated[str, Meta(description="The user name the server knows the proposer by.")]
-    client: Annotated[str | None, Meta(description="What the proposer calls itself; not verified.")]
-    message: Annotated[str | None, Meta(description="Why, in the proposer's words.")]
+    user: Annotated[str, Meta(description="The user who proposed it, as known by the server.")]
+    client: Annotated[
+        str | None, Meta(description="The name of the client, as it states it; not verified.")
+    ]
+    message: Annotated[str | None, Meta(description="The reason, as the client states it.")]
     hash_before: Annotated[
         str | None, Meta(description="The version it was made for; null for a new notebook.")
     ]
@@ -57,16 +59,16 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
     status: Annotated[
         Status,
         Meta(
-            description="What has become of it: `pending` as long as any part is, `expired` if "
-            "time has ended it, whatever had been accepted before."
+            description="`pending` as long as any part is pending; `expired` if its time is over, "
+            "whatever was accepted before."
         ),
     ]
     created: datetime
     expires: Annotated[datetime, Meta(description="Until when it can be decided.")]
     parts: list[ProposedPart]
-    edit_ids: Annotated[list[int], Meta(description="The edits that accepting it has made.")]
+    edit_ids: Annotated[list[int], Meta(description="The edits that have applied it.")]
     decided_by: Annotated[
-        str | None, Meta(description="Who decided last; null if nobody did yet, or time.")
+        str | None, Meta(description="The user who decided last; null if no person has decided.")
     ]
 
     @property

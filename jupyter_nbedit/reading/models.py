@@ -21,7 +21,7 @@ class Kernelspec(msgspec.Struct, frozen=True):
 
 
 class TruncationTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What a budget left out of a reply, in all; each cell says how much of it is its own."""
+    """What `max_chars` left out of the reply, in total; each cell has its own counts."""
 
     cells: Annotated[
         int,
@@ -37,30 +37,28 @@ class TruncationTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangesSince(msgspec.Struct, frozen=True, kw_only=True):
-    """What is different since the version that ``since`` named, in the whole notebook."""
+    """The difference of the whole notebook from the version that ``since`` names."""
 
     hash: Annotated[str, Meta(description="The version.")]
     changed: Annotated[
         int,
         Meta(
             ge=0,
-            description="Cells whose text in the file no cell of the version had: new ones and "
-            "changed ones. `cells` has these only.",
+            description="The number of new and changed cells, by their text in the file. `cells` "
+            "has these only.",
         ),
     ]
     gone: Annotated[
-        list[str], Meta(description="The ids that the version had and the notebook has not.")
+        list[str], Meta(description="The ids of the version that the notebook does not have.")
     ]
-    reordered: Annotated[
-        bool, Meta(description="Whether the cells that both have stand in another order.")
-    ]
+    reordered: Annotated[bool, Meta(description="Whether the common cells are in another order.")]
     total_cells: Annotated[int, Meta(ge=0, description="How many cells the version had.")]
 
 
 class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook as a reader is shown it; ``next`` is where the next page starts, or null.
+    """A view of a notebook; ``next`` is the ``start`` of the next page, or null.
 
-    ``omitted`` is there with ``max_chars``, ``since`` with ``since``.
+    ``omitted`` is present if the query has ``max_chars``, ``since`` if it has ``since``.
     """
 
     path: str

@@ -73,7 +73,7 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         | UnsetType
     ) = UNSET
     cursor: (
-        Annotated[str, Meta(description="A reply's `cursor`: goes on where that reply ended.")]
+        Annotated[str, Meta(description="`cursor` of a reply: continues where that reply ended.")]
         | UnsetType
     ) = UNSET
 
@@ -83,7 +83,7 @@ class SkippedNotebook(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     reason: Annotated[
-        str, Meta(description="`link`, or the reason with which reading it would be refused.")
+        str, Meta(description="`link`, or the `reason` of the error that reading it would give.")
     ]
     message: str
 
@@ -98,7 +98,7 @@ class SearchReply(msgspec.Struct, frozen=True, kw_only=True):
     ]
     skipped_count: Annotated[int, Meta(ge=0, description="How many there were.")]
     hidden: Annotated[
-        int, Meta(ge=0, description="Hidden notebooks and folders that were passed over.")
+        int, Meta(ge=0, description="The number of hidden notebooks and folders, not searched.")
     ]
     ended_by: Annotated[
         Literal["limit", "max_files", "time"] | None,
@@ -106,5 +106,5 @@ class SearchReply(msgspec.Struct, frozen=True, kw_only=True):
     ]
     cursor: Annotated[
         str | None,
-        Meta(description="Sent with the same search it goes on; null if there is no more."),
+        Meta(description="Continues the same search; null if there is no more to search."),
     ]

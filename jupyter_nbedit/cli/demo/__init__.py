@@ -1,7 +1,7 @@
-"""A scratch server, sample notebooks, and an agent that edits them for all to see."""
+"""The demo: a temporary server, sample notebooks, and an agent that edits them."""
 
 from __future__ import annotations
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message says what to do."""
+    """The demo cannot continue; the message says what to do."""

@@ -1,4 +1,4 @@
-"""The agent of the demo: it sends the script's requests and shows each with what came of it."""
+"""The agent of the demo: send the requests of the script, print and check the responses."""
 
 from __future__ import annotations
 
@@ -19,59 +19,61 @@ CLIENT = "demo agent"
 
 
 class BrokenPromiseError(DemoError):
-    """An answer, or the file, is not as documented."""
+    """A response, or the file, is not as documented."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request of the agent's, the answer to it, and the file before and after."""
+    """A request of the agent, the response, and the file before and after."""
 
     step: Step
     status: int
-    answer: dict[str, Any]
+    reply: dict[str, Any]
     before: bytes
     after: bytes
 
 
 def send(server: Server, step: Step) -> Exchange:
-    """Send one step, and show the request, the answer and the file's diff."""
+    """Send one step, and print the request, the response and the diff of the file."""
     file = server.root / step.path
     route = f"/nbedit/notebooks/{step.path}"
-    request = {"operations": list(step.operations), "client": CLIENT, "message": step.says}
+    request = {"operations": list(step.operations), "client": CLIENT, "message": step.message}
 
     before = file.read_bytes()
-    status, answer = server.send_request("PATCH", route, request)
+    status, reply = server.send_request("PATCH", route, request)
     after = file.read_bytes()
 
-    print(f"\n# {step.says}")
+    print(f"\n# {step.message}")
     print(f"PATCH {route}\n{json.dumps(request, indent=2)}\n")
-    print(f"{status} {HTTPStatus(status).phrase}\n{json.dumps(answer, indent=2)}\n")
+    print(f"{status} {HTTPStatus(status).phrase}\n{json.dumps(reply, indent=2)}\n")
     print(compute_file_diff(step.path, before, after), flush=True)
-    return Exchange(step, status, answer, before, after)
+    return Exchange(step, status, reply, before, after)
 
 
 def check(exchange: Exchange) -> None:
-    """Check an answer against the documentation and against the file.
+    """Check a response against the documentation and against the file.
 
     Raises
     ------
     BrokenPromiseError
-        The status is another than it should be, or the answer does not tell what is in the file.
+        The status or the reply is not as documented.
     """
-    step, status, answer = exchange.step, exchange.status, exchange.answer
-    if step.refused is not None:
-        _check_promise(status >= HTTPStatus.BAD_REQUEST, f"a refusal, not the status {status}")
-        _check_promise(answer["reason"] == step.refused, f"the reason {step.refused}")
-        _check_promise(exchange.after == exchange.before, "a file left alone by a refused request")
+    step, status, reply = exchange.step, exchange.status, exchange.reply
+    if step.expected_reason is not None:
+        _check_promise(status >= HTTPStatus.BAD_REQUEST, f"an error, not the status {status}")
+        _check_promise(
+            reply["reason"] == step.expected_reason, f"the reason {step.expected_reason}"
+        )
+        _check_promise(exchange.after == exchange.before, "a file that an error leaves unchanged")
         return
     _check_promise(status == HTTPStatus.OK, f"the status 200, not {status}")
-    _check_promise(answer["hash_before"] == _sha256(exchange.before), "the hash the file had")
-    _check_promise(answer["hash"] == _sha256(exchange.after), "the hash of what is on disk")
-    _check_promise(answer["bytes_preserved"] is True, "the bytes of everything else to be kept")
+    _check_promise(reply["hash_before"] == _sha256(exchange.before), "the hash the file had")
+    _check_promise(reply["hash"] == _sha256(exchange.after), "the hash of what is on disk")
+    _check_promise(reply["bytes_preserved"] is True, "the bytes of everything else to be kept")
 
 
 def compute_file_diff(path: str, before: bytes, after: bytes) -> str:
-    """Return the unified diff of the file itself, line ends made visible where they are CR LF."""
+    """Return the unified diff of the file, in which CR LF is visible."""
     old, new = (
         content.decode().replace("\r\n", "\N{SYMBOL FOR CARRIAGE RETURN}\n").splitlines()
         for content in (before, after)
@@ -84,6 +86,6 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _check_promise(kept: bool, promise: str) -> None:  # noqa: FBT001 - it reads as a sentence
-    if not kept:
+def _check_promise(is_kept: bool, promise: str) -> None:  # noqa: FBT001 - private
+    if not is_kept:
         raise BrokenPromiseError(f"This was promised: {promise}.")

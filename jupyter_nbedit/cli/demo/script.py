@@ -1,7 +1,7 @@
-"""What the demo's agent does, step by step.
+"""The script of the demo: the requests of the agent, step by step.
 
-Taken together the steps take back what they do, so the script can be played again, and the files
-end byte for byte as they began.
+The later steps undo the earlier ones, so that the files end byte for byte as they began, and the
+script can be played again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ GREETING = 'greeting = "hello"\nprint(greeting)'
 class Step:
     """One request of the agent: a batch of operations on one notebook."""
 
-    says: str
+    message: str
     path: str
     operations: tuple[dict[str, Any], ...]
-    refused: str | None = None
-    """The reason of the refusal that the step is to meet."""
+    expected_reason: str | None = None
+    """The ``reason`` of the expected error; None if the edit is to be made."""
 
 
 STEPS = (
@@ -65,7 +65,7 @@ STEPS = (
         ),
     ),
     Step(
-        "Forget that I have changed the limit, and try once more: I am refused, not obeyed.",
+        "Forget that I have changed the limit, and change it again: this is an error.",
         RICH,
         (
             {
@@ -75,7 +75,7 @@ STEPS = (
                 "expect": {"source": LIMIT},
             },
         ),
-        refused="cell_changed",
+        expected_reason="cell_changed",
     ),
     Step(
         "Put everything back where it was.",

@@ -1,4 +1,4 @@
-"""A Jupyter server of the demo's own: scratch files, nothing of the user's settings."""
+"""Run a temporary Jupyter server that uses none of the user's files and settings."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ REQUEST_SECONDS = 60
 
 
 class ServerError(DemoError):
-    """The server did not start, or does not answer as a Jupyter server should."""
+    """The server has not started, or its responses are not those of a Jupyter server."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: where it listens, its token, and the folder it serves."""
+    """A running server: its port on this machine, its token, and its root folder."""
 
     port: int
     token: str
     root: Path
 
     def send_request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Send JSON; return the status and the JSON that came back, None if it was no JSON."""
+        """Send a body as JSON; return the status and the decoded body, None if it is not JSON."""
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         connection = HTTPConnection("127.0.0.1", self.port, timeout=REQUEST_SECONDS)
         with contextlib.closing(connection):
             content = None if body is None else json.dumps(body)
             connection.request(verb, path, body=content, headers=headers)
             response = connection.getresponse()
-            answer = response.read()
+            data = response.read()
         is_json = response.headers.get_content_type() == "application/json"
-        return response.status, json.loads(answer) if is_json and answer else None
+        return response.status, json.loads(data) if is_json and data else None
 
 
 @contextlib.contextmanager
 def run_server(
     application: str, folder: Path, *options: str, python: str = sys.executable
 ) -> Iterator[Server]:
-    """Run a Jupyter server while the block does.
+    """Run a Jupyter server as long as the context is open.
 
     Parameters
     ----------
     application
         The module to start: ``jupyterlab`` or ``jupyter_server``.
     folder
-        Everything the server writes goes in here; it serves the folder ``notebooks`` in it.
+        The folder of all files of the server; the root folder is ``notebooks`` in it.
     options
         Further command line options.
     python
-        The interpreter of the environment it runs in.
+        The Python interpreter.
 
     Raises
     ------
     ServerError
-        The server has ended or has not answered in time; the message has the end of its log.
+        The server has ended or has not responded in time; the message has the end of its log.
     """
     log = folder / "server.log"
     process = start_process(application, folder, *options, python=python, log=log)
@@ -92,21 +92,21 @@ def start_process(
     environment: Mapping[str, str] | None = None,
     python: str = sys.executable,
 ) -> subprocess.Popen[bytes]:
-    """Start a Jupyter server and do not wait until it answers.
+    """Start a Jupyter server, and do not wait until it responds.
 
     Parameters
     ----------
     application, folder, options, python
-        As for `running`.
+        As for `run_server`.
     log
-        The file that its output is appended to.
+        The file to which the output of the server is appended.
     environment
-        Replaces what is in its environment.
+        Variables that replace those of the environment.
     """
     command = [
         *(python, "-m", application),
         f"--ServerApp.root_dir={folder / 'notebooks'}",
-        # What does not say who may use it is for nobody.
+        # Deny access to handlers that do not declare their permissions.
         "--ServerApp.allow_unauthenticated_access=False",
         *options,
     ]
@@ -119,13 +119,13 @@ def start_process(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # Ctrl-C is for whoever started it; the server would ask whether it is meant.
+            # Ctrl-C must not reach the server, which would ask for a confirmation.
             start_new_session=True,
         )
 
 
 def _build_environment(folder: Path) -> dict[str, str]:
-    own = {
+    folders = {
         "IPYTHONDIR": "ipython",
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
@@ -133,10 +133,10 @@ def _build_environment(folder: Path) -> dict[str, str]:
         "JUPYTERLAB_SETTINGS_DIR": "settings",
         "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
     }
-    news = folder / "settings" / "@jupyterlab" / "apputils-extension"
-    news.mkdir(parents=True, exist_ok=True)
-    # JupyterLab's question about news would cover our notices.
-    (news / "notification.jupyterlab-settings").write_text(
+    settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True, exist_ok=True)
+    # The question of JupyterLab about news would cover the notifications of the extension.
+    (settings / "notification.jupyterlab-settings").write_text(
         '{"fetchNews": "false", "checkForUpdates": false}'
     )
     inherited = {
@@ -144,12 +144,12 @@ def _build_environment(folder: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("IPYTHON", "JUPYTER"))
     }
-    places = {variable: str(folder / name) for variable, name in own.items()}
-    return {**inherited, **places, "JUPYTER_PORT": str(find_free_port())}
+    paths = {variable: str(folder / name) for variable, name in folders.items()}
+    return {**inherited, **paths, "JUPYTER_PORT": str(find_free_port())}
 
 
 def find_free_port() -> int:
-    """Return a port of this machine that nobody listens on now."""
+    """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -157,18 +157,18 @@ def find_free_port() -> int:
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path, log: Path) -> Server:
-    """Wait for the server; where it is and its token it has written down itself."""
+    """Wait until the server responds; its own file in the runtime folder has port and token."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         for file in (folder / "runtime").glob("jpserver-*.json"):
-            # It may be there before it is written, and before the server listens.
+            # The file may be incomplete, and the server may not listen yet.
             with contextlib.suppress(json.JSONDecodeError, ConnectionError):
                 info = json.loads(file.read_text())
                 server = Server(info["port"], info["token"], folder / "notebooks")
                 server.send_request("GET", "/api/status")
                 return server
         time.sleep(0.1)
-    why = f"did not answer in {START_SECONDS} s"
+    problem = f"did not answer in {START_SECONDS} s"
     if process.poll() is not None:
-        why = f"ended with exit code {process.returncode}"
-    raise ServerError(f"The server {why}. The end of its log:\n{log.read_text()[-4000:]}")
+        problem = f"ended with exit code {process.returncode}"
+    raise ServerError(f"The server {problem}. The end of its log:\n{log.read_text()[-4000:]}")

@@ -1,4 +1,4 @@
-"""The two ways to show the script: on an open page, or checked and without one."""
+"""Play the script of the demo: in JupyterLab, or with checks and without a page."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SAMPLES = Path(__file__).parent / "notebooks"
-PAUSE = 4.0  # seconds between two steps, for people to see what has happened
+PAUSE = 4.0  # seconds between two steps
 
 __all__ = ["DemoError", "check_script", "play_in_browser"]
 
 
 def check_script() -> None:
-    """Play the script against a plain Jupyter server and check all that it promises.
+    """Play the script on a Jupyter server without JupyterLab, and check every response.
 
     Raises
     ------
     DemoError
-        Something was not as promised, or the server did not start.
+        A response is not as documented, or the server has not started.
     """
     with _copy_samples() as folder, run_server("jupyter_server", folder, "--no-browser") as server:
         _prepare(server)
@@ -49,12 +49,12 @@ def check_script() -> None:
 
 
 def play_in_browser(*, open_browser: bool) -> None:
-    """Play the script in front of an open JupyterLab, as often as the user likes.
+    """Play the script while a notebook is open in JupyterLab, as often as the user wants.
 
     Raises
     ------
     DemoError
-        JupyterLab is not installed or did not start.
+        JupyterLab is not installed or has not started.
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise DemoError(
@@ -70,26 +70,26 @@ def play_in_browser(*, open_browser: bool) -> None:
         page = f"http://127.0.0.1:{server.port}/lab/tree/{RICH}?token={server.token}"
         print(f"JupyterLab with {RICH} is at\n    {page}")
         print("The agent begins when that page is open. Ctrl-C ends the demo.", flush=True)
-        # JupyterLab goes away when its user shuts it down from its File menu.
+        # The user may shut JupyterLab down from its File menu.
         with contextlib.suppress(ConnectionError):
-            _wait_for_the_page(server)
+            _wait_for_page(server)
             while True:
                 for step in STEPS:
                     time.sleep(PAUSE)
                     agent.send(server, step)
-                _wait_for_another_round(server)
+                _wait_for_repeat(server)
 
 
 @contextlib.contextmanager
 def _copy_samples() -> Iterator[Path]:
-    """Copy the samples to a temporary folder, which is removed in the end."""
+    """Copy the samples to a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="nbedit-demo-", ignore_cleanup_errors=True) as folder:
         shutil.copytree(SAMPLES, Path(folder, "notebooks"))
         yield Path(folder)
 
 
 def _prepare(server: Server) -> None:
-    """See that our extension answers, and have the server's own notary trust the rich notebook."""
+    """Check that the extension is enabled, and make the server trust the notebook with outputs."""
     status, _ = server.send_request("GET", "/nbedit")
     if status != HTTPStatus.OK:
         raise DemoError(
@@ -108,14 +108,14 @@ def _is_trusted(server: Server) -> bool:
     return trusted
 
 
-def _wait_for_the_page(server: Server) -> None:
-    """Return when a page has connected the notebook's kernel, as JupyterLab does on opening it."""
+def _wait_for_page(server: Server) -> None:
+    """Wait until the notebook is open in JupyterLab, which then connects to its kernel."""
     while server.send_request("GET", "/api/status")[1]["connections"] == 0:
         time.sleep(0.5)
 
 
-def _wait_for_another_round(server: Server) -> None:
-    """Return when the user wants to see it again; with nobody at a keyboard, do not."""
+def _wait_for_repeat(server: Server) -> None:
+    """Wait until the user wants to see the script again; forever without a terminal."""
     if sys.stdin.isatty():
         input("\nPress Enter to see it again, or Ctrl-C to end the demo. ")
         return

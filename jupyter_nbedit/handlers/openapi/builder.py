@@ -26,12 +26,12 @@ from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
 
 _ABOUT = """\
 Agents edit the cells of notebooks over HTTP; the open tab in JupyterLab follows, and nothing else \
-changes. No kernel is started, asked or touched.
+changes. No kernel is started or used.
 
 Addresses are relative to the server's base URL. A request's body is JSON in UTF-8 with the header \
-`Content-Type: application/json`; an integer in it has no decimal point. Whatever is refused has \
-the same body of `message`, `reason` and `details` (an agent's tool tells it in its own form), and \
-has written nothing unless `details` says `applied: true`."""
+`Content-Type: application/json`; an integer in it has no decimal point. Every error has the same \
+body of `message`, `reason` and `details` (tools have bodies of their own), and has written \
+nothing unless `details` has `applied: true`."""
 _SECURITY = {
     "token": {
         "type": "apiKey",
