@@ -200,8 +200,8 @@ class NbEditApp(ExtensionApp):
         )
         self.edit_history = EditHistory(
             self.database,
-            name=storages.get_canonical_path,
-            root=storages.get_root_name,
+            get_canonical_name=storages.get_canonical_path,
+            get_root=storages.get_root_name,
             max_bytes=self.history_max_bytes,
             max_days=self.history_max_days,
         )
@@ -210,18 +210,18 @@ class NbEditApp(ExtensionApp):
             self.database,
             review_events,
             self.log,
-            root=storages.get_root_name,
-            name=storages.get_canonical_path,
-            configured=cast("Mode", self.mode),
+            get_root=storages.get_root_name,
+            get_canonical_name=storages.get_canonical_path,
+            configured_mode=cast("Mode", self.mode),
             is_fixed=self.mode_is_fixed,
         )
         proposals = ProposalService(
             ProposalStore(
                 self.database,
-                root=storages.get_root_name,
-                name=storages.get_canonical_path,
+                get_root=storages.get_root_name,
+                get_canonical_name=storages.get_canonical_path,
                 hours=self.proposal_hours,
-                most=self.max_proposals,
+                max_pending=self.max_proposals,
             ),
             storages,
             review_events,

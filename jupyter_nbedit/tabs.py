@@ -116,11 +116,11 @@ class TabRegistry:
 
     Parameters
     ----------
-    name
+    get_canonical_name
         Returns the canonical name of a path, since links give one notebook several paths.
     """
 
-    name: Callable[[str], str] = str
+    get_canonical_name: Callable[[str], str] = str
     #: The number of reports so far.
     report_count: int = 0
     _pages: set[TabConnection] = field(default_factory=set)
@@ -149,7 +149,7 @@ class TabRegistry:
         """
         before, after = page.open, dict[str, int]()
         for path, count in tabs.items():
-            name = self.name(path)
+            name = self.get_canonical_name(path)
             after[name] = after.get(name, 0) + count
         page.open = after
         page.reports = {name: report for name, report in page.reports.items() if name in after}
@@ -167,7 +167,7 @@ class TabRegistry:
         report
             The report.
         """
-        name = self.name(path)
+        name = self.get_canonical_name(path)
         if name in page.open:
             self.report_count += 1
             page.reports[name] = (self.report_count, report)
@@ -190,7 +190,7 @@ class TabRegistry:
             since = seconds = 0
         if not (self._pages or seconds):
             return TabCounts()
-        name = self.name(change.path)
+        name = self.get_canonical_name(change.path)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         has_changed = asyncio.Event()

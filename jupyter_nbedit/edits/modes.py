@@ -61,11 +61,11 @@ class ModeManager:
         Emits an event for each change.
     log
         The log of the server.
-    root
+    get_root
         Returns the root folder of this server; the database has the modes of several roots.
-    name
+    get_canonical_name
         Returns the canonical name of a path, so that no link is a way around a mode.
-    configured
+    configured_mode
         The configured mode of the server.
     is_fixed
         Whether requests may not change modes.
@@ -74,9 +74,9 @@ class ModeManager:
     database: Database
     events: ReviewEventEmitter
     log: Logger
-    root: Callable[[], str]
-    name: Callable[[str], str]
-    configured: Mode = "edit"
+    get_root: Callable[[], str]
+    get_canonical_name: Callable[[str], str]
+    configured_mode: Mode = "edit"
     is_fixed: bool = False
     _server: Mode | None = None
     _own: dict[str, str] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class ModeManager:
     @property
     def server(self) -> Mode:
         """The mode of all notebooks without a mode of their own."""
-        return self.configured if self._server is None else self._server
+        return self.configured_mode if self._server is None else self._server
 
     async def get_effective(self, path: str) -> Mode:
         """Return the effective mode of a notebook: its own, or else the server's.
@@ -152,7 +152,7 @@ class ModeManager:
         self._check_free()
         was_unreadable = await self.explain_unreadable(path) is not None
         before = None if was_unreadable else await self.get_own(path)
-        row = {"root": self.root(), "name": self.name(path), "mode": mode}
+        row = {"root": self.get_root(), "name": self.get_canonical_name(path), "mode": mode}
         if mode is None and self._problem is not None:
             await self._write(_UPSERT, {**row, "mode": _SERVER_MODE})
         else:
@@ -170,7 +170,11 @@ class ModeManager:
         HistoryUnavailable
             If the new paths cannot be stored.
         """
-        row = {"root": self.root(), "old": self.name(old), "new": self.name(new)}
+        row = {
+            "root": self.get_root(),
+            "old": self.get_canonical_name(old),
+            "new": self.get_canonical_name(new),
+        }
         await self._write(_RENAME_ALL, row)
 
     async def on_deleted(self, path: str) -> None:
@@ -181,7 +185,9 @@ class ModeManager:
         HistoryUnavailable
             If the database fails.
         """
-        await self._write(_DELETE_ALL, {"root": self.root(), "old": self.name(path)})
+        await self._write(
+            _DELETE_ALL, {"root": self.get_root(), "old": self.get_canonical_name(path)}
+        )
 
     async def _write(self, statement: str, row: Mapping[str, str | None]) -> None:
         await self.database.write(
@@ -195,7 +201,7 @@ class ModeManager:
         problem = self._problem
         if problem is None:
             return False
-        row = {"root": self.root(), "name": _ALL_NOTEBOOKS, "mode": _SERVER_MODE}
+        row = {"root": self.get_root(), "name": _ALL_NOTEBOOKS, "mode": _SERVER_MODE}
 
         def decide(database: sqlite3.Connection) -> None:
             database.execute(_DELETE_INVALID, row)
@@ -212,7 +218,7 @@ class ModeManager:
         return True
 
     def _find(self, path: str) -> str | None:
-        return self._own.get(self.name(path)) if self._own else None
+        return self._own.get(self.get_canonical_name(path)) if self._own else None
 
     async def _refresh(self) -> None:
         """Read the modes, unless that was done a moment ago; report whether they can be read."""
@@ -227,7 +233,7 @@ class ModeManager:
 
     async def _read_modes(self) -> None:
         """Read the modes of this root; other servers may have changed them."""
-        root = self.root()
+        root = self.get_root()
         statement = "SELECT name, mode FROM modes WHERE root = ?"
         try:
             rows, mark = await self.database.read_modes(

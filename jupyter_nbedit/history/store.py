@@ -35,9 +35,9 @@ class EditHistory:
     ----------
     database
         The database.
-    name
+    get_canonical_name
         Returns the canonical name of a path, since links give one notebook several paths.
-    root
+    get_root
         Returns the folder that the names are relative to: the servers of one user share the
         database and may have different roots.
     max_bytes, max_days
@@ -48,14 +48,14 @@ class EditHistory:
         self,
         database: Database,
         *,
-        name: Callable[[str], str] = str,
-        root: Callable[[], str] = str,
+        get_canonical_name: Callable[[str], str] = str,
+        get_root: Callable[[], str] = str,
         max_bytes: int = 256 * 1024 * 1024,
         max_days: float = 30,
     ) -> None:
         self._database = database
-        self._name = name
-        self._root = root
+        self._get_canonical_name = get_canonical_name
+        self._get_root = get_root
         self._max_bytes = max_bytes
         self._max_seconds = max_days * _DAY_SECONDS
         self._last_pruned = float("-inf")
@@ -77,7 +77,7 @@ class EditHistory:
         -------
         The number of the edit.
         """
-        root, name = self._root(), self._name(entry.path)
+        root, name = self._get_root(), self._get_canonical_name(entry.path)
         payload = encode_entry(entry)
         if record is not None and len(record) > self._max_bytes // 2:
             # It would push out all other edits.
@@ -133,9 +133,9 @@ class EditHistory:
         before
             Only edits with a smaller number.
         """
-        root = self._root()
+        root = self._get_root()
         condition = "root = ?" if path is None else "root = ? AND name = ?"
-        values = [root] if path is None else [root, self._name(path)]
+        values = [root] if path is None else [root, self._get_canonical_name(path)]
         # CROSS JOIN makes SQLite read the newest edits of all notebooks from the end of the table,
         # instead of sorting the edits of each notebook.
         join = "CROSS JOIN" if path is None else "JOIN"
@@ -163,7 +163,7 @@ class EditHistory:
         EditNotFound
             If the history of the notebook has no edit of that number.
         """
-        root, name = self._root(), self._name(path)
+        root, name = self._get_root(), self._get_canonical_name(path)
 
         def select(connection: sqlite3.Connection) -> Any:
             return connection.execute(
@@ -191,7 +191,7 @@ class EditHistory:
         edit_id
             The number of an edit in effect.
         """
-        root, name = self._root(), self._name(path)
+        root, name = self._get_root(), self._get_canonical_name(path)
 
         def find(connection: sqlite3.Connection) -> int:
             newest = edit_id
@@ -229,7 +229,7 @@ class EditHistory:
         The number, the number of the edit that it undoes, and the decoded record of each edit,
         oldest first.
         """
-        root, name = self._root(), self._name(path)
+        root, name = self._get_root(), self._get_canonical_name(path)
         condition = "root = ? AND name = ? AND time > ? AND edit_id >= ?"
 
         def select(
@@ -272,7 +272,11 @@ class EditHistory:
         before
             Only an edit with a smaller number.
         """
-        root, name, kind = self._root(), self._name(path), "undo" if redo else "edit"
+        root, name, kind = (
+            self._get_root(),
+            self._get_canonical_name(path),
+            "undo" if redo else "edit",
+        )
 
         def find(connection: sqlite3.Connection) -> int | None:
             row = connection.execute(
@@ -299,7 +303,7 @@ class EditHistory:
         -------
         The number of deleted edits.
         """
-        root, name = self._root(), self._name(path)
+        root, name = self._get_root(), self._get_canonical_name(path)
 
         def delete(connection: sqlite3.Connection) -> int:
             notebook_ids = [number for number, _ in list_notebooks(connection, root, name)]
@@ -319,7 +323,11 @@ class EditHistory:
         The history of an older notebook of the new path stays, because the notice of the rename
         may be wrong.
         """
-        root, old_name, new_name = self._root(), self._name(old), self._name(new)
+        root, old_name, new_name = (
+            self._get_root(),
+            self._get_canonical_name(old),
+            self._get_canonical_name(new),
+        )
 
         def rename(connection: sqlite3.Connection) -> None:
             for notebook_id, name in list_notebooks(connection, root, old_name):

@@ -310,7 +310,7 @@ class ProposalService:
 
     def retry_soon(self) -> None:
         """Run `expire` again soon, because a decision could not be stored."""
-        retry_time = self.store.clock() + timedelta(seconds=_RETRY_SECONDS)
+        retry_time = self.store.get_time() + timedelta(seconds=_RETRY_SECONDS)
         self._schedule_expiry(min(self._next_expiry or _NEVER, retry_time))
 
     async def expire(self) -> None:
@@ -319,7 +319,7 @@ class ProposalService:
         await self._expire_pending()
 
     async def _expire_pending(self) -> None:
-        if self._next_expiry is not None and self.store.clock() < self._next_expiry:
+        if self._next_expiry is not None and self.store.get_time() < self._next_expiry:
             return
         for proposal in await self.store.expire():
             self._emit_event(proposal, None, None)
@@ -333,7 +333,7 @@ class ProposalService:
             self._timer = None
         if next_expiry == _NEVER:
             return
-        seconds = (next_expiry - self.store.clock()).total_seconds()
+        seconds = (next_expiry - self.store.get_time()).total_seconds()
         loop = asyncio.get_running_loop()
         delay = max(0.0, min(seconds, _LONGEST_TIMER_SECONDS))
         self._timer = loop.call_later(delay, self._on_expiry_timer)

@@ -43,7 +43,7 @@ _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 _CLAIMED_SECONDS = 10
 
 
-def _get_time() -> datetime:
+def _get_utc_time() -> datetime:
     return datetime.now(tz=timezone.utc)
 
 
@@ -55,24 +55,24 @@ class ProposalStore:
     ----------
     database
         The database, which all servers of a user share.
-    root
+    get_root
         Returns the root folder of this server.
-    name
+    get_canonical_name
         Returns the canonical name of a path, since links give one notebook several paths.
     hours
         How long a proposal can be decided. It is deleted after twice that time.
-    most
+    max_pending
         The largest number of pending proposals.
-    clock
+    get_time
         Returns the time in UTC.
     """
 
     database: Database
-    root: Callable[[], str]
-    name: Callable[[str], str]
+    get_root: Callable[[], str]
+    get_canonical_name: Callable[[str], str]
     hours: float = 24
-    most: int = 1_000
-    clock: Callable[[], datetime] = _get_time
+    max_pending: int = 1_000
+    get_time: Callable[[], datetime] = _get_utc_time
     # The claims that this server is working on.
     _active: set[int] = field(default_factory=set)
 
@@ -95,10 +95,10 @@ class ProposalStore:
         TooManyProposals
             If too many proposals are pending.
         """
-        now = self.clock()
+        now = self.get_time()
         row = self._build_row(
             path=path,
-            name=self.name(path),
+            name=self.get_canonical_name(path),
             created=_format_time(now),
             expires=_format_time(now + timedelta(hours=self.hours)),
             content=encode_json(content),
@@ -109,7 +109,7 @@ class ProposalStore:
 
         def insert(database: sqlite3.Connection) -> Proposal:
             count, total_size = count_pending(database, row)
-            if count >= self.most or total_size + size > _MOST_BYTES:
+            if count >= self.max_pending or total_size + size > _MOST_BYTES:
                 raise self._build_full_error(count)
             return insert_proposal(database, row)
 
@@ -162,7 +162,7 @@ class ProposalStore:
             The largest number of proposals to list.
         """
         row = self._build_row(
-            name=None if path is None else self.name(path),
+            name=None if path is None else self.get_canonical_name(path),
             status="pending" if only_pending else None,
             before=before,
             limit=limit,
@@ -254,7 +254,7 @@ class ProposalStore:
 
     async def expire(self) -> list[Proposal]:
         """Expire pending proposals and return them; delete those that were closed long ago."""
-        now = self.clock()
+        now = self.get_time()
         row = self._build_row(
             now=_format_time(now),
             long_ago=_format_time(now - timedelta(hours=self.hours)),
@@ -266,7 +266,9 @@ class ProposalStore:
 
     async def find_next_expiry(self) -> datetime | None:
         """Return when `expire` has to run next; None if there are no proposals."""
-        row = self._build_row(soon=_format_time(self.clock() + timedelta(seconds=_CLAIMED_SECONDS)))
+        row = self._build_row(
+            soon=_format_time(self.get_time() + timedelta(seconds=_CLAIMED_SECONDS))
+        )
         pending_expiry, closed_expiry = await self.database.read(
             lambda database: select_next_expiry(database, row), purpose=PROPOSALS
         )
@@ -277,31 +279,36 @@ class ProposalStore:
 
     async def rename_paths(self, old: str, new: str) -> None:
         """Follow a notebook, or all notebooks in a folder, to a new path."""
-        row = self._build_row(old=old, new=new, old_name=self.name(old), new_name=self.name(new))
+        row = self._build_row(
+            old=old,
+            new=new,
+            old_name=self.get_canonical_name(old),
+            new_name=self.get_canonical_name(new),
+        )
         await self.database.write(lambda database: rename_paths(database, row), purpose=PROPOSALS)
 
     async def delete(self, path: str) -> list[Proposal]:
         """Delete the proposals for a notebook or a folder; return those that were pending."""
-        row = self._build_row(old=path, old_name=self.name(path))
+        row = self._build_row(old=path, old_name=self.get_canonical_name(path))
         return await self.database.write(
             lambda database: delete_paths(database, row), forget=True, purpose=PROPOSALS
         )
 
     async def purge(self, path: str) -> None:
         """Delete the closed proposals for a notebook."""
-        row = self._build_row(name=self.name(path))
+        row = self._build_row(name=self.get_canonical_name(path))
         await self.database.write(
             lambda database: purge_proposals(database, row), forget=True, purpose=PROPOSALS
         )
 
     def _build_row(self, **values: Any) -> dict[str, Any]:
-        return {"root": self.root(), **values}
+        return {"root": self.get_root(), **values}
 
     def _build_full_error(self, count: int) -> TooManyProposals:
         message = (
-            f"No more proposals are kept: {count} of {self.most} (NbEditApp.max_proposals) wait "
-            f"for a decision, and all together may have {_MOST_BYTES} bytes. Nothing was changed "
-            "or proposed; have a person accept or reject some of them first."
+            f"No more proposals are kept: {count} of {self.max_pending} (NbEditApp.max_proposals) "
+            f"wait for a decision, and all together may have {_MOST_BYTES} bytes. Nothing was "
+            "changed or proposed; have a person accept or reject some of them first."
         )
         return TooManyProposals(message, pending=count)
 

@@ -129,7 +129,7 @@ class ReadService:
         if options.since is not None:
             # The current version may be compared with itself even if the cache does not have it.
             changes = (
-                VersionDiff([], [], reordered=False, total_cells=len(document))
+                VersionDiff([], [], is_reordered=False, total_cells=len(document))
                 if options.since == digest
                 else self.versions.compare(options.since, document)
             )
@@ -139,7 +139,7 @@ class ReadService:
                 hash=options.since,
                 changed=len(changes.indexes),
                 gone=changes.removed_ids,
-                reordered=changes.reordered,
+                reordered=changes.is_reordered,
                 total_cells=changes.total_cells,
             )
         return _Selection([index for index in indexes if index >= options.start], since)

@@ -28,7 +28,7 @@ class VersionDiff:
         The indexes of the cells whose bytes are in no cell of the version.
     removed_ids
         The ids that the version has and the notebook does not have.
-    reordered
+    is_reordered
         Whether the common cells are in another order.
     total_cells
         The number of cells of the version.
@@ -36,7 +36,7 @@ class VersionDiff:
 
     indexes: list[int]
     removed_ids: list[str]
-    reordered: bool
+    is_reordered: bool
     total_cells: int
 
 
@@ -117,7 +117,9 @@ class VersionCache:
                 for cell_id in dict.fromkeys(ids_before)
                 if cell_id is not None and cell_id not in document.ids
             ],
-            reordered=_is_reordered(_name_cells(ids_before, before), _name_cells(ids_after, after)),
+            is_reordered=_is_reordered(
+                _name_cells(ids_before, before), _name_cells(ids_after, after)
+            ),
             total_cells=len(before),
         )
 

@@ -237,7 +237,7 @@ async def test_unreadable_modes_are_unknown_until_they_can_be_read(
 async def test_lost_modes_on_a_server_with_fixed_modes_are_left_to_its_operator(
     services: ServiceBuilder,
 ) -> None:
-    fixed = await build_damaged(services, configured="edit", is_fixed=True)
+    fixed = await build_damaged(services, configured_mode="edit", is_fixed=True)
     with pytest.raises(ModesUnreadable):
         await fixed.get_effective("a.ipynb")
     with pytest.raises(Forbidden):
@@ -270,13 +270,13 @@ async def test_pages_are_notified_when_modes_are_lost_and_when_a_person_has_deci
 async def test_modes_of_a_newer_release_apply_and_cannot_be_changed(
     services: ServiceBuilder, mode: Mode
 ) -> None:
-    modes = services.build_modes(configured="review")
+    modes = services.build_modes(configured_mode="review")
     await modes.change("a.ipynb", mode, "ada")
     await modes.database.write(lambda found: found.execute("PRAGMA user_version = 99"))
     await modes.database.close()
     file = services.database_file
     before = file.read_bytes()
-    older = services.build_modes(configured="review")
+    older = services.build_modes(configured_mode="review")
     assert [await older.get_effective(path) for path in ("a.ipynb", "b.ipynb")] == [mode, "review"]
     with pytest.raises(HistoryUnavailable):
         await older.change("a.ipynb", "review", "ada")

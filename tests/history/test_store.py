@@ -61,7 +61,7 @@ async def test_a_cell_id_that_is_not_utf8_is_stored(services: ServiceBuilder) ->
 
 
 async def test_histories_are_separate_for_each_root(services: ServiceBuilder) -> None:
-    one, other = (services.build_history(root=lambda root=root: root) for root in ("/x", "/y"))
+    one, other = (services.build_history(get_root=lambda root=root: root) for root in ("/x", "/y"))
     number = await one.add(build_entry(), b"record")
     await other.add(build_entry(), None)
     assert await list_numbers(one, None) == await list_numbers(one) == [number]
@@ -140,8 +140,8 @@ async def test_edits_in_effect_and_the_next_undo_and_redo_are_computed(
 
 
 async def test_the_oldest_edits_are_pruned_above_the_size_limit(services: ServiceBuilder) -> None:
-    one = services.build_history(root=lambda: "/x", max_bytes=100_000)
-    other = services.build_history(root=lambda: "/y", max_bytes=100_000)
+    one = services.build_history(get_root=lambda: "/x", max_bytes=100_000)
+    other = services.build_history(get_root=lambda: "/y", max_bytes=100_000)
     for number in range(50):
         await (one, other)[number % 2].add(build_entry(), os.urandom(10_000))
     numbers = sorted([*await list_numbers(one), *await list_numbers(other)])

@@ -96,7 +96,7 @@ async def test_a_proposal_is_unchanged_after_a_restart(services: ServiceBuilder)
 
 async def test_proposals_are_separate_for_each_root(services: ServiceBuilder) -> None:
     number = (await add_proposal(services.build_proposals())).proposal_id
-    other = services.build_proposals(root=lambda: "/other")
+    other = services.build_proposals(get_root=lambda: "/other")
     assert await list_proposals(other) == []
     await other.on_deleted("a.ipynb")
     with pytest.raises(ProposalNotFound):
@@ -126,7 +126,7 @@ async def test_a_notebook_that_cannot_be_read_shows_no_proposals(services: Servi
 
 
 async def test_pending_proposals_have_a_limit_and_none_is_dropped(services: ServiceBuilder) -> None:
-    board = services.build_proposals(most=2)
+    board = services.build_proposals(max_pending=2)
     numbers = [(await add_proposal(board)).proposal_id for _ in range(2)]
     with pytest.raises(TooManyProposals) as error:
         await add_proposal(board)
@@ -182,7 +182,9 @@ async def test_a_proposal_expires_and_is_deleted_later(services: ServiceBuilder)
 
 
 async def test_a_proposal_expires_without_a_request(services: ServiceBuilder) -> None:
-    board = services.build_proposals(hours=0.05 / 3600, clock=lambda: datetime.now(tz=timezone.utc))
+    board = services.build_proposals(
+        hours=0.05 / 3600, get_time=lambda: datetime.now(tz=timezone.utc)
+    )
     number = (await add_proposal(board)).proposal_id
 
     async def is_expired() -> bool:

@@ -35,7 +35,7 @@ def test_changes_equal_those_of_a_plain_comparison(
         name for name in order if before.get(name) != now[name]
     ]
     assert found.removed_ids == [name for name in before if name not in now]
-    assert found.reordered == (
+    assert found.is_reordered == (
         [name for name in before if name in now] != [name for name in now if name in before]
     )
     assert found.total_cells == len(before)
@@ -44,8 +44,8 @@ def test_changes_equal_those_of_a_plain_comparison(
 def test_cells_without_ids_are_identified_by_their_bytes() -> None:
     ab, ba = (build_document(*((None, source) for source in order)) for order in ("ab", "ba"))
     aab = build_document((None, "a"), (None, "a"), (None, "b"))
-    assert find_changes(ab, ba) == VersionDiff([], [], reordered=True, total_cells=2)
-    assert not find_changes(aab, ab).reordered
+    assert find_changes(ab, ba) == VersionDiff([], [], is_reordered=True, total_cells=2)
+    assert not find_changes(aab, ab).is_reordered
 
 
 def test_duplicate_and_invalid_ids_are_listed_once() -> None:

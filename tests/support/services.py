@@ -132,14 +132,19 @@ class ServiceBuilder:
     ) -> ModeManager:
         """Build the modes of a server."""
         events = ReviewEventEmitter(self.event_logger, "epoch")
-        options = {"root": lambda: root, "name": str, **options}
+        options = {"get_root": lambda: root, "get_canonical_name": str, **options}
         return ModeManager(database or self.build_database(), events, LOG, **options)
 
     def build_proposals(
         self, storages: Storages | None = None, database: Database | None = None, **options: Any
     ) -> ProposalService:
         """Build a proposal service with its store, to which the options go."""
-        options = {"root": lambda: "/root", "name": str, "clock": lambda: self.now, **options}
+        options = {
+            "get_root": lambda: "/root",
+            "get_canonical_name": str,
+            "get_time": lambda: self.now,
+            **options,
+        }
         store = ProposalStore(database or self.build_database(), **options)
         events = ReviewEventEmitter(self.event_logger, "epoch")
         proposals = ProposalService(store, storages or SingleStorage(self.storage), events, LOG)
