@@ -76,13 +76,13 @@ def _live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def live(_running: Client) -> Client:
+def live(_live_server: Client) -> Client:
     """Return a server in its own process, as a user runs it; its root is empty at first."""
     # Pipes, folders without rights and the like, which a module has left, would trip up the next.
-    for path in _running.root.iterdir():
+    for path in _live_server.root.iterdir():
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    _running.reset_modes("a.ipynb", "b.ipynb")
-    return _running
+    _live_server.reset_modes("a.ipynb", "b.ipynb")
+    return _live_server
 
 
 @pytest.fixture

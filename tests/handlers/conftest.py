@@ -52,9 +52,9 @@ def notebook(local: Local, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
-def servers(_running: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+def servers(_live_server: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """Return the servers of the tables."""
-    clients = {"live": _running}
+    clients = {"live": _live_server}
     with ExitStack() as stack:
 
         def find(name: str) -> Client:
