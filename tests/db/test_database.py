@@ -61,7 +61,7 @@ def folder(services: ServiceBuilder) -> DatabaseFolder:
 
 
 @pytest.fixture
-def opened(folder: DatabaseFolder) -> Database:
+def database(folder: DatabaseFolder) -> Database:
     return folder.open()
 
 
@@ -76,9 +76,9 @@ async def read_texts(base: Database) -> list[str]:
 
 
 async def test_files_that_others_could_read_are_made_private(
-    opened: Database, folder: DatabaseFolder
+    database: Database, folder: DatabaseFolder
 ) -> None:
-    await write_text(opened, "x")
+    await write_text(database, "x")
     for path in folder.path.iterdir():
         path.chmod(0o666)
     folder.path.chmod(0o755)
@@ -89,27 +89,27 @@ async def test_files_that_others_could_read_are_made_private(
     assert await base.read(lambda found: found.execute("PRAGMA temp_store").fetchone()) == (2,)
 
 
-async def test_a_failed_transaction_changes_nothing(opened: Database) -> None:
+async def test_a_failed_transaction_changes_nothing(database: Database) -> None:
     def half(found: sqlite3.Connection) -> None:
         found.execute("INSERT INTO texts VALUES ('x')")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await opened.write(half)
-    assert await read_texts(opened) == []
+        await database.write(half)
+    assert await read_texts(database) == []
 
 
 async def test_a_purge_that_another_server_blocked_is_completed_later(
-    opened: Database, folder: DatabaseFolder
+    database: Database, folder: DatabaseFolder
 ) -> None:
-    await write_text(opened, CANARY)
+    await write_text(database, CANARY)
     with closing(folder.connect()) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM texts").fetchall()
-        await opened.write(lambda base: base.execute("DELETE FROM texts"), forget=True)
+        await database.write(lambda base: base.execute("DELETE FROM texts"), forget=True)
         assert CANARY.encode() in folder.read_files()
         reader.execute("COMMIT")
-    await write_text(opened, "x")
+    await write_text(database, "x")
     assert CANARY.encode() not in folder.read_files()
 
 
@@ -118,25 +118,25 @@ async def test_a_purge_that_another_server_blocked_is_completed_later(
 
 @pytest.mark.parametrize("is_open", [False, True])
 async def test_a_corrupt_file_is_quarantined_and_replaced_by_a_new_one(
-    opened: Database, folder: DatabaseFolder, caplog: pytest.LogCaptureFixture, *, is_open: bool
+    database: Database, folder: DatabaseFolder, caplog: pytest.LogCaptureFixture, *, is_open: bool
 ) -> None:
     for number in range(200):
-        await write_text(opened, str(number) * 100)
+        await write_text(database, str(number) * 100)
     if is_open:
-        await opened.write(lambda _: None, forget=True)
+        await database.write(lambda _: None, forget=True)
     else:
-        await opened.close()
-        opened = folder.open()
+        await database.close()
+        database = folder.open()
     size = folder.file.stat().st_size
     with folder.file.open("r+b") as raw:
         raw.seek(4096 if is_open else 0)
         raw.write(b"\xff" * (size - 4096))
     # What is in SQLite's own memory is not looked at again by the one that has it open.
-    finder = folder.open() if is_open else opened
+    finder = folder.open() if is_open else database
     await write_text(finder, "x")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     # A server with the old file open continues with the new one.
-    assert await read_texts(finder) == await read_texts(opened) == ["x"]
+    assert await read_texts(finder) == await read_texts(database) == ["x"]
     (aside,) = folder.list_quarantined()
     assert aside.stat().st_size == size
     assert folder.list_modes() == PRIVATE
@@ -188,20 +188,20 @@ async def test_a_file_of_another_program_is_quarantined_and_deleted_later(
 
 
 async def test_a_file_removed_while_open_is_created_again(
-    opened: Database, folder: DatabaseFolder
+    database: Database, folder: DatabaseFolder
 ) -> None:
-    await write_text(opened, "x")
+    await write_text(database, "x")
     for path in folder.path.iterdir():
         path.unlink()
-    await write_text(opened, "y")
-    assert await read_texts(opened) == ["y"]
+    await write_text(database, "y")
+    assert await read_texts(database) == ["y"]
     assert folder.file.is_file()
 
 
 async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_error(
-    opened: Database, folder: DatabaseFolder, clock: Clock
+    database: Database, folder: DatabaseFolder, clock: Clock
 ) -> None:
-    await write_text(opened, "x")
+    await write_text(database, "x")
     clock.is_stopped = True
     # Only ends a test that hangs.
     guard = threading.Timer(LIMIT_SECONDS, clock.advance, [2 * LATER_SECONDS])
@@ -209,7 +209,7 @@ async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_err
     with closing(folder.connect()) as other:
         other.execute("BEGIN IMMEDIATE")
         # All wait at once: one after the other, the second would begin to wait now.
-        waiting = [asyncio.create_task(write_text(opened, f"y{n}")) for n in range(6)]
+        waiting = [asyncio.create_task(write_text(database, f"y{n}")) for n in range(6)]
         await asyncio.sleep(0)
         clock.advance(LATER_SECONDS)
         found = await asyncio.gather(*waiting, return_exceptions=True)
@@ -217,17 +217,17 @@ async def test_a_file_locked_by_another_server_is_waited_for_until_a_timeout_err
         guard.cancel()
         assert clock.shift == LATER_SECONDS
         # Readers do not wait for writers.
-        assert await read_texts(opened) == ["x"]
-    await write_text(opened, "z")
-    assert await read_texts(opened) == ["x", "z"]
+        assert await read_texts(database) == ["x"]
+    await write_text(database, "z")
+    assert await read_texts(database) == ["x", "z"]
 
 
 async def test_the_error_for_a_folder_that_cannot_be_created_contains_no_path(
-    opened: Database, folder: DatabaseFolder
+    database: Database, folder: DatabaseFolder
 ) -> None:
     folder.path.write_text("a file")
     with pytest.raises(HistoryUnavailable) as error:
-        await write_text(opened, "x")
+        await write_text(database, "x")
     assert str(folder.path.parent) not in error.value.message
 
 
@@ -243,10 +243,10 @@ async def test_tables_are_recognized_whatever_the_formatting_of_their_statements
 
 
 async def test_a_failed_migration_leaves_the_file_unchanged(
-    opened: Database, folder: DatabaseFolder
+    database: Database, folder: DatabaseFolder
 ) -> None:
-    await write_text(opened, "x")
-    await opened.close()
+    await write_text(database, "x")
+    await database.close()
     failing = ("CREATE TABLE more (x)", "INSERT INTO more SELECT abs(text, 1) FROM texts")
     with pytest.raises(HistoryUnavailable):
         await read_texts(folder.open(schema=Schema((*SCHEMA.migrations, failing))))

@@ -22,7 +22,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def quick(tmp_path: Path) -> Iterator[Path]:
+def fast_folder(tmp_path: Path) -> Iterator[Path]:
     """Return an empty folder in memory; at night on the disk, which is slower and realistic."""
     if NIGHTLY or not os.access(MEMORY, os.W_OK):
         yield tmp_path

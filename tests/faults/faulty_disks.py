@@ -147,19 +147,19 @@ async def try_disk(folder: Path, options: str, ill: Callable[[Path], Any]) -> di
         run_command("mount", "-t", "tmpfs", "-o", size, "tmpfs", folder / name)
     (folder / "top" / "root").mkdir()
     (folder / "root").symlink_to(folder / "top" / "root")
-    place = Scenario(folder, Case(SMALL, EDIT))
-    server = place.start_server()
-    await place.reset(server)
+    scenario = Scenario(folder, Case(SMALL, EDIT))
+    server = scenario.start_server()
+    await scenario.reset(server)
     # So that the ledger is open and all is imported.
     await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="1"),)))
     await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="2"),)))
-    before = place.read_notebook()
+    before = scenario.read_notebook()
     with ill((folder / "top" / "root").resolve()):
         outcome = await try_edit(server)
     found = {
         "said": outcome,
-        "kept": place.read_notebook() == before and not place._check_metadata(),
-        "left": place.list_stray_files(),
+        "kept": scenario.read_notebook() == before and not scenario._check_metadata(),
+        "left": scenario.list_stray_files(),
         "then": await try_edit(server),
     }
     await server.close()

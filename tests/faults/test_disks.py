@@ -23,7 +23,7 @@ REASONS = {
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Any]:
+def outcomes() -> dict[str, Any]:
     """Try all disks once; others than root get into the folder, too."""
     require_mounts("chattr")
     folder = tempfile.mkdtemp(prefix="nbedit-")
@@ -35,22 +35,29 @@ def found() -> dict[str, Any]:
 
 @pytest.mark.parametrize("disk", REASONS)
 def test_an_edit_on_a_faulty_disk_is_refused_and_leaves_the_notebook_unchanged(
-    found: dict[str, Any], disk: str
+    outcomes: dict[str, Any], disk: str
 ) -> None:
     expected = {"said": REASONS[disk], "kept": True, "left": [], "then": "edited"}
-    assert found[disk] == expected
+    assert outcomes[disk] == expected
 
 
-def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(found: dict[str, Any]) -> None:
-    outcome = found["beside a full ledger"]
+def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(outcomes: dict[str, Any]) -> None:
+    outcome = outcomes["beside a full ledger"]
     # One of its warnings contains the reason.
     assert outcome["said"].startswith("edited; ")
     assert (outcome["left"], outcome["then"]) == ([], "edited")
 
 
 @pytest.mark.parametrize("case", ["replace", "create", "undo", "large"] if NIGHTLY else ["replace"])
-def test_a_slow_disk_does_not_block_the_event_loop(shim: Path, quick: Path, case: str) -> None:
-    job = {"job": "slow", "case": case, "folder": str(quick), "milliseconds": 20 if NIGHTLY else 1}
+def test_a_slow_disk_does_not_block_the_event_loop(
+    shim: Path, fast_folder: Path, case: str
+) -> None:
+    job = {
+        "job": "slow",
+        "case": case,
+        "folder": str(fast_folder),
+        "milliseconds": 20 if NIGHTLY else 1,
+    }
     slow = run_worker(shim, job)
     assert slow["problems"] == []
     assert slow["calls"] > 30

@@ -29,10 +29,10 @@ def run_failures(shim: Path, folder: Path, case: str, **more: Any) -> dict[str, 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", SELECTED_CASES)
 def test_after_any_failing_call_the_reply_is_true_and_the_next_edit_works(
-    shim: Path, quick: Path, case: str, mode: str
+    shim: Path, fast_folder: Path, case: str, mode: str
 ) -> None:
     limit = LIMIT_LARGE if case == "large" else LIMIT
-    found = run_failures(shim, quick, case, modes=[mode], limit=limit)
+    found = run_failures(shim, fast_folder, case, modes=[mode], limit=limit)
     assert found["problems"] == []
     if ONLY is None:
         assert found["points"] >= min(limit, 200)
@@ -45,39 +45,45 @@ def test_after_any_failing_call_the_reply_is_true_and_the_next_edit_works(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", SELECTED_CASES if NIGHTLY else ["replace"])
 def test_a_database_that_fails_to_open_is_opened_again(
-    shim: Path, quick: Path, case: str, mode: str
+    shim: Path, fast_folder: Path, case: str, mode: str
 ) -> None:
     # Where locks fail from some call on, SQLite tries ten seconds long.
     limit = LIMIT if mode == "FAIL_ONCE" or NIGHTLY else 5
-    found = run_failures(shim, quick, case, modes=[mode], fresh=True, limit=limit)
+    found = run_failures(shim, fast_folder, case, modes=[mode], fresh=True, limit=limit)
     assert found["problems"] == []
     assert found["kinds"]["warned"]
 
 
 def test_a_database_that_is_read_only_at_first_is_written_afterwards(
-    shim: Path, quick: Path
+    shim: Path, fast_folder: Path
 ) -> None:
     # SQLite opens it for reading then, and never for writing again.
     options: dict[str, Any] = {"errors": ["EACCES"], "calls": "open", "limit": 100}
-    found = run_failures(shim, quick, "replace", modes=["FAIL_ONCE"], fresh=True, **options)
+    found = run_failures(shim, fast_folder, "replace", modes=["FAIL_ONCE"], fresh=True, **options)
     assert found["problems"] == []
 
 
 @pytest.mark.parametrize("case", SELECTED_CASES)
 def test_bytes_after_a_failed_fsync_are_not_reported_as_durable(
-    shim: Path, quick: Path, case: str
+    shim: Path, fast_folder: Path, case: str
 ) -> None:
     found = run_failures(
-        shim, quick, case, modes=["FAIL_ONCE"], inside=True, limit=LIMIT_INSIDE, errors=["EIO"]
+        shim,
+        fast_folder,
+        case,
+        modes=["FAIL_ONCE"],
+        inside=True,
+        limit=LIMIT_INSIDE,
+        errors=["EIO"],
     )
     assert found["problems"] == []
     assert found["kinds"]["io_error"]
 
 
 @pytest.mark.parametrize("case", SELECTED_CASES)
-def test_short_reads_and_writes_are_completed(shim: Path, quick: Path, case: str) -> None:
+def test_short_reads_and_writes_are_completed(shim: Path, fast_folder: Path, case: str) -> None:
     # Seventeen bytes at a time from some call on make a large file slow.
     mode = "SHORT_ONCE" if case == "large" else "SHORT_ON"
-    found = run_failures(shim, quick, case, modes=[mode], limit=LIMIT_INSIDE)
+    found = run_failures(shim, fast_folder, case, modes=[mode], limit=LIMIT_INSIDE)
     assert found["problems"] == []
     assert set(found["kinds"]) == {"done"}

@@ -23,38 +23,38 @@ USER_VERSION = slice(60, 64)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Scenario:
+def scenario(tmp_path: Path) -> Scenario:
     return Scenario(tmp_path, CASES["batch"])
 
 
-async def run_scenario(place: Scenario, server: Server) -> tuple[Outcome, list[str]]:
+async def run_scenario(scenario: Scenario, server: Server) -> tuple[Outcome, list[str]]:
     """Run the case and the next edits; return the outcome and the problems."""
-    outcome = await place.run_case(server)
-    problems = place.check_file(outcome)
+    outcome = await scenario.run_case(server)
+    problems = scenario.check_file(outcome)
     if outcome.reply is None:
         problems.append(f"refused: {outcome.error!r}")
-    return outcome, problems + await place.check_next_edits(server, outcome)
+    return outcome, problems + await scenario.check_next_edits(server, outcome)
 
 
 async def test_edits_are_made_and_recorded_with_any_corrupt_bytes_in_the_database(
-    place: Scenario,
+    scenario: Scenario,
 ) -> None:
-    await place.record_result()
+    await scenario.record_result()
     chance = seeded_random("bytes of the ledger")
-    whole = place.folder / "whole"
+    whole = scenario.folder / "whole"
     problems = []
     for time in range(TIMES):
-        server = place.start_server()
-        await place.reset(server)
+        server = scenario.start_server()
+        await scenario.reset(server)
         if time == 0:
-            await place.run_case(server)
-            await place.reset(server)
+            await scenario.run_case(server)
+            await scenario.reset(server)
             await server.close()
-            shutil.copytree(place.folder / "nbedit", whole)
+            shutil.copytree(scenario.folder / "nbedit", whole)
         else:
-            shutil.rmtree(place.folder / "nbedit")
-            shutil.copytree(whole, place.folder / "nbedit")
-        file = place.folder / "nbedit" / LEDGER
+            shutil.rmtree(scenario.folder / "nbedit")
+            shutil.copytree(whole, scenario.folder / "nbedit")
+        file = scenario.folder / "nbedit" / LEDGER
         text = bytearray(file.read_bytes())
         whole_version = text[USER_VERSION]
         for _ in range(chance.choice((1, 3, 30, 300))):
@@ -62,21 +62,21 @@ async def test_edits_are_made_and_recorded_with_any_corrupt_bytes_in_the_databas
         text[WRITE_VERSION] = 2
         text[USER_VERSION] = whole_version
         file.write_bytes(text)
-        server = place.start_server()
-        _, found = await run_scenario(place, server)
+        server = scenario.start_server()
+        _, found = await run_scenario(scenario, server)
         problems += [f"{get_seed()} {time}: {wrong}" for wrong in found]
         await server.close()
     assert problems == []
 
 
-async def test_a_database_deleted_at_run_time_is_created_again(place: Scenario) -> None:
-    await place.record_result()
-    server = place.start_server()
-    await place.reset(server)
-    await place.run_case(server)
-    await place.reset(server)
-    shutil.rmtree(place.folder / "nbedit")
-    outcome, problems = await run_scenario(place, server)
+async def test_a_database_deleted_at_run_time_is_created_again(scenario: Scenario) -> None:
+    await scenario.record_result()
+    server = scenario.start_server()
+    await scenario.reset(server)
+    await scenario.run_case(server)
+    await scenario.reset(server)
+    shutil.rmtree(scenario.folder / "nbedit")
+    outcome, problems = await run_scenario(scenario, server)
     assert problems == []
     assert outcome.reply is not None
     assert outcome.reply.edit_id is not None
@@ -84,18 +84,18 @@ async def test_a_database_deleted_at_run_time_is_created_again(place: Scenario) 
 
 
 async def test_an_edit_waits_for_a_locked_database_and_then_continues_without_it(
-    place: Scenario,
+    scenario: Scenario,
 ) -> None:
-    await place.record_result()
-    server = place.start_server()
-    await place.reset(server)
-    other = sqlite3.connect(place.folder / "nbedit" / LEDGER, isolation_level=None)
+    await scenario.record_result()
+    server = scenario.start_server()
+    await scenario.reset(server)
+    other = sqlite3.connect(scenario.folder / "nbedit" / LEDGER, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    outcome = await asyncio.wait_for(place.run_case(server), 60)
-    assert place.check_file(outcome) == []
+    outcome = await asyncio.wait_for(scenario.run_case(server), 60)
+    assert scenario.check_file(outcome) == []
     assert outcome.reply is not None
     assert (outcome.reply.edit_id, len(outcome.reply.warnings)) == (None, 1)
     other.execute("ROLLBACK")
     other.close()
-    assert await place.check_next_edits(server, outcome) == []
+    assert await scenario.check_next_edits(server, outcome) == []
     await server.close()

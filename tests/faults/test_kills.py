@@ -17,10 +17,11 @@ FIRST = 1 + seeded_random("kills").randrange(STEP)
 
 @pytest.mark.parametrize("case", SELECTED_CASES)
 def test_a_kill_at_any_call_leaves_old_or_new_bytes_and_the_next_edit_works(
-    shim: Path, quick: Path, case: str
+    shim: Path, fast_folder: Path, case: str
 ) -> None:
     found = run_worker(
-        shim, {"job": "kills", "case": case, "folder": str(quick), "step": STEP, "first": FIRST}
+        shim,
+        {"job": "kills", "case": case, "folder": str(fast_folder), "step": STEP, "first": FIRST},
     )
     assert found["problems"] == []
     # A rig without kills proves nothing.

@@ -20,15 +20,15 @@ HANGING_SECONDS = 3600
 
 
 def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
-    place = Scenario(tmp_path, CASES["create"])
-    command = [sys.executable, "-m", "tests.faults.in_place_saver", str(place.root)]
+    scenario = Scenario(tmp_path, CASES["create"])
+    command = [sys.executable, "-m", "tests.faults.in_place_saver", str(scenario.root)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as saver:
         assert saver.stdin is not None
         assert saver.stdout is not None
         assert saver.stdout.readline() == "begun\n"
-        read, torn, busy = asyncio.run(asyncio.wait_for(read_versions(place), HANGING_SECONDS))
+        read, torn, busy = asyncio.run(asyncio.wait_for(read_versions(scenario), HANGING_SECONDS))
         saver.stdin.close()
         saves = int(saver.stdout.readline())
     print(f"{saves} saves; read {len(read)} versions, a bare look met {torn} halves, {busy} busy")
@@ -37,12 +37,12 @@ def test_a_partial_save_of_another_server_is_never_read(tmp_path: Path) -> None:
     assert torn >= HALVES
 
 
-async def read_versions(place: Scenario) -> tuple[list[int], int, int]:
+async def read_versions(scenario: Scenario) -> tuple[list[int], int, int]:
     """Read until partial saves occurred; return versions, partial plain reads, and errors."""
-    server, torn, busy = place.start_server(), 0, 0
+    server, torn, busy = scenario.start_server(), 0, 0
     found: list[int] = []
     while len(found) < READS or torn < HALVES:
-        bare = place.notebook.read_bytes()
+        bare = scenario.notebook.read_bytes()
         torn += not bare.endswith(b"}")
         try:
             storage = await server.storages.resolve(NAME)

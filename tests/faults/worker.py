@@ -49,9 +49,9 @@ class Findings:
 class KillRunner:
     """Kills a copy of this process at each call, and restarts."""
 
-    def __init__(self, shim: Shim, place: Scenario) -> None:
+    def __init__(self, shim: Shim, scenario: Scenario) -> None:
         self._shim = shim
-        self._place = place
+        self._scenario = scenario
         self.findings = Findings()
 
     def run_all(self, first: int, step: int) -> None:
@@ -62,8 +62,8 @@ class KillRunner:
 
     def kill_at_call(self, call: int) -> bool:
         """Kill at a call; return whether there was that call."""
-        server = self._place.start_server()
-        asyncio.run(_reset(self._place, server))
+        server = self._scenario.start_server()
+        asyncio.run(_reset(self._scenario, server))
         child = os.fork()
         if child == 0:
             self._run_child(call)
@@ -73,13 +73,13 @@ class KillRunner:
             self.findings.add(f"kill at call {call}", [f"the process ended with {status}"], "?")
             return True
         outcome = None if killed else Outcome()
-        problems = self._place.check_file(outcome)
+        problems = self._scenario.check_file(outcome)
         self._shim.set_clock_ahead(LATER_SECONDS)
         try:
             problems += asyncio.run(self._check_next_edits())
         finally:
             self._shim.set_clock_ahead(0)
-        if strays := self._place.list_stray_files():
+        if strays := self._scenario.list_stray_files():
             problems.append(f"I4: left after the restart: {strays}")
         self.findings.add(f"kill at call {call}", problems, "killed" if killed else "done")
         return killed
@@ -87,11 +87,11 @@ class KillRunner:
     def _run_child(self, call: int) -> None:
         status = 1
         try:
-            server = self._place.start_server()
+            server = self._scenario.start_server()
 
             async def act() -> Outcome:
                 self._shim.arm(Mode.KILL, call)
-                return await self._place.run_case(server)
+                return await self._scenario.run_case(server)
 
             outcome = asyncio.run(act())
             self._shim.disarm()
@@ -102,14 +102,14 @@ class KillRunner:
             os._exit(status)
 
     async def _check_next_edits(self) -> list[str]:
-        server = self._place.start_server()
-        problems = await self._place.check_next_edits(server, None)
+        server = self._scenario.start_server()
+        problems = await self._scenario.check_next_edits(server, None)
         await server.close()
         return problems
 
 
-async def _reset(place: Scenario, server: Server) -> None:
-    await place.reset(server)
+async def _reset(scenario: Scenario, server: Server) -> None:
+    await scenario.reset(server)
     await server.close()
 
 
@@ -117,43 +117,43 @@ class FailureRunner:
     """Lets calls of one server fail, which goes on afterwards as servers do."""
 
     def __init__(
-        self, shim: Shim, place: Scenario, *, fresh: bool = False, inside: Path | None = None
+        self, shim: Shim, scenario: Scenario, *, fresh: bool = False, inside: Path | None = None
     ) -> None:
         self._shim = shim
-        self._place = place
+        self._scenario = scenario
         self._fresh = fresh
         self._inside = inside
         self._left: set[tuple[str, str]] = set()
-        self._server = place.start_server()
+        self._server = scenario.start_server()
         self.findings = Findings()
 
     async def count_calls(self) -> int:
         """Count the calls of a server that has its files open, unless each is a new one."""
         await self._prepare()
-        await self._place.run_case(self._server)
+        await self._scenario.run_case(self._server)
         await self._prepare()
         self._shim.arm(Mode.COUNT, inside=self._inside)
-        await self._place.run_case(self._server)
+        await self._scenario.run_case(self._server)
         self.findings.calls = self._shim.disarm()
         return self.findings.calls
 
     async def _prepare(self) -> None:
-        await self._place.reset(self._server)
+        await self._scenario.reset(self._server)
         if self._fresh:
             await self._restart()
 
     async def _restart(self) -> None:
         await self._server.close()
-        self._server = self._place.start_server()
+        self._server = self._scenario.start_server()
 
     async def fail_at_call(self, mode: Mode, error: str, call: int) -> None:
         await self._prepare()
         self._shim.arm(mode, call, ERRORS.get(error, 0), self._inside)
-        outcome = await self._place.run_case(self._server)
+        outcome = await self._scenario.run_case(self._server)
         self._shim.disarm()
-        place, is_once = self._place, mode in {Mode.FAIL_ONCE, Mode.SHORT_ONCE}
+        scenario, is_once = self._scenario, mode in {Mode.FAIL_ONCE, Mode.SHORT_ONCE}
         point = f"{mode.name} {error} at call {call} ({self._shim.get_call_name(call)})"
-        problems = place.check_file(outcome)
+        problems = scenario.check_file(outcome)
         if mode in {Mode.SHORT_ONCE, Mode.SHORT_ON} and outcome.reply is None:
             problems.append(f"too few bytes at once are no failure: {outcome.error!r}")
         if outcome.error is not None:
@@ -165,18 +165,18 @@ class FailureRunner:
             problems.append("I2: called durable after an fsync that failed")
         # What cannot be removed is left to the next sweep.
         removes = self._shim.get_call_name(call).startswith("unlink")
-        if is_once and not removes and (strays := place.list_stray_files()):
+        if is_once and not removes and (strays := scenario.list_stray_files()):
             problems.append(f"I4: left: {strays}")
-        problems += place.check_trust(outcome)
+        problems += scenario.check_trust(outcome)
         self._shim.set_clock_ahead(LATER_SECONDS)
         try:
-            if strays := place.list_stray_files():
+            if strays := scenario.list_stray_files():
                 # Only a restart sweeps again.
                 await self._restart()
-            problems += await place.check_next_edits(self._server, outcome)
+            problems += await scenario.check_next_edits(self._server, outcome)
         finally:
             self._shim.set_clock_ahead(0)
-        if strays := place.list_stray_files():
+        if strays := scenario.list_stray_files():
             problems.append(f"I4: left after the restart: {strays}")
         if outcome.error is not None:
             kind = getattr(outcome.error, "reason", type(outcome.error).__name__)
@@ -187,7 +187,7 @@ class FailureRunner:
     async def _list_unclosed_files(self) -> list[str]:
         """List files that were opened and never closed."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while new := set(self._place.list_open_files().items()) - self._left:
+        while new := set(self._scenario.list_open_files().items()) - self._left:
             if time.monotonic() > deadline:
                 self._left |= new
                 return [path for _, path in new]
@@ -209,22 +209,22 @@ def _forget_frames(error: BaseException | None) -> None:
         error = error.__context__
 
 
-def run_kills(job: dict[str, Any], shim: Shim, place: Scenario) -> Findings:
+def run_kills(job: dict[str, Any], shim: Shim, scenario: Scenario) -> Findings:
     """Kill at each call, or at each ``step``-th from ``first`` on."""
-    kills = KillRunner(shim, place)
+    kills = KillRunner(shim, scenario)
     kills.run_all(job.get("first", 1), job.get("step", 1))
     return kills.findings
 
 
-def run_failures(job: dict[str, Any], shim: Shim, place: Scenario) -> Findings:
+def run_failures(job: dict[str, Any], shim: Shim, scenario: Scenario) -> Findings:
     """Fail at calls, as often as ``limit`` says, chosen by ``seed``; each once and from then on.
 
     Only ``calls`` whose names begin like that, if there is such a member.
     """
 
     async def main() -> Findings:
-        inside = place.root if job.get("inside") else None
-        errors = FailureRunner(shim, place, fresh=job.get("fresh", False), inside=inside)
+        inside = scenario.root if job.get("inside") else None
+        errors = FailureRunner(shim, scenario, fresh=job.get("fresh", False), inside=inside)
         calls = await errors.count_calls()
         points = [
             (Mode[mode], error, call)
@@ -250,21 +250,21 @@ def run_failures(job: dict[str, Any], shim: Shim, place: Scenario) -> Findings:
     return asyncio.run(main())
 
 
-def run_on_slow_disk(job: dict[str, Any], shim: Shim, place: Scenario) -> Findings:
+def run_on_slow_disk(job: dict[str, Any], shim: Shim, scenario: Scenario) -> Findings:
     """Edit on a disk that takes its time for each call, and count those that hold up the loop."""
     findings = Findings()
 
     async def main() -> None:
-        server = place.start_server()
-        await place.reset(server)
-        shim.arm(Mode.DELAY, 1, job["milliseconds"], place.root)
-        outcome = await place.run_case(server)
+        server = scenario.start_server()
+        await scenario.reset(server)
+        shim.arm(Mode.DELAY, 1, job["milliseconds"], scenario.root)
+        outcome = await scenario.run_case(server)
         findings.calls = shim.disarm()
         # The loop runs on this thread, which is the process's first.
         calls = filter(shim.is_on_main_thread, range(1, findings.calls + 1))
         findings.kinds = dict(Counter(map(shim.get_call_name, calls)))
         findings.add(
-            "a slow disk", place.check_file(outcome), "done" if outcome.reply else "refused"
+            "a slow disk", scenario.check_file(outcome), "done" if outcome.reply else "refused"
         )
         await server.close()
 
@@ -280,13 +280,13 @@ def main() -> None:
     # What each fault leaves in the log would fill the screen.
     logging.disable()
     job = json.loads(sys.argv[1])
-    place = Scenario(Path(job["folder"]), CASES[job["case"]])
+    scenario = Scenario(Path(job["folder"]), CASES[job["case"]])
     # Once before, so that nothing is left to import.
-    asyncio.run(place.record_result())
+    asyncio.run(scenario.record_result())
     gc.collect()
     gc.freeze()
     began, cpu = time.monotonic(), time.process_time()
-    findings = JOBS[job["job"]](job, Shim(), place)
+    findings = JOBS[job["job"]](job, Shim(), scenario)
     took = {"seconds": time.monotonic() - began, "cpu": time.process_time() - cpu}
     print(json.dumps({**asdict(findings), **took}))
 

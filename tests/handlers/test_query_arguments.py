@@ -19,7 +19,7 @@ INSERT = {"operations": [{"op": "insert", "cell_type": "code", "source": "x", "a
 
 
 @pytest.fixture
-def fresh(live: Client) -> Iterator[Client]:
+def fresh_notebook(live: Client) -> Iterator[Client]:
     write_files(live.root)
     yield live
     for path in live.root.iterdir():
@@ -35,33 +35,35 @@ def request(live: Client, row: Row, verb: str, query: str) -> Answer:
 
 @pytest.mark.parametrize(("route", "verb"), ROWS)
 def test_a_timestamp_query_argument_is_ignored_on_every_route(
-    fresh: Client, route: str, verb: str
+    fresh_notebook: Client, route: str, verb: str
 ) -> None:
     row = ROWS[route, verb]
-    expected = request(fresh, row, verb, "")
+    expected = request(fresh_notebook, row, verb, "")
     for time in choose(f"{verb} {route}", TIMES, 1):
-        answer = request(fresh, row, verb, time)
+        answer = request(fresh_notebook, row, verb, time)
         assert answer.status == expected.status, answer.body
 
 
-def test_a_timestamp_query_argument_works_with_arguments_of_the_route(fresh: Client) -> None:
+def test_a_timestamp_query_argument_works_with_arguments_of_the_route(
+    fresh_notebook: Client,
+) -> None:
     target = f"nbedit/notebooks/{NAME}?view=outline&1700000000000&cell=beta&cell=alpha"
 
-    answer = fresh.request("GET", target)
+    answer = fresh_notebook.request("GET", target)
 
     assert [cell["id"] for cell in answer.json["cells"]] == ["alpha", "beta"]
     assert "source" not in answer.json["cells"][0]
 
 
-def test_a_retry_with_another_timestamp_is_the_same_request(fresh: Client) -> None:
+def test_a_retry_with_another_timestamp_is_the_same_request(fresh_notebook: Client) -> None:
     body = json.dumps(INSERT).encode()
     headers = {**JSON, "Idempotency-Key": "a retry at another time"}
     target = f"nbedit/notebooks/{NAME}"
 
-    first = fresh.request("PATCH", f"{target}?1700000000000", body, headers)
-    with no_changes(fresh.root):
-        again = fresh.request("PATCH", f"{target}?1700000000001&_=2", body, headers)
-    other = fresh.request("PATCH", f"{target}?wait_tabs=1", body, headers)
+    first = fresh_notebook.request("PATCH", f"{target}?1700000000000", body, headers)
+    with no_changes(fresh_notebook.root):
+        again = fresh_notebook.request("PATCH", f"{target}?1700000000001&_=2", body, headers)
+    other = fresh_notebook.request("PATCH", f"{target}?wait_tabs=1", body, headers)
 
     assert (again.status, again.body) == (first.status, first.body)
     assert first.status == 200

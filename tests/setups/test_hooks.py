@@ -59,7 +59,7 @@ _names = (f"{number}.ipynb" for number in itertools.count())
 
 
 @pytest.fixture(scope="module")
-def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("hooked")
     with run_server(folder, configuration=HOOKS) as client:
         yield client
@@ -80,25 +80,25 @@ def list_hook_runs(client: Client, path: str) -> list[str]:
     return [f"{when} {kind}" for when, kind, where in lines if where == path]
 
 
-def test_hooks_run_once_each_and_the_file_matches_the_reply(hooked: Client) -> None:
-    path, file = write_notebook(hooked, "any")
-    reply = assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
-    assert list_hook_runs(hooked, path) == ["before notebook", "after notebook"]
+def test_hooks_run_once_each_and_the_file_matches_the_reply(client: Client) -> None:
+    path, file = write_notebook(client, "any")
+    reply = assert_edited(client.patch(path, REPLACE), "notebook", preserved=False)
+    assert list_hook_runs(client, path) == ["before notebook", "after notebook"]
     assert reply["hash"] == samples.hash_of(file)
-    assert hooked.read(path).json["hash"] == reply["hash"]
-    assert get_contents(hooked, path, "hash=1")["hash"] == reply["hash"]
+    assert client.read(path).json["hash"] == reply["hash"]
+    assert get_contents(client, path, "hash=1")["hash"] == reply["hash"]
     assert samples.cells_of(file.read_bytes())[1]["source"] == ["# Changed"]
 
 
-def test_a_failing_hook_does_not_prevent_the_save(hooked: Client) -> None:
-    path, file = write_notebook(hooked, "broken")
-    assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
+def test_a_failing_hook_does_not_prevent_the_save(client: Client) -> None:
+    path, file = write_notebook(client, "broken")
+    assert_edited(client.patch(path, REPLACE), "notebook", preserved=False)
     assert b"# Changed" in file.read_bytes()
 
 
-def test_changes_by_a_hook_are_written_and_reported(hooked: Client) -> None:
-    path, file = write_notebook(hooked, "strip")
-    answer = hooked.patch(path, REPLACE)
+def test_changes_by_a_hook_are_written_and_reported(client: Client) -> None:
+    path, file = write_notebook(client, "strip")
+    answer = client.patch(path, REPLACE)
     assert answer.status == 200, answer.body
     assert len(answer.json["warnings"]) == 1
     assert answer.json["hash"] == samples.hash_of(file)
@@ -106,77 +106,77 @@ def test_changes_by_a_hook_are_written_and_reported(hooked: Client) -> None:
     assert (code["outputs"], markdown["source"]) == ([], ["# Changed"])
     # By now there is nothing more to take away.
     again = {**REPLACE, "source": "# Again"}
-    assert_edited(hooked.patch(path, again, hash=answer.json["hash"]), "notebook", preserved=False)
+    assert_edited(client.patch(path, again, hash=answer.json["hash"]), "notebook", preserved=False)
 
 
 @pytest.mark.parametrize("folder", ["veto", "secret"])
-def test_an_edit_that_a_hook_refuses_is_not_written(hooked: Client, folder: str) -> None:
-    path, file = write_notebook(hooked, folder)
+def test_an_edit_that_a_hook_refuses_is_not_written(client: Client, folder: str) -> None:
+    path, file = write_notebook(client, folder)
     with no_changes(file.parent):
-        answer = hooked.patch(path, REPLACE)
+        answer = client.patch(path, REPLACE)
         get_error(answer, 403, "forbidden")
         # The message of a hook is reported unless it names this machine.
         assert (b"Cells must be short, says the rule." in answer.body) is (folder == "veto")
-        assert str(hooked.root).encode() not in answer.body
+        assert str(client.root).encode() not in answer.body
         target = f"nbedit/notebooks/{folder}/new.ipynb"
-        get_error(hooked.request("PUT", target, b"{}", JSON), 403, "forbidden")
-    assert list_hook_runs(hooked, path) == ["before notebook"]
+        get_error(client.request("PUT", target, b"{}", JSON), 403, "forbidden")
+    assert list_hook_runs(client, path) == ["before notebook"]
 
 
-def test_a_dry_run_runs_no_hook(hooked: Client) -> None:
-    path, file = write_notebook(hooked, "veto")
+def test_a_dry_run_runs_no_hook(client: Client) -> None:
+    path, file = write_notebook(client, "veto")
     with no_changes(file.parent):
-        reply = hooked.patch(path, REPLACE, dry_run=True).json
+        reply = client.patch(path, REPLACE, dry_run=True).json
     assert (reply["dry_run"], reply["persisted"]) == (True, False)
-    assert list_hook_runs(hooked, path) == []
+    assert list_hook_runs(client, path) == []
 
 
-def test_a_notebook_is_created_through_the_hooks(hooked: Client) -> None:
+def test_a_notebook_is_created_through_the_hooks(client: Client) -> None:
     path = f"any/{next(_names)}"
-    (hooked.root / "any").mkdir(exist_ok=True)
+    (client.root / "any").mkdir(exist_ok=True)
     reply = assert_edited(
-        hooked.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON), "notebook", preserved=False
+        client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON), "notebook", preserved=False
     )
-    assert reply["hash"] == samples.hash_of(hooked.root / path)
-    assert list_hook_runs(hooked, path) == ["before notebook", "after notebook"]
-    error = hooked.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
+    assert reply["hash"] == samples.hash_of(client.root / path)
+    assert list_hook_runs(client, path) == ["before notebook", "after notebook"]
+    error = client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
     get_error(error, 409, "notebook_exists")
 
 
-def test_a_failing_post_save_hook_is_a_warning_and_the_edit_is_kept(hooked: Client) -> None:
-    path, file = write_notebook(hooked, "late")
-    answer = hooked.patch(path, REPLACE)
+def test_a_failing_post_save_hook_is_a_warning_and_the_edit_is_kept(client: Client) -> None:
+    path, file = write_notebook(client, "late")
+    answer = client.patch(path, REPLACE)
     assert answer.status == 200, answer.body
     assert len(answer.json["warnings"]) == 1
-    assert str(hooked.root) not in answer.body.decode()
+    assert str(client.root) not in answer.body.decode()
     assert answer.json["hash"] == samples.hash_of(file)
-    assert list_hook_runs(hooked, path).count("after notebook") == 1
+    assert list_hook_runs(client, path).count("after notebook") == 1
     # As with the server's own save, which answers 500 but has saved.
     assert b"# Changed" in file.read_bytes()
 
 
-def test_revert_restores_the_checkpoint_of_the_user(hooked: Client) -> None:
-    path, _ = write_notebook(hooked, "checkpoints")
+def test_revert_restores_the_checkpoint_of_the_user(client: Client) -> None:
+    path, _ = write_notebook(client, "checkpoints")
     target = f"api/contents/{path}/checkpoints"
-    point = hooked.request("POST", target, b"").json
+    point = client.request("POST", target, b"").json
     for title in ("# One", "# Two"):
-        assert hooked.patch(path, {**REPLACE, "source": title}).status == 200
-    (now,) = hooked.request("GET", target).json
+        assert client.patch(path, {**REPLACE, "source": title}).status == 200
+    (now,) = client.request("GET", target).json
     assert now == point
-    assert hooked.request("POST", f"{target}/{point['id']}", b"").status == 204
-    assert get_contents(hooked, path)["content"]["cells"][1]["source"] == "# Title"
+    assert client.request("POST", f"{target}/{point['id']}", b"").status == 204
+    assert get_contents(client, path)["content"]["cells"][1]["source"] == "# Title"
 
 
 #: How often two readers open the notebook.
 OPENINGS = 100 if is_nightly() else 15
 
 
-def test_opening_a_notebook_during_edits_never_fails(hooked: Client) -> None:
+def test_opening_a_notebook_during_edits_never_fails(client: Client) -> None:
     cells = [samples.code(f"x = {n}\n" * 50, f"c{n}") for n in range(60)]
-    path, file = write_notebook(hooked, "busy", samples.notebook(*cells))
+    path, file = write_notebook(client, "busy", samples.notebook(*cells))
 
     def opens() -> set[int]:
-        return {hooked.request("GET", f"api/contents/{path}").status for _ in range(OPENINGS)}
+        return {client.request("GET", f"api/contents/{path}").status for _ in range(OPENINGS)}
 
     with ThreadPoolExecutor(2) as pool:
         opening = [pool.submit(opens) for _ in range(2)]
@@ -184,47 +184,47 @@ def test_opening_a_notebook_during_edits_never_fails(hooked: Client) -> None:
         while not all(one.done() for one in opening):
             n += 1
             edit = {"op": "replace", "cell": f"c{n % 60}", "source": f"y = {n}\n" * (1 + n % 80)}
-            assert_edited(hooked.patch(path, edit), "notebook", preserved=False)
+            assert_edited(client.patch(path, edit), "notebook", preserved=False)
         assert set.union(*[one.result() for one in opening]) == {200}
     left = {found.name for found in file.parent.iterdir()}
     assert left == {file.name, ".ipynb_checkpoints"}
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_trust_is_kept_and_never_added(hooked: Client, trusted: bool) -> None:  # noqa: FBT001
+def test_trust_is_kept_and_never_added(client: Client, trusted: bool) -> None:  # noqa: FBT001
     # Signatures depend on the content.
-    path, _ = write_notebook(hooked, "any", TEXT.replace(b"as is", b"%d" % trusted))
+    path, _ = write_notebook(client, "any", TEXT.replace(b"as is", b"%d" % trusted))
     if trusted:
-        model = get_contents(hooked, path)
+        model = get_contents(client, path)
         model["content"]["cells"][0]["metadata"]["trusted"] = True
-        save(hooked, path, model)
-    assert hooked.read(path).json["trusted"] is trusted
-    assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
-    assert hooked.read(path).json["trusted"] is trusted
+        save(client, path, model)
+    assert client.read(path).json["trusted"] is trusted
+    assert_edited(client.patch(path, REPLACE), "notebook", preserved=False)
+    assert client.read(path).json["trusted"] is trusted
     # The manager signs whatever has nothing left that could harm.
-    cleared = hooked.patch(path, {"op": "clear_outputs", "all": True})
+    cleared = client.patch(path, {"op": "clear_outputs", "all": True})
     assert_edited(cleared, "notebook", preserved=False)
-    assert hooked.read(path).json["trusted"] is trusted
+    assert client.read(path).json["trusted"] is trusted
 
 
-def test_a_trust_mark_in_the_file_is_ignored(hooked: Client) -> None:
+def test_a_trust_mark_in_the_file_is_ignored(client: Client) -> None:
     smuggled = samples.code("1", "alpha", outputs=[samples.HTML_OUTPUT], metadata={"trusted": True})
     path, _ = write_notebook(
-        hooked, "any", samples.notebook(smuggled, samples.markdown("# Title", "beta"))
+        client, "any", samples.notebook(smuggled, samples.markdown("# Title", "beta"))
     )
-    assert_edited(hooked.patch(path, REPLACE), "notebook", preserved=False)
-    assert not hooked.read(path).json["trusted"]
-    cell: Any = get_contents(hooked, path)["content"]["cells"][0]
+    assert_edited(client.patch(path, REPLACE), "notebook", preserved=False)
+    assert not client.read(path).json["trusted"]
+    cell: Any = get_contents(client, path)["content"]["cells"][0]
     assert cell["metadata"]["trusted"] is False
 
 
-def test_a_notebook_without_ids_is_edited_by_index_and_gets_ids(hooked: Client) -> None:
+def test_a_notebook_without_ids_is_edited_by_index_and_gets_ids(client: Client) -> None:
     text = samples.notebook(samples.raw("one"), samples.raw("two"))
-    path, _ = write_notebook(hooked, "any", text)
-    answer = hooked.read(path)
+    path, _ = write_notebook(client, "any", text)
+    answer = client.read(path)
     assert [cell["id"] for cell in answer.json["cells"]] == [None, None]
     edit = {"op": "replace", "cell": "cell-1", "source": "2"}
-    assert hooked.patch(path, edit, hash=answer.json["hash"]).status == 200
-    cells = hooked.read(path).json["cells"]
+    assert client.patch(path, edit, hash=answer.json["hash"]).status == 200
+    cells = client.read(path).json["cells"]
     assert len({cell["id"] for cell in cells} - {None}) == 2
     assert [cell["source"] for cell in cells] == ["one", "2"]

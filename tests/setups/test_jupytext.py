@@ -300,7 +300,7 @@ def test_tools_and_search_work_with_pairs(client: Client) -> None:
 
 
 @pytest.fixture(scope="module")
-def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def hooked_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("veto")
     with run_server(folder, configuration=HOOKS, extensions=EXTENSIONS) as found:
         yield found
@@ -310,15 +310,15 @@ def hooked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     ("folder", "status", "reason"), [("veto", 403, "forbidden"), ("late", 500, "io_error")]
 )
 def test_a_hook_that_fails_for_one_file_leaves_both_unchanged(
-    hooked: Client, folder: str, status: int, reason: str
+    hooked_client: Client, folder: str, status: int, reason: str
 ) -> None:
-    made = pair(hooked)
-    found = JupytextPair(hooked, f"{folder}/a.ipynb", f"{folder}/a.py")
+    made = pair(hooked_client)
+    found = JupytextPair(hooked_client, f"{folder}/a.ipynb", f"{folder}/a.py")
     found.file.parent.mkdir()
     for half, copy in ((made.file, found.file), (made.text, found.text)):
         copy.write_bytes(half.read_bytes())
         time.sleep(0.01)
     before = found.file.read_bytes(), found.text.read_bytes()
-    get_error(hooked.patch(found.path, REPLACE), status, reason)
+    get_error(hooked_client.patch(found.path, REPLACE), status, reason)
     assert (found.file.read_bytes(), found.text.read_bytes()) == before
     assert found.sources()[1] == "# Title"

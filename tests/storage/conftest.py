@@ -226,7 +226,7 @@ class OtherProcesses:
 
 
 @pytest.fixture(scope="session")
-def others() -> Iterator[OtherProcesses]:
+def processes() -> Iterator[OtherProcesses]:
     command = [sys.executable, "-m", "tests.storage.other_processes"]
     # In a space of its own for mounts, which end with it.
     own_space = os.geteuid() == 0 and shutil.which("unshare") is not None
@@ -242,7 +242,7 @@ def others() -> Iterator[OtherProcesses]:
 
 
 @pytest.fixture
-def public() -> Iterator[Path]:
+def public_folder() -> Iterator[Path]:
     """Make a folder that other users can get to, which those of pytest are not."""
     top = Path(tempfile.mkdtemp(dir="/tmp"))
     top.chmod(0o755)

@@ -172,13 +172,13 @@ async def test_without_locks_of_the_file_system_the_server_continues_with_a_warn
 
 
 def test_three_processes_that_count_in_one_notebook_lose_no_update(
-    others: OtherProcesses, place: Root, tmp_path: Path
+    processes: OtherProcesses, place: Root, tmp_path: Path
 ) -> None:
     (place.root / NAME).write_bytes(b"0")
     arguments = {"root": str(place.root), "locks": str(tmp_path / "locks"), "times": 30}
-    counting = [others.start("count", **arguments) for _ in range(3)]
+    counting = [processes.start("count", **arguments) for _ in range(3)]
     # With the lock, none ever finds that another wrote meanwhile.
-    assert [others.wait_for(number) for number in counting] == [0, 0, 0]
+    assert [processes.wait_for(number) for number in counting] == [0, 0, 0]
     assert (place.root / NAME).read_bytes() == b"90"
 
 

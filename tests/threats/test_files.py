@@ -34,7 +34,7 @@ LOOKS = 1_000
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def strict_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Run a server that follows no link out of its root."""
     option = "--NbEditApp.links_outside_root=False"
     with run_server(tmp_path_factory.mktemp("strict"), option) as client:
@@ -136,28 +136,33 @@ def search_path(client: Client, path: str) -> Answer:
 
 
 @pytest.mark.threat("S2")
-def test_a_link_out_of_the_root_is_reported_as_missing(strict: Client) -> None:
+def test_a_link_out_of_the_root_is_reported_as_missing(strict_client: Client) -> None:
     # One test, so that only one worker of the tests needs the server.
     for way in LINK_CASES.values():
-        assert_not_there(strict, way)
+        assert_not_there(strict_client, way)
 
 
-def assert_not_there(strict: Client, way: LinkCase) -> None:
+def assert_not_there(strict_client: Client, way: LinkCase) -> None:
     with (
-        make_link(strict, way) as path,
-        no_changes(strict.root, strict.root.parent / "outside"),
+        make_link(strict_client, way) as path,
+        no_changes(strict_client.root, strict_client.root.parent / "outside"),
     ):
-        missing = read_path(strict, "missing.ipynb")
+        missing = read_path(strict_client, "missing.ipynb")
         assert [answer.status for answer in missing] == [404] * len(missing)
-        assert [answer.body for answer in read_path(strict, path)] == [a.body for a in missing]
+        assert [answer.body for answer in read_path(strict_client, path)] == [
+            a.body for a in missing
+        ]
         folder = path.rpartition("/")[0]
         if folder and not way.path.startswith("fd/"):
-            error = create_at(strict, f"{folder}/new.ipynb")
-            assert error.body == create_at(strict, "missing/new.ipynb").body
+            error = create_at(strict_client, f"{folder}/new.ipynb")
+            assert error.body == create_at(strict_client, "missing/new.ipynb").body
             assert error.status == 404
-            assert search_path(strict, folder).body == search_path(strict, "missing").body
-        assert search_path(strict, path).body == search_path(strict, "missing").body
-        everything = search_path(strict, "")
+            assert (
+                search_path(strict_client, folder).body
+                == search_path(strict_client, "missing").body
+            )
+        assert search_path(strict_client, path).body == search_path(strict_client, "missing").body
+        everything = search_path(strict_client, "")
         assert everything.status == 200
         assert MARK.encode() not in everything.body
 
@@ -303,24 +308,26 @@ def count_turns(place: SwappedFolder) -> Iterator[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
 @pytest.mark.threat("S3")
-def test_a_link_exchanged_during_an_edit_does_not_redirect_it(strict: Client) -> None:
-    place = SwappedFolder(strict)
+def test_a_link_exchanged_during_an_edit_does_not_redirect_it(strict_client: Client) -> None:
+    place = SwappedFolder(strict_client)
     with no_changes(place.outside), run_swapper(place):
         for _ in count_turns(place):
             for number, names in enumerate((("work/a", "other/a"), ("file", "twin"))):
                 source = f"turn = {place.edits}"
                 for name in names:
-                    answer = place.count(strict.patch(f"{name}.ipynb", {**EDIT, "source": source}))
+                    answer = place.count(
+                        strict_client.patch(f"{name}.ipynb", {**EDIT, "source": source})
+                    )
                     if answer.status == 200:
                         place.edits += 1
                         assert place.holds(number, source)
                         break
-                read = place.count(strict.read(f"{names[0]}.ipynb"))
+                read = place.count(strict_client.read(f"{names[0]}.ipynb"))
                 assert MARK.encode() not in read.body
             place.repair()
-            found = place.count(search_path(strict, "work"))
+            found = place.count(search_path(strict_client, "work"))
             assert MARK.encode() not in found.body
-            place.count(create_at(strict, f"work/new{place.edits}.ipynb"))
+            place.count(create_at(strict_client, f"work/new{place.edits}.ipynb"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")

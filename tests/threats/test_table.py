@@ -18,7 +18,7 @@ ROWS = {
 
 
 @pytest.fixture(scope="module")
-def marked() -> set[str]:
+def marked_threats() -> set[str]:
     """Return the threats that tests of requests are marked with."""
     modules = [
         importlib.import_module(f"tests.{path.parent.name}.{path.stem}")
@@ -34,9 +34,9 @@ def marked() -> set[str]:
     return {mark.args[0] for mark in marks if mark.name == "threat"}
 
 
-def test_every_threat_has_a_row_and_a_marked_test(marked: set[str]) -> None:
+def test_every_threat_has_a_row_and_a_marked_test(marked_threats: set[str]) -> None:
     assert list(ROWS) == [f"S{number}" for number in range(1, 31)]
-    assert marked == set(ROWS)
+    assert marked_threats == set(ROWS)
 
 
 @pytest.mark.parametrize("threat", ROWS)

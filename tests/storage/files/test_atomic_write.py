@@ -39,21 +39,21 @@ from tests.storage.conftest import (
     reason="only root may mount, with unshare for nobody else to see",
 )
 def test_a_mounted_notebook_is_refused_and_one_in_a_mounted_folder_is_not(
-    others: OtherProcesses, public: Path
+    processes: OtherProcesses, public_folder: Path
 ) -> None:
-    alone, in_folder = others.run("edit_mounted", root=str(public))
+    alone, in_folder = processes.run("edit_mounted", root=str(public_folder))
     assert alone == ["not_a_plain_file", [NAME], TEXT.decode()]
     assert in_folder == ["edited", [NAME], EDITED.decode()]
 
 
-def test_the_new_bytes_are_durable_before_the_rename(public: Path) -> None:
+def test_the_new_bytes_are_durable_before_the_rename(public_folder: Path) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
-    path = public / NAME
+    path = public_folder / NAME
     path.write_bytes(TEXT)
-    log = public.parent / "trace"
+    log = public_folder.parent / "trace"
     calls = "openat,write,pwrite64,writev,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat"
-    job = f"from tests.storage.other_processes import edit; edit({str(public)!r})"
+    job = f"from tests.storage.other_processes import edit; edit({str(public_folder)!r})"
     command = ["strace", "-f", "--seccomp-bpf", "-y", "-o", str(log), "-e", f"trace={calls}"]
     command += [sys.executable, "-c", job]
     process = subprocess.run(
@@ -62,7 +62,7 @@ def test_the_new_bytes_are_durable_before_the_rename(public: Path) -> None:
     assert process.returncode == 0, process.stderr
     assert path.read_bytes() == EDITED
     steps = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
-    changes = [step for step in steps if str(public) in step and "O_RDONLY" not in step]
+    changes = [step for step in steps if str(public_folder) in step and "O_RDONLY" not in step]
     kinds = [step.split("(")[0] for step in changes]
     writes = sum(kind in {"write", "pwrite64", "writev"} for kind in kinds)
     assert writes
@@ -74,10 +74,10 @@ def test_the_new_bytes_are_durable_before_the_rename(public: Path) -> None:
     assert {"O_EXCL", "O_NOFOLLOW", "O_CLOEXEC"} <= set(created.replace(",", "|").split("|"))
     assert ", 0600)" in created
     # All goes by the open folder, wherever its path may lead by then.
-    assert f'<{public}>, ".nbedit-' in created
-    assert renamed.count(f"<{public}>") == 2
+    assert f'<{public_folder}>, ".nbedit-' in created
+    assert renamed.count(f"<{public_folder}>") == 2
     assert f'"{path.name}"' in renamed
-    assert f"<{public}>" in synced
+    assert f"<{public_folder}>" in synced
     # jupyter_server takes `.~name` for a backup of its own, and may put it in the notebook's place.
     assert ".~" not in "".join(changes)
 

@@ -15,11 +15,13 @@ from tests.storage.mounted_filesystems import KINDS
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_edits_on_each_file_system_find_what_the_contents_manager_finds(
-    others: OtherProcesses, tmp_path: Path, kind: str
+    processes: OtherProcesses, tmp_path: Path, kind: str
 ) -> None:
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("only root may mount a file system, with unshare for nobody else to see")
-    facts: dict[str, Any] | str = others.run("edit_on_file_system", kind=kind, folder=str(tmp_path))
+    facts: dict[str, Any] | str = processes.run(
+        "edit_on_file_system", kind=kind, folder=str(tmp_path)
+    )
     if isinstance(facts, str):
         pytest.skip(f"there is no {kind} here: {facts}")
     assert facts["texts"] == ['{ "cells": []}', '{  "cells": []}', '{   "cells": []}']

@@ -20,11 +20,11 @@ FILES += [(0o666, ROOTS), (0o644, ROOTS), (0o600, ROOTS)]
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away and become others")
 def test_no_permission_is_wider_than_that_of_the_contents_api(
-    others: OtherProcesses, public: Path
+    processes: OtherProcesses, public_folder: Path
 ) -> None:
     cases = {}
     for number, (folder, file) in enumerate(itertools.product(FOLDERS, FILES)):
-        path = public / str(number) / NAME
+        path = public_folder / str(number) / NAME
         path.parent.mkdir()
         path.write_bytes(TEXT)
         for made, (mode, owner) in ((path, file), (path.parent, folder)):
@@ -32,8 +32,10 @@ def test_no_permission_is_wider_than_that_of_the_contents_api(
             made.chmod(mode)
         cases[f"{number}/{NAME}"] = (folder, file)
     # A folder on the way need not be readable, only to be passed through.
-    public.parent.chmod(0o711)
-    found = others.run("check_permissions", root=str(public), user=NOBODY, paths=list(cases))
+    public_folder.parent.chmod(0o711)
+    found = processes.run(
+        "check_permissions", root=str(public_folder), user=NOBODY, paths=list(cases)
+    )
     assert isinstance(found, dict), found
     edits = 0
     for path, (reading, their_reading, editing, their_saving) in found.items():
@@ -45,10 +47,10 @@ def test_no_permission_is_wider_than_that_of_the_contents_api(
         may_edit = reading is None and their_saving is None and may_replace and file[1] == OWN
         assert (editing is None) == may_edit, case
         assert editing in {None, "forbidden", "notebook_not_found", "not_a_plain_file"}, case
-        status = (public / path).stat()
+        status = (public_folder / path).stat()
         assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (file[1], file[1], file[0])
-        text = (public / path).read_bytes()
+        text = (public_folder / path).read_bytes()
         assert text == (b"{}" if their_saving is None else TEXT), case
         edits += may_edit
-    assert not list(public.rglob(".nbedit-*"))
+    assert not list(public_folder.rglob(".nbedit-*"))
     assert edits > 5
