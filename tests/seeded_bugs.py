@@ -260,7 +260,9 @@ _TRUST = "tests/trust/test_random_histories.py::test_no_history_gains_trust_and_
 BUGS = {
     "locks of other servers are ignored": Bug(_ignore_locks, _LOCKS, "== [0, 0, 0]"),
     "leases are not taken": Bug(
-        partial(_answer_lease, lambda: fcntl.F_RDLCK), f"{_ACTS}[us-held_open]", "before call"
+        partial(_answer_lease, lambda: fcntl.F_RDLCK),
+        f"{_ACTS}[us-write_while_open]",
+        "before call",
     ),
     "files are not synced": Bug(partial(_sync_only, stat.S_ISDIR), _POWER, "acknowledged"),
     "folders are not synced": Bug(partial(_sync_only, stat.S_ISREG), _POWER, "acknowledged"),
@@ -268,11 +270,11 @@ BUGS = {
     "short writes are ignored": Bug(_ignore_short_writes, _SHORT, "neither the old nor the new"),
     "files are written in place": Bug(_write_in_place, _KILLS, "neither the old nor the new"),
     "an exchange of names is three steps": Bug(
-        _exchange_in_three_steps, f"{_ACTS}[us-renamed]", "before call"
+        _exchange_in_three_steps, f"{_ACTS}[us-replace_by_rename]", "before call"
     ),
     "links out of the root are followed": Bug(_follow_links, _LINKS, "DID NOT RAISE"),
     "changes by others are overwritten": Bug(
-        _overwrite_changes, f"{_ACTS}[us-renamed]", "before call"
+        _overwrite_changes, f"{_ACTS}[us-replace_by_rename]", "before call"
     ),
     "idempotency keys are ignored": Bug(_ignore_idempotency_keys, _WRITERS, "was made twice"),
     "edits are not in the history": Bug(_skip_history, _WRITERS, "is not in the history"),

@@ -53,7 +53,7 @@ def text(path: Path) -> bytes:
 
 
 def sources(path: Path) -> list[str]:
-    return [cell["source"] for cell in samples.cells_of(text(path))]
+    return [cell["source"] for cell in samples.load_cells(text(path))]
 
 
 async def test_an_edit_is_answered_and_recorded_like_one_over_http(

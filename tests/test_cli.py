@@ -77,13 +77,13 @@ def test_a_signal_ends_the_demo_with_its_server_and_its_files(own_places: dict[s
         )
         page = urlsplit(address)
         assert page.path == f"/lab/tree/{RICH}"
-        assert answers(page.port)
+        assert is_answering(page.port)
 
         demo.send_signal(signal.SIGTERM)
         demo.communicate(timeout=LIMIT)
 
     assert demo.returncode == 0
-    assert not answers(page.port)
+    assert not is_answering(page.port)
     assert list(Path(own_places["TMPDIR"]).iterdir()) == []
 
 
@@ -117,7 +117,7 @@ def test_the_demo_detects_an_answer_that_breaks_a_promise(
         agent.check(agent.Exchange(step, status, answer, b"old", after))
 
 
-def answers(port: int | None) -> bool:
+def is_answering(port: int | None) -> bool:
     connection = HTTPConnection("127.0.0.1", port or 0, timeout=LIMIT)
     try:
         connection.request("GET", "/api")

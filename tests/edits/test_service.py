@@ -64,7 +64,7 @@ def build_theirs(n: int) -> bytes:
 
 
 def sources(text: bytes) -> list[str]:
-    return [cell["source"] for cell in samples.cells_of(text)]
+    return [cell["source"] for cell in samples.load_cells(text)]
 
 
 @pytest.mark.parametrize("times", [1, 2, 7])

@@ -30,7 +30,7 @@ def cells(text: bytes) -> list[str]:
     """Return the names of the cells, in order."""
     return [
         json.dumps({**cell, "source": "".join(cell["source"])}, sort_keys=True)
-        for cell in samples.cells_of(text)
+        for cell in samples.load_cells(text)
     ]
 
 
@@ -84,7 +84,7 @@ class UndoHistory:
 
     async def edit(self) -> int | None:
         """Make an edit; return its number, or None if it was refused or changed nothing."""
-        count = len(samples.cells_of(self.path.read_bytes()))
+        count = len(samples.load_cells(self.path.read_bytes()))
         batch = [self.choose_operation(count) for _ in range(self.random.choice([1, 1, 2]))]
         try:
             reply = await self.served.services.editor.edit(

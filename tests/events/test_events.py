@@ -118,7 +118,7 @@ async def test_the_save_event_comes_before_the_edit_event_and_after_the_write(
     seen: list[tuple[str, str]] = []
 
     async def look(data: dict[str, Any], **_: Any) -> None:
-        seen.append((data["hash"], samples.hash_of(notebook)))
+        seen.append((data["hash"], samples.hash_file(notebook)))
 
     jp_serverapp.event_logger.add_listener(schema_id=SCHEMA_ID, listener=look)
     async with open_listener(jp_ws_fetch) as listener:
@@ -218,7 +218,7 @@ async def test_a_failure_to_emit_an_event_does_not_fail_the_edit(
     assert answer.status == 200
     assert len(answer.json["warnings"]) == 1
     assert str(local.root) not in answer.body.decode()
-    assert samples.hash_of(notebook) == answer.json["hash"]
+    assert samples.hash_file(notebook) == answer.json["hash"]
 
 
 async def test_post_save_hooks_run_as_after_a_save_by_the_manager(
@@ -259,7 +259,7 @@ async def test_a_failing_hook_is_a_warning_and_later_steps_still_run(
     assert answer.status == 200
     assert len(answer.json["warnings"]) == 1
     assert str(local.root) not in answer.body.decode()
-    assert samples.hash_of(notebook) == answer.json["hash"]
+    assert samples.hash_file(notebook) == answer.json["hash"]
     assert "save" in [event.get("action") for event in listener.heard]
 
 

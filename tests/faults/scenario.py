@@ -266,7 +266,7 @@ class Scenario:
         again = await wait_for_outcome(edit)
         if again.reply is None:
             problems.append(f"I7: the next edit fails: {again.error!r}")
-        elif self.read_notebook() is None or again.reply.hash != samples.hash_of(self.notebook):
+        elif self.read_notebook() is None or again.reply.hash != samples.hash_file(self.notebook):
             problems.append("I7: the next edit is not in the file")
         elif again.reply.warnings:
             problems.append(f"I7: the next edit warns: {again.reply.warnings}")

@@ -50,7 +50,9 @@ def check_random_edit(document: Document, chance: random.Random) -> None:
     )
     assert apply_splices(text, invert_splices(document.text, splices)) == document.text
     # By day the model is held against notebooks that nbformat would take, in tests/notebook.
-    if is_nightly() and all(is_regular(cell) for cell in model.loads(document.text)["cells"]):
+    if is_nightly() and all(
+        is_regular(cell) for cell in model.decode_notebook(document.text)["cells"]
+    ):
         check_batch("fuzz", document, batch)
 
 

@@ -22,7 +22,7 @@ from tests.handlers.faults import (
     lose_database,
     save_elsewhere,
 )
-from tests.handlers.operation_table import CELLS, op, sha256, texts
+from tests.handlers.operation_table import CELLS, build_texts, op, sha256
 from tests.support import samples
 from tests.support.http import JSON
 
@@ -367,7 +367,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "a guard of several": row(op("delete", cells=["raw"], expect={"source": "z"})),
         "old without new": row(op("replace_text", cell="raw", old="as")),
         "old and edits": row(
-            op("replace_text", cell="raw", old="as", new="", edits=texts(("a", "")))
+            op("replace_text", cell="raw", old="as", new="", edits=build_texts(("a", "")))
         ),
         "an empty old": row(op("replace_text", cell="raw", old="", new="z")),
         "cell and cells": row(op("delete", cell="raw", cells=["code"])),
@@ -485,7 +485,9 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
             operation=1,
         ),
         "the second edit": row(
-            op("replace_text", cell="raw", edits=texts(("as", "is"), ("is", ""))), count=2, edit=1
+            op("replace_text", cell="raw", edits=build_texts(("as", "is"), ("is", ""))),
+            count=2,
+            edit=1,
         ),
         "no such entry": row(op("remove_entry", section="Title", match="words"), count=0),
     },

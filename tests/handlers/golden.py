@@ -44,7 +44,7 @@ class Messages:
         else:
             assert set(self.texts) == set(cases)
 
-    def reasons(self) -> set[tuple[str, int]]:
+    def list_reasons(self) -> set[tuple[str, int]]:
         """Return the reasons in the file, each with its status."""
         found = (re.match(r"(\d+) (\w+)\n", text) for text in self.texts.values())
         return {(match[2], int(match[1])) for match in found if match}

@@ -48,7 +48,7 @@ def put(source: str, **fields: Any) -> dict[str, Any]:
     return op("insert", source=source, cell_type="raw", **fields)
 
 
-def texts(*edits: tuple[str, str]) -> list[dict[str, str]]:
+def build_texts(*edits: tuple[str, str]) -> list[dict[str, str]]:
     return [{"old": old, "new": new} for old, new in edits]
 
 
@@ -78,7 +78,7 @@ ROWS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
         ["c: z = 1\ny = z\nz", T, R, L, K],
     ),
     "replace_text, edits": (
-        [op("replace_text", cell="raw", edits=texts(("as", "was"), ("was is", "was")))],
+        [op("replace_text", cell="raw", edits=build_texts(("as", "was"), ("was is", "was")))],
         [C, T, "r: was", L, K],
     ),
     # insert has a position, perhaps an id and metadata

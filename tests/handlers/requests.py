@@ -112,7 +112,7 @@ def wait_for_events(client: Client, folder: str = "") -> None:
 
 def list_sources(client: Client, path: str) -> list[str]:
     """Return the sources of the cells of a notebook on disk."""
-    cells = samples.cells_of((client.root / path).read_bytes())
+    cells = samples.load_cells((client.root / path).read_bytes())
     return ["".join(cell["source"]) for cell in cells]
 
 

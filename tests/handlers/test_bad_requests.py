@@ -160,5 +160,5 @@ def test_surrogate_pairs_and_escaped_backslashes_are_accepted(live: Client, path
 
     assert live.send(path, body).status == 200
 
-    source = samples.cells_of((live.root / path).read_bytes())[0]["source"]
+    source = samples.load_cells((live.root / path).read_bytes())[0]["source"]
     assert source == "\N{GRINNING FACE} \\ud800"

@@ -14,7 +14,7 @@ from tests.handlers import requests
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import decide, edit, list_sources, set_mode, undo
 from tests.support.http import Client
-from tests.support.samples import cells_of, notebook, raw
+from tests.support.samples import load_cells, notebook, raw
 from tests.support.sampling import is_nightly
 
 IDS = "ABCDEFGHIJK"
@@ -127,4 +127,4 @@ def test_identical_cells_without_ids_are_not_restored_by_a_guess(live: Client, p
 
     for number in (moved, deleted):
         take_back(live, path, number)
-    assert cells_of((live.root / path).read_bytes()) == cells_of(text)
+    assert load_cells((live.root / path).read_bytes()) == load_cells(text)

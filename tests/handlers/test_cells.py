@@ -22,8 +22,8 @@ def send(live: Client, verb: str, path: str, *parts: str, **body: Any) -> Answer
     return live.request(verb, f"nbedit/{target}")
 
 
-def cells(live: Client, path: str) -> list[tuple[str, str, str]]:
-    found = samples.cells_of((live.root / path).read_bytes())
+def load_cells(live: Client, path: str) -> list[tuple[str, str, str]]:
+    found = samples.load_cells((live.root / path).read_bytes())
     return [(cell["id"], cell["cell_type"], cell["source"]) for cell in found]
 
 
@@ -32,7 +32,7 @@ def test_an_inserted_cell_is_answered_with_its_address(live: Client, path: str) 
     assert answer.status == 201
     assert answer.headers["Location"] == f"/nbedit/notebooks/{path}/cells/fresh"
     assert answer.json["operations"][0]["op"] == "insert"
-    assert cells(live, path)[1] == ("fresh", "code", "y = 2")
+    assert load_cells(live, path)[1] == ("fresh", "code", "y = 2")
 
 
 def test_a_cell_without_an_id_is_answered_with_its_index(live: Client, path: str) -> None:
@@ -46,14 +46,14 @@ def test_a_cell_is_changed_by_any_of_its_addresses(live: Client, path: str, addr
     answer = send(live, "PATCH", path, address, source="changed", cell_type="raw")
     assert answer.status == 200
     assert answer.headers["ETag"] == f'"{answer.json["hash"]}"'
-    assert cells(live, path)[1] == ("beta", "raw", "changed")
+    assert load_cells(live, path)[1] == ("beta", "raw", "changed")
 
 
 def test_a_deleted_cell_is_answered_with_its_source(live: Client, path: str) -> None:
     answer = send(live, "DELETE", path, "beta")
     assert answer.status == 200
     assert answer.json["operations"][0]["source"] == "# Title"
-    assert [cell_id for cell_id, _, _ in cells(live, path)] == ["alpha", "gamma"]
+    assert [cell_id for cell_id, _, _ in load_cells(live, path)] == ["alpha", "gamma"]
 
 
 def test_ids_may_contain_characters_that_urls_escape(live: Client, path: str) -> None:
@@ -62,7 +62,7 @@ def test_ids_may_contain_characters_that_urls_escape(live: Client, path: str) ->
         samples.notebook(samples.raw("a", odd), samples.raw("b", "x.ipynb"))
     )
     assert send(live, "PATCH", path, odd, source="changed").status == 200
-    assert cells(live, path)[0] == (odd, "raw", "changed")
+    assert load_cells(live, path)[0] == (odd, "raw", "changed")
     # What ends in .ipynb names a notebook; such a cell is reached by its index.
     get_error(send(live, "PATCH", path, "x.ipynb", source="changed"), 400, "invalid_request")
     assert send(live, "PATCH", path, "cell-1", source="changed").status == 200
@@ -114,10 +114,10 @@ def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(
     live: Client, path: str
 ) -> None:
     assert send(live, "PATCH", path, "alpha", metadata={"tags": ["a"], "x": 1}).status == 200
-    (alpha, *_) = samples.cells_of((live.root / path).read_bytes())
+    (alpha, *_) = samples.load_cells((live.root / path).read_bytes())
     assert (alpha["metadata"], alpha["source"]) == ({"tags": ["a"], "x": 1}, "x = 1\nx")
     assert alpha["outputs"] == [samples.HTML_OUTPUT]
     answer = send(live, "PATCH", path, "alpha", metadata={"x": None}, source="y")
     assert [result["op"] for result in answer.json["operations"]] == ["replace", "set_metadata"]
-    (alpha, *_) = samples.cells_of((live.root / path).read_bytes())
+    (alpha, *_) = samples.load_cells((live.root / path).read_bytes())
     assert (alpha["metadata"], alpha["source"], alpha["outputs"]) == ({"tags": ["a"]}, "y", [])

@@ -53,7 +53,7 @@ def test_64_concurrent_edits_of_different_cells_are_all_made(live: Client) -> No
     answers = build_edits(live, path.name, operations)
     assert [answer.status for answer in answers] == [200] * MANY
     after = path.read_bytes()
-    assert [cell["source"] for cell in samples.cells_of(after)] == [
+    assert [cell["source"] for cell in samples.load_cells(after)] == [
         f"edited {n}" for n in range(MANY)
     ]
     assert_chain(before, [answer.json for answer in answers], after)
@@ -123,7 +123,7 @@ def test_concurrent_edits_and_renames_leave_one_notebook(live: Client) -> None:
     assert {answer.status for answer in answers[1::2]} <= {200, 404}
     left = [name for name in names if (live.root / name).exists()]
     assert len(left) == 1
-    samples.cells_of((live.root / left[0]).read_bytes())
+    samples.load_cells((live.root / left[0]).read_bytes())
 
 
 def test_an_edit_waits_for_a_notebook_that_another_program_writes(live: Client, path: str) -> None:

@@ -125,7 +125,7 @@ def test_every_valid_notebook_name_is_read_and_edited(place: Client, name: str) 
     assert place.request("GET", f"nbedit/notebooks/{spelling}").status == 200
     answer = place.send(name, EDIT)
     assert answer.status == 200, answer.body
-    assert samples.cells_of((place.root / name).read_bytes())[0]["source"] == "changed"
+    assert samples.load_cells((place.root / name).read_bytes())[0]["source"] == "changed"
 
 
 def test_a_notebook_is_found_in_folders_of_any_depth(place: Client) -> None:
@@ -143,7 +143,7 @@ def test_names_in_different_unicode_forms_are_different_notebooks(place: Client)
         answer = place.patch(name, {"op": "replace", "cell": "alpha", "source": source})
         assert answer.status == 200, answer.body
     for name, source in ((NFC, "composed"), (NFD, "decomposed")):
-        assert samples.cells_of((place.root / name).read_bytes())[0]["source"] == source
+        assert samples.load_cells((place.root / name).read_bytes())[0]["source"] == source
     (place.root / NFC).unlink()
     assert place.read(NFC).status == 404
     assert not is_shown(place, quote(NFC))

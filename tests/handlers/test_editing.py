@@ -28,7 +28,7 @@ def test_an_edit_is_answered_as_documented_and_written(live: Client, path: str) 
     answer = live.patch(path, {"op": "replace", "cell": "alpha", "source": "x = 2"})
     assert answer.status == 200
     text = (live.root / path).read_bytes()
-    cell = samples.cells_of(text)[0]
+    cell = samples.load_cells(text)[0]
     assert (cell["source"], cell["outputs"], cell["execution_count"]) == ("x = 2", [], None)
     assert answer.headers["ETag"] == f'"{sha256(text)}"'
     assert answer.headers["Content-Type"].startswith("application/json")
@@ -82,7 +82,7 @@ def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: s
         {"op": "replace", "cell": "alpha", "source": "x", "outputs": "keep"},
     )
     assert answer.status == 200, answer.body
-    cells = samples.cells_of((live.root / path).read_bytes())
+    cells = samples.load_cells((live.root / path).read_bytes())
     fresh = cells[2]["id"]
     assert [(cell["id"], cell["cell_type"], cell["source"]) for cell in cells] == [
         ("gamma", "raw", "as is"),
@@ -181,7 +181,7 @@ def test_any_unicode_source_is_stored(live: Client, path: str) -> None:
     for source in ("", "\0\x1b\x7f", "é😀\u2028\u2029\x85\x0c", '"\\/\b', "\n\n", "a\n" * 1000):
         assert live.patch(path, {**REPLACE, "source": source}).status == 200
         assert live.read(path, cell="beta").json["cells"][0]["source"] == source
-        written = samples.cells_of((live.root / path).read_bytes())[1]["source"]
+        written = samples.load_cells((live.root / path).read_bytes())[1]["source"]
         assert "".join(written) == source
 
 

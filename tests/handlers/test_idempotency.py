@@ -59,7 +59,7 @@ def test_create_insert_and_delete_are_idempotent_with_a_key(live: Client, path: 
         assert first.status == second.status == status
         assert first.body == second.body
         assert first.headers.get("Location") == second.headers.get("Location")
-    assert [cell["source"] for cell in samples.cells_of((live.root / path).read_bytes())] == [
+    assert [cell["source"] for cell in samples.load_cells((live.root / path).read_bytes())] == [
         "x",
         "as is",
         "x",

@@ -28,16 +28,16 @@ def call(live: Client, tool: str, **arguments: Any) -> Any:
     return answer.json
 
 
-def operation(**members: Any) -> dict[str, Any]:
+def build_operation(**members: Any) -> dict[str, Any]:
     return {"operations": [{"cell": "x0", **members}]}
 
 
 @pytest.mark.parametrize(
     ("verb", "target", "body", "status"),
     [
-        ("PATCH", "", operation(op="replace", source=SENT), 200),
-        ("PATCH", "", operation(op="replace_text", old="x", new=SENT), 200),
-        ("PATCH", "", operation(op="replace_text", edits=[{"old": "x", "new": SENT}]), 200),
+        ("PATCH", "", build_operation(op="replace", source=SENT), 200),
+        ("PATCH", "", build_operation(op="replace_text", old="x", new=SENT), 200),
+        ("PATCH", "", build_operation(op="replace_text", edits=[{"old": "x", "new": SENT}]), 200),
         ("PATCH", "/cells/x0", {"source": SENT}, 200),
         ("POST", "/cells", {"source": SENT, "cell_type": "code", "at": "start"}, 201),
         ("PUT", "", {"cells": [{"source": SENT, "cell_type": "code"}]}, 201),

@@ -31,7 +31,7 @@ def change_by_hand(live: Client, path: str, change: Callable[[Cells], Any]) -> N
     file.write_text(json.dumps(content, indent=1))
 
 
-def undone_by(live: Client, path: str, number: int) -> Any:
+def get_undo_number(live: Client, path: str, number: int) -> Any:
     return get_json(live, f"notebooks/{path}/history/{number}")["undone_by"]
 
 
@@ -69,7 +69,7 @@ def test_undo_skips_the_newest_edit_if_it_was_undone_by_hand(
     assert undo(live, path).status == 200
 
     assert join_sources(live, path) == "a b c d"
-    assert undone_by(live, path, older) is not None
+    assert get_undo_number(live, path, older) is not None
     assert undo(live, path).json["reason"] == "nothing_to_undo"
 
 
@@ -113,7 +113,7 @@ def test_the_rest_of_a_partly_undone_edit_is_undone(live: Client, path: str) -> 
 
     assert (answer.status, answer.json["cells_delta"]) == (200, 1)
     assert join_sources(live, path) == "a b c d"
-    assert undone_by(live, path, newest) == answer.json["edit_id"]
+    assert get_undo_number(live, path, newest) == answer.json["edit_id"]
 
 
 def test_a_cell_that_is_neither_old_nor_new_is_a_conflict(live: Client, path: str) -> None:

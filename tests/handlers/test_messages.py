@@ -137,7 +137,9 @@ def test_every_reason_has_a_case_and_one_status(messages: Messages) -> None:
         (kind.reason, int(STATUS[kind])) for kind in set(list_error_classes()) - {FileNotFound}
     }
     no_route, no_verb = ("invalid_request", 404), ("invalid_request", 405)
-    assert messages.reasons() == expected | {no_route, no_verb}, "add a case to bad_requests.py"
+    assert messages.list_reasons() == expected | {no_route, no_verb}, (
+        "add a case to bad_requests.py"
+    )
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 418, 500, 503, 599])

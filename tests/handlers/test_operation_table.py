@@ -38,7 +38,7 @@ def edit(live: Client, cells: Cells, operations: Cells) -> tuple[dict[str, Any],
     reply: dict[str, Any] = answer.json
     assert reply["hash"] == hashlib.sha256(text).hexdigest()
     nbformat.validate(json.loads(text))
-    found = samples.cells_of(text)
+    found = samples.load_cells(text)
     assert (reply["total_cells"], reply["cells_delta"]) == (len(found), len(found) - len(cells))
     assert [one["op"] for one in reply["operations"]] == [one["op"] for one in operations]
     assert reply["diff"]

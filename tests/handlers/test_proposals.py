@@ -50,8 +50,8 @@ def get(client: Client, number: int, query: str = "") -> Any:
     return get_json(client, f"proposals/{number}{query}")
 
 
-def sources(client: Client, path: str) -> dict[str, str]:
-    cells = samples.cells_of((client.root / path).read_bytes())
+def list_sources(client: Client, path: str) -> dict[str, str]:
+    cells = samples.load_cells((client.root / path).read_bytes())
     return {cell["id"]: "".join(cell["source"]) for cell in cells}
 
 
@@ -187,14 +187,14 @@ def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
 def test_cells_are_accepted_and_rejected_one_by_one(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA, INSERT, BETA)
     assert decide(live, number, parts=[1]).status == 200
-    assert sources(live, path)["new"] == "new"
-    assert sources(live, path)["alpha"] != "ours"
+    assert list_sources(live, path)["new"] == "new"
+    assert list_sources(live, path)["alpha"] != "ours"
     rejected = decide(live, number, "reject", parts=[0]).json
     assert [part["status"] for part in rejected["parts"]] == ["rejected", "accepted", "pending"]
     assert rejected["status"] == "pending"
     assert decide(live, number).status == 200
-    assert sources(live, path)["beta"] == "ours, too"
-    assert sources(live, path)["alpha"] != "ours"
+    assert list_sources(live, path)["beta"] == "ours, too"
+    assert list_sources(live, path)["alpha"] != "ours"
     proposal = get(live, number)
     assert proposal["status"] == "partly_accepted"
     assert len(proposal["edit_ids"]) == 2
@@ -206,7 +206,7 @@ def test_edits_of_other_cells_are_no_conflict(live: Client, path: str) -> None:
     between = {"op": "insert", "cell_type": "raw", "source": "theirs", "id": "t", "at": "start"}
     assert live.patch(path, BETA, between).status == 200
     assert decide(live, number).status == 200
-    assert list(sources(live, path).items()) == [
+    assert list(list_sources(live, path).items()) == [
         ("t", "theirs"),
         ("alpha", "ours"),
         ("new", "new"),
@@ -229,7 +229,10 @@ def test_a_cell_changed_since_is_not_overwritten(live: Client, path: str) -> Non
     assert (proposal["status"], proposal["decided_by"]) == ("pending", None)
     # The rest still can be had.
     assert decide(live, number, parts=[1]).status == 200
-    assert (sources(live, path)["alpha"], sources(live, path)["beta"]) == ("theirs", "ours, too")
+    assert (list_sources(live, path)["alpha"], list_sources(live, path)["beta"]) == (
+        "theirs",
+        "ours, too",
+    )
 
 
 def test_accept_has_a_dry_run_and_applies_to_the_given_version(live: Client, path: str) -> None:
@@ -299,7 +302,7 @@ def test_a_proposed_notebook_is_created_when_it_is_accepted(live: Client, path: 
     assert accepted.json["hash"] == answer.json["hash"]
     text = (live.root / name).read_bytes()
     assert hashlib.sha256(text).hexdigest() == answer.json["hash"]
-    assert [part["cell_id"] for part in proposal["parts"]] == list(sources(live, name))
+    assert [part["cell_id"] for part in proposal["parts"]] == list(list_sources(live, name))
 
 
 def test_a_proposed_notebook_is_decided_whole_and_overwrites_nothing(

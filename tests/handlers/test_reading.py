@@ -18,7 +18,9 @@ TEXT = samples.three_cells()
 HASH = hashlib.sha256(TEXT).hexdigest()
 
 
-def cell(index: int, cell_id: str, cell_type: str, source: str, lines: int) -> dict[str, Any]:
+def build_cell_view(
+    index: int, cell_id: str, cell_type: str, source: str, lines: int
+) -> dict[str, Any]:
     """Return the view of a cell without outputs."""
     return {
         "index": index,
@@ -45,7 +47,7 @@ def test_a_notebook_is_returned_as_documented(live: Client, path: str) -> None:
     outputs = TEXT[TEXT.index(b'"outputs": [') :]
     output = outputs[outputs.index(b"{") : outputs.index(b"\n   ]")]
     alpha = {
-        **cell(0, "alpha", "code", "x = 1\nx", 2),
+        **build_cell_view(0, "alpha", "code", "x = 1\nx", 2),
         "execution_count": 3,
         "outputs": {"count": 1, "types": ["display_data"], "bytes": len(output)},
     }
@@ -62,8 +64,8 @@ def test_a_notebook_is_returned_as_documented(live: Client, path: str) -> None:
         "total_cells": 3,
         "cells": [
             alpha,
-            cell(1, "beta", "markdown", "# Title", 1),
-            cell(2, "gamma", "raw", "as is", 1),
+            build_cell_view(1, "beta", "markdown", "# Title", 1),
+            build_cell_view(2, "gamma", "raw", "as is", 1),
         ],
         "next": None,
     }

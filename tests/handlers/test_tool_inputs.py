@@ -145,7 +145,7 @@ def has_text(files: Client, text: str) -> bool:
     notebook, file = ((files.root / name).read_bytes() for name in FILES)
     # A cell has line feeds, a section the line ends of its file.
     plain = text.replace("\r", "\n")
-    sources = ["".join(cell["source"]) for cell in samples.cells_of(notebook)]
+    sources = ["".join(cell["source"]) for cell in samples.load_cells(notebook)]
     return plain in sources or text in file.decode() or plain in file.decode()
 
 

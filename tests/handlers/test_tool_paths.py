@@ -118,7 +118,7 @@ def test_names_in_different_unicode_forms_are_different_files(live: Client, root
     with no_changes(root):
         assert send(live, "nexo/NotebookEdit", f"{root}/{decomposed}").status == 404
     assert send(live, "nexo/NotebookEdit", f"{root}/{composed}").status == 200
-    assert samples.cells_of((root / composed).read_bytes())[0]["source"] == "new"
+    assert samples.load_cells((root / composed).read_bytes())[0]["source"] == "new"
 
 
 def test_a_link_within_the_root_leads_to_its_target(live: Client, root: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_link_within_the_root_leads_to_its_target(live: Client, root: Path) ->
     answer = send(live, "nexo/NotebookEdit", f"{root}/link.ipynb")
     assert answer.json["notebook_path"] == f"{root}/link.ipynb"
     assert (root / "link.ipynb").is_symlink()
-    assert samples.cells_of((root / "real.ipynb").read_bytes())[0]["source"] == "new"
+    assert samples.load_cells((root / "real.ipynb").read_bytes())[0]["source"] == "new"
 
 
 @pytest.mark.parametrize("tool", CALLS)

@@ -93,10 +93,10 @@ def matches(found: Any, expected: Any, root: Path) -> bool:
     return bool(found == expand_paths(expected, root))
 
 
-def cells_left(before: bytes | None, after: bytes) -> str:
+def list_changed_cells(before: bytes | None, after: bytes) -> str:
     """Describe a cell as a row does."""
-    known = [] if before is None else samples.cells_of(before)
-    return " ".join(map(partial(describe_cell, known=known), samples.cells_of(after)))
+    known = [] if before is None else samples.load_cells(before)
+    return " ".join(map(partial(describe_cell, known=known), samples.load_cells(after)))
 
 
 def describe_cell(cell: dict[str, Any], *, known: Sequence[dict[str, Any]]) -> str:
@@ -151,7 +151,7 @@ def assert_left(
         cells, *more = case.left.split(" +")
         where = case.input.get("notebook_path") or case.input["file"]
         notebook = where.removeprefix("~")
-        assert cells_left(before.get(notebook), after[notebook]) == cells
+        assert list_changed_cells(before.get(notebook), after[notebook]) == cells
         expected[notebook] = after[notebook]
         expected |= {name: after[name] for name in more}
         if more:

@@ -219,4 +219,4 @@ def test_the_same_requests_reach_files_inside_the_root(deep: Client) -> None:
     assert MARK.encode() in (answers[0].body or b"")
     assert b'"files":1' in (answers[2].body or b"")
     assert b"changed" in (answers[3].body or b"")
-    assert str(samples.cells_of(inside.read_bytes())[0]["source"]) == "new"
+    assert str(samples.load_cells(inside.read_bytes())[0]["source"]) == "new"

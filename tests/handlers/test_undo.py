@@ -37,7 +37,7 @@ def test_undo_of_the_newest_edit_restores_all_bytes_and_redo_repeats_it(
     answer = undo(live, path)
     assert answer.status == 200
     assert file.read_bytes() == ODD
-    assert answer.json["hash"] == samples.hash_of(file) == answer.headers["ETag"].strip('"')
+    assert answer.json["hash"] == samples.hash_file(file) == answer.headers["ETag"].strip('"')
     assert answer.json["edit_id"] > number
     assert {result["op"] for result in answer.json["operations"]} == {"undo"}
     assert answer.json["total_cells"] == 3
@@ -102,7 +102,7 @@ def test_a_save_by_a_tab_and_a_run_of_the_cell_do_not_prevent_undo(live: Client,
     assert live.request("PUT", f"api/contents/{path}", body, JSON).status == 200
     answer = undo(live, path)
     assert answer.status == 200
-    (first, *_) = samples.cells_of((live.root / path).read_bytes())
+    (first, *_) = samples.load_cells((live.root / path).read_bytes())
     assert (first["source"], first["execution_count"]) == ("x = 1\nx", 3)
     assert first["outputs"] == [samples.HTML_OUTPUT]
 
@@ -128,7 +128,7 @@ def test_a_dry_run_shows_the_result_of_undo(live: Client, path: str) -> None:
     assert "-x = 2" in answer.json["diff"]
     assert (live.root / path).read_bytes() == before
     undo(live, path)
-    assert samples.hash_of(live.root / path) == answer.json["hash"]
+    assert samples.hash_file(live.root / path) == answer.json["hash"]
 
 
 def test_version_key_and_message_mean_the_same_as_for_an_edit(live: Client, path: str) -> None:
@@ -173,14 +173,14 @@ async def test_undo_emits_the_events_of_an_edit(local: Local, jp_ws_fetch: Any) 
     assert (back["hash_before"], back["hash"]) == (edit["hash"], edit["hash_before"])
 
 
-def trust(live: Client, path: str) -> None:
+def sign_notebook(live: Client, path: str) -> None:
     assert live.request("POST", f"api/contents/{path}/trust", b"").status == 201
 
 
 def test_a_notebook_stays_trusted_after_undo(live: Client, path: str) -> None:
     # Signatures depend on the content, and other tests have the same one.
     (live.root / path).write_bytes(TEXT.replace(b"as is", b"signed here"))
-    trust(live, path)
+    sign_notebook(live, path)
     first = edit(live, path, replace("alpha", "x = 2"))
     edit(live, path, replace("beta", "# Other"))
     assert live.read(path).json["trusted"]
@@ -197,7 +197,7 @@ def test_untrusted_outputs_are_restored_untrusted(live: Client, path: str) -> No
     (live.root / path).write_bytes(TEXT.replace(b"as is", b"signed by nobody"))
     number = edit(live, path, {"op": "clear_outputs", "all": True})
     # Nothing is left that could do harm, and the user trusts what is left.
-    trust(live, path)
+    sign_notebook(live, path)
     edit(live, path, replace("beta", "# Other"))
     assert live.read(path).json["trusted"]
     assert undo(live, path, edit_id=number).status == 200

@@ -88,8 +88,8 @@ def download_source() -> Path:
 
 def compare(without: Path, *runs: Path) -> int:
     """Print which tests only fail with the extension, in all runs with it; return the exit code."""
-    before = passed_in(without)
-    after = set[str]().union(*map(passed_in, runs))
+    before = list_passed(without)
+    after = set[str]().union(*map(list_passed, runs))
     lost = before - after - set(EXPECTED)
     unexpected = after & set(EXPECTED)
     print(f"{len(before)} pass without the extension, {len(before & after)} of them with it.")
@@ -100,7 +100,7 @@ def compare(without: Path, *runs: Path) -> int:
     return 1 if lost or unexpected or not before else 0
 
 
-def passed_in(report: Path) -> set[str]:
+def list_passed(report: Path) -> set[str]:
     """Return the names of the tests that have passed, by a JUnit report."""
     return {name for name, case in read_cases(report) if has_only_output(case)}
 

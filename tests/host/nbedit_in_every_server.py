@@ -21,7 +21,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 _LOCKS = PathLocks(Path(tempfile.mkdtemp(prefix="nbedit-locks-")), logging.getLogger(__name__))
 
 
-def _after(owner: type, name: str, work: Any) -> None:
+def _run_after(owner: type, name: str, work: Any) -> None:
     """Run a function after each call of a method of a class."""
     method = getattr(owner, name)
 
@@ -38,10 +38,10 @@ def _load_extension(server: ServerApp) -> None:
     server.jpserver_extensions = {**server.jpserver_extensions, "jupyter_nbedit": True}
 
 
-def _guard(manager: ContentsManager) -> None:
+def _install_locks(manager: ContentsManager) -> None:
     install_locks(manager, _LOCKS)
 
 
 def pytest_configure() -> None:
-    _after(ServerApp, "find_server_extensions", _load_extension)
-    _after(ContentsManager, "__init__", _guard)
+    _run_after(ServerApp, "find_server_extensions", _load_extension)
+    _run_after(ContentsManager, "__init__", _install_locks)

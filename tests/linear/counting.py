@@ -53,7 +53,7 @@ def _count_pattern(name: str, args: tuple[Any, ...], result: Any) -> None:
         tick(len(text) - start)
 
 
-def _sizes(values: Any) -> int:
+def _sum_sizes(values: Any) -> int:
     return sum(len(one) for one in values if isinstance(one, (str, bytes, list, tuple, dict, set)))
 
 
@@ -69,7 +69,7 @@ def _count_text(text: Any, name: str, args: tuple[Any, ...], result: Any) -> Non
     elif name == "join":
         tick(len(result))
     elif name not in _CONSTANT:
-        tick(len(text) + _sizes([result]))
+        tick(len(text) + _sum_sizes([result]))
 
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -87,9 +87,9 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         elif name == "pop" and isinstance(owner, list):
             tick(len(owner) - args[0] if args and args[0] >= 0 else 1)
         elif name not in _CONSTANT:
-            tick(_sizes(args))
+            tick(_sum_sizes(args))
     elif function in {list, tuple, dict, set, frozenset, sorted, sum, min, max, any, all, str}:
-        tick(_sizes(args) + _sizes([result]))
+        tick(_sum_sizes(args) + _sum_sizes([result]))
     return result
 
 
@@ -106,7 +106,7 @@ def contains(item: Any, container: Any) -> bool:
 
 def part(value: Any) -> Any:
     """Count a copy."""
-    tick(_sizes([value]))
+    tick(_sum_sizes([value]))
     return value
 
 

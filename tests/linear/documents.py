@@ -19,7 +19,7 @@ def _number(unit: str) -> Callable[[int], str]:
     return lambda size: "".join(unit.format(n) for n in range(size // (len(unit) + 2)))
 
 
-def _runs(mark: str) -> Callable[[int], str]:
+def _repeat_run(mark: str) -> Callable[[int], str]:
     """Runs of a character, each longer than the one before."""
 
     def build(size: int) -> str:
@@ -53,8 +53,8 @@ DOCUMENTS: Mapping[str, Callable[[int], str]] = {
     "images": _repeat("![a][", "# "),
     "tags": _repeat("<a ", "# "),
     "a tag without end": _repeat(" b", "# <a"),
-    "backticks": _runs("`"),
-    "tildes": _runs("~"),
+    "backticks": _repeat_run("`"),
+    "tildes": _repeat_run("~"),
     "escapes": _repeat("\\*", "# "),
     "headings": _repeat("# a\n"),
     "named headings": _number("# a{}\n"),

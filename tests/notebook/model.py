@@ -26,10 +26,13 @@ class RefusedByModel(Exception):
     """An invalid operation, with the reason."""
 
 
-def loads(text: bytes) -> JSON:
+def decode_notebook(text: bytes) -> JSON:
     """Parse as nbformat does; numbers stay text, so that 5000 digits and NaN can be compared."""
     return json.loads(
-        text.decode("utf-8-sig"), parse_int=number, parse_float=number, parse_constant=number
+        text.decode("utf-8-sig"),
+        parse_int=parse_number,
+        parse_float=parse_number,
+        parse_constant=parse_number,
     )
 
 
@@ -39,7 +42,7 @@ class Number(str):
     __slots__ = ()
 
 
-def number(token: str) -> Number:
+def parse_number(token: str) -> Number:
     return Number(f"number {token}")
 
 
@@ -101,7 +104,7 @@ def replace_text(source: str, old: str, new: str, *, everywhere: bool) -> str:
     return "".join(row)
 
 
-def defined_members(owner: str, minor: int) -> set[str]:
+def list_defined_members(owner: str, minor: int) -> set[str]:
     """Return which metadata nbformat's own schema defines for a type of cell or the notebook."""
     schema = get_validator(4, min(minor, 5))._schema
     whole = schema if owner == "notebook" else schema["definitions"].get(f"{owner}_cell")
@@ -173,7 +176,7 @@ class ModelBatch:
             {**cell, "source": cell["source"].replace(sections.INSERTED, "")} for cell in self.now
         ]
 
-    def untouched(self) -> list[int]:
+    def list_untouched(self) -> list[int]:
         """The indexes of the cells that are there still, as they were."""
         now = [id(cell) for cell in self.now]
         return [
@@ -204,7 +207,7 @@ class ModelBatch:
             raise RefusedByModel("cell_not_found")
         return self.cells[address]
 
-    def cell(self, address: str | int, expect: JSON = None) -> JSON:
+    def find_cell(self, address: str | int, expect: JSON = None) -> JSON:
         cell = self.find(address)
         if any(cell is other for other in self.gone):
             raise RefusedByModel("invalid_operation")
@@ -218,12 +221,16 @@ class ModelBatch:
         return cell
 
     def find_cells(self, cell: Any, cells: Any, expect: JSON = None) -> list[JSON]:
-        found = [self.cell(cell, expect)] if cells is None else [self.cell(one) for one in cells]
+        found = (
+            [self.find_cell(cell, expect)]
+            if cells is None
+            else [self.find_cell(one) for one in cells]
+        )
         if len({id(one) for one in found}) < len(found):
             raise RefusedByModel("invalid_operation")
         return found
 
-    def protected(self, cell: JSON, flag: str) -> None:
+    def check_protection(self, cell: JSON, flag: str) -> None:
         metadata = cell.get("metadata")
         if isinstance(metadata, dict) and metadata.get(flag) is False:
             raise RefusedByModel("cell_protected")
@@ -231,7 +238,7 @@ class ModelBatch:
     def judge(self, metadata: JSON, names: Collection[str], owner: str) -> None:
         """Refuse those of some members that nbformat defines and refuses."""
         if isinstance(metadata, dict):
-            chosen = defined_members(owner, self.minor) & set(names) & set(metadata)
+            chosen = list_defined_members(owner, self.minor) & set(names) & set(metadata)
             judged = {name: wrap_numbers(metadata[name]) for name in chosen}
             if judged and not is_valid_metadata(owner, self.minor, judged):
                 raise RefusedByModel("invalid_operation")
@@ -241,7 +248,7 @@ class ModelBatch:
             if cell["cell_type"] == "code" and name in cell:
                 cell[name] = value
 
-    def new_id(self) -> dict[str, str]:
+    def make_id(self) -> dict[str, str]:
         used_ids = {cell.get("id") for cell in self.was} | set(self.inserted)
         return {"id": next(i for i in self.fresh if i not in used_ids)} if self.has_ids else {}
 
@@ -251,7 +258,7 @@ class ModelBatch:
         self.row[at:at] = [marks[0], cell, marks[1]]
         return cell
 
-    def new(self, mark: object, cell: JSON) -> JSON:
+    def insert_new(self, mark: object, cell: JSON) -> JSON:
         if cell["cell_type"] == "code":
             cell |= {"execution_count": None, "outputs": []}
         if "id" in cell:
@@ -281,15 +288,15 @@ class ModelBatch:
         outputs: str = "clear",
         expect: JSON = None,
     ) -> None:
-        found = self.cell(cell, expect)
-        self.protected(found, "editable")
+        found = self.find_cell(cell, expect)
+        self.check_protection(found, "editable")
         if source is not None:
             was = found["source"]
             is_kept = "\r\n" in was or source == was
             found["source"] = source if is_kept else normalize_line_ends(source)
         if cell_type is not None and cell_type != found["cell_type"]:
-            known = defined_members(found["cell_type"], self.minor)
-            only_new = defined_members(cell_type, self.minor) - known
+            known = list_defined_members(found["cell_type"], self.minor)
+            only_new = list_defined_members(cell_type, self.minor) - known
             self.judge(found.get("metadata"), only_new, cell_type)
             alien = ("attachments",) if cell_type == "code" else ("outputs", "execution_count")
             for name in alien:
@@ -303,8 +310,8 @@ class ModelBatch:
     def replace_text(
         self, cell: Any, edits: JSON = None, outputs: str = "clear", expect: JSON = None, **one: Any
     ) -> None:
-        found = self.cell(cell, expect)
-        self.protected(found, "editable")
+        found = self.find_cell(cell, expect)
+        self.check_protection(found, "editable")
         text = found["source"]
         for edit in edits or [one]:
             everywhere = bool(edit.get("all"))
@@ -319,16 +326,16 @@ class ModelBatch:
             used_ids = {cell.get("id") for cell in self.was} | set(self.inserted)
             if cell_id in used_ids or not self.has_ids:
                 raise RefusedByModel("invalid_operation")
-        named = self.new_id() if cell_id is None else {"id": cell_id}
+        named = self.make_id() if cell_id is None else {"id": cell_id}
         mark = self.mark(place)
-        metadata = loads(json.dumps(metadata or {}).encode())
+        metadata = decode_notebook(json.dumps(metadata or {}).encode())
         self.judge(metadata, metadata, cell_type)
         cell = {"cell_type": cell_type, "metadata": metadata, **named}
-        self.new(mark, {**cell, "source": normalize_line_ends(source)})
+        self.insert_new(mark, {**cell, "source": normalize_line_ends(source)})
 
     def delete(self, cell: Any = None, cells: Any = None, expect: JSON = None) -> None:
         for one in self.find_cells(cell, cells, expect):
-            self.protected(one, "deletable")
+            self.check_protection(one, "deletable")
             self.remove(one)
             self.gone.append(one)
 
@@ -341,8 +348,8 @@ class ModelBatch:
             mark = mark or self.marks[id(one)][1]
 
     def split(self, cell: Any, at_line: int, expect: JSON = None) -> None:
-        found = self.cell(cell, expect)
-        self.protected(found, "editable")
+        found = self.find_cell(cell, expect)
+        self.check_protection(found, "editable")
         lines = found["source"].split("\n")
         if at_line > len(lines) - (lines[-1] == ""):
             raise RefusedByModel("invalid_operation")
@@ -359,7 +366,7 @@ class ModelBatch:
         }
         if copied_members["cell_type"] == "code":
             copied_members.pop("attachments", None)
-        self.new(self.marks[id(found)][1], {**copied_members, **self.new_id()})
+        self.insert_new(self.marks[id(found)][1], {**copied_members, **self.make_id()})
 
     def merge(self, cells: Any) -> None:
         found = self.find_cells(None, cells)
@@ -370,7 +377,7 @@ class ModelBatch:
         if len({cell["cell_type"] for cell in found}) > 1:
             raise RefusedByModel("invalid_operation")
         for one in found:
-            self.protected(one, "editable")
+            self.check_protection(one, "editable")
         gathered = [cell["attachments"] for cell in found if "attachments" in cell]
         for one, other in itertools.combinations(gathered, 2):
             if any(one[name] != other[name] for name in one.keys() & other.keys()):
@@ -380,7 +387,7 @@ class ModelBatch:
         found[0]["source"] = "\n".join(cell["source"] for cell in found)
         self.clear(found[0])
         for one in found[1:]:
-            self.protected(one, "deletable")
+            self.check_protection(one, "deletable")
             self.remove(one)
             self.gone.append(one)
 
@@ -391,21 +398,23 @@ class ModelBatch:
         for one in chosen:
             shows = one.get("outputs") or one.get("execution_count") is not None
             if not everything or (one["cell_type"] == "code" and shows):
-                self.protected(one, "editable")
+                self.check_protection(one, "editable")
             self.clear(one)
 
     def set_metadata(self, patch: JSON, cell: Any = None, expect: JSON = None) -> None:
-        target = self.top if cell is None else self.cell(cell, expect)
+        target = self.top if cell is None else self.find_cell(cell, expect)
         if cell is not None and patch.get("editable", False) is False:
-            self.protected(target, "editable")
-        target["metadata"] = merge_patch(target.get("metadata"), loads(json.dumps(patch).encode()))
+            self.check_protection(target, "editable")
+        target["metadata"] = merge_patch(
+            target.get("metadata"), decode_notebook(json.dumps(patch).encode())
+        )
         owner = "notebook" if cell is None else target["cell_type"]
         self.judge(target["metadata"], patch, owner)
 
     def append_to_section(self, section: str, source: str, cell_type: str = "markdown") -> None:
-        found = self.section(section)
+        found = self.find_section(section)
         if not found.within:
-            self.new_in_section(self.gaps[found.stop], source, cell_type)
+            self.insert_in_section(self.gaps[found.stop], source, cell_type)
             return
         last = self.part(found.stop - 1)
         if cell_type != "markdown":
@@ -414,7 +423,7 @@ class ModelBatch:
         self.change(last, sections.append(*self.cut(found, last), new))
 
     def replace_section(self, section: str, source: str, cell_type: str = "markdown") -> None:
-        found = self.section(section)
+        found = self.find_section(section)
         head = self.part(found.cell)
         before, part, after = self.cut(found, head)
         if found.stop == found.cell + 1 and (found.within or cell_type == "markdown"):
@@ -429,13 +438,13 @@ class ModelBatch:
                 last = self.part(at)
                 self.change(last, "\n".join(self.cut(found, last)[2]))
             elif not any(self.cells[at] is other for other in self.gone):
-                self.protected(self.cells[at], "deletable")
+                self.check_protection(self.cells[at], "deletable")
                 self.remove(self.cells[at])
                 self.gone.append(self.cells[at])
-        self.new_in_section(self.marks[id(head)][1], source, cell_type)
+        self.insert_in_section(self.marks[id(head)][1], source, cell_type)
 
     def remove_entry(self, section: str, match: str) -> None:
-        found, removed = self.section(section), False
+        found, removed = self.find_section(section), False
         for at in range(found.cell, found.stop):
             cell = self.cells[at]
             if cell["cell_type"] == "markdown" and not any(cell is other for other in self.gone):
@@ -446,17 +455,17 @@ class ModelBatch:
         if not removed:
             raise RefusedByModel("text_mismatch")
 
-    def new_in_section(self, mark: object, source: str, cell_type: str) -> None:
-        named = self.new_id()
+    def insert_in_section(self, mark: object, source: str, cell_type: str) -> None:
+        named = self.make_id()
         cell = {"cell_type": cell_type, "metadata": {}, "source": normalize_line_ends(source)}
-        self.new(mark, {**cell, **named})
+        self.insert_new(mark, {**cell, **named})
 
     def change(self, cell: JSON, text: str) -> None:
         if text.replace(sections.INSERTED, "") != cell["source"].replace(sections.INSERTED, ""):
-            self.protected(cell, "editable")
+            self.check_protection(cell, "editable")
         cell["source"] = text
 
-    def section(self, name: str) -> sections.Section:
+    def find_section(self, name: str) -> sections.Section:
         sources = [cell["source"] if cell["cell_type"] == "markdown" else "" for cell in self.was]
         found = sections.find(sources, name)
         if len(found) != 1:

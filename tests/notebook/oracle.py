@@ -84,7 +84,7 @@ def find_repeated_names(text: bytes) -> set[str]:
 def check_batch(label: str, document: Document, operations: list[dict[str, Any]]) -> bytes | None:
     """Check a batch against the model; return the notebook after it, or None if it is refused."""
     label = f"{label}: {operations}"
-    before_value = model.loads(document.text[:])
+    before_value = model.decode_notebook(document.text[:])
     expected = model.ModelBatch(before_value, generate_ids())
     try:
         for operation in operations:
@@ -110,12 +110,12 @@ def check_batch(label: str, document: Document, operations: list[dict[str, Any]]
 
     if document.metadata_span is not None:
         assert list_rest(after) == list_rest(document), label
-    untouched_bytes = count_cell_bytes(document, expected.untouched())
+    untouched_bytes = count_cell_bytes(document, expected.list_untouched())
     assert not untouched_bytes - count_cell_bytes(after, range(len(after))), label
     if expected.top.get("metadata") == before_value.get("metadata"):
         assert after.written_metadata == document.written_metadata, label
 
-    after_value = model.loads(text)
+    after_value = model.decode_notebook(text)
     assert [model.join_source(cell) for cell in after_value.pop("cells")] == expected.result, label
     assert after_value == expected.top, label
     assert applied.total_cells == len(after), label

@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook.oracle import NEW_ID, edit
 from tests.support import samples
-from tests.support.samples import cells_of
+from tests.support.samples import load_cells
 
 RAN = {"execution_count": 1, "outputs": [samples.HTML_OUTPUT]}
 STARTED = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
@@ -54,7 +54,7 @@ def after(document: Document, *operations: dict[str, Any]) -> bytes:
 
 
 def sources(document: Document, *operations: dict[str, Any]) -> list[str]:
-    return [cell["source"] for cell in cells_of(after(document, *operations))]
+    return [cell["source"] for cell in load_cells(after(document, *operations))]
 
 
 def put(source: str, **fields: Any) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def test_a_thousand_cells_can_be_inserted_each_after_the_previous_one() -> None:
     chain = [put("0", after="a", id="i0")]
     chain += [put("x", after=f"i{at}", id=f"i{at + 1}") for at in range(999)]
 
-    ids = [cell["id"] for cell in cells_of(after(ABC, *chain))]
+    ids = [cell["id"] for cell in load_cells(after(ABC, *chain))]
 
     assert ids == ["a", *(f"i{at}" for at in range(1000)), "b", "c"]
 
@@ -226,7 +226,7 @@ def test_split_copies_attachments_and_execution_times_of_finished_cells() -> Non
     )
     splits = [{"op": "split", "cell": at, "at_line": 2} for at in range(3)]
 
-    cells = cells_of(after(document, *splits))
+    cells = load_cells(after(document, *splits))
 
     executions = [cell["metadata"].get("execution") for cell in cells]
     assert executions == [STARTED, None, ENDED, ENDED, None, None]
@@ -255,7 +255,7 @@ def test_merge_combines_attachments(attachments: list[Any], merged: Any) -> None
     members = [{} if one is ... else {"attachments": one} for one in attachments]
     document = notebook(*(samples.markdown("x", f"c{n}", **one) for n, one in enumerate(members)))
 
-    [cell] = cells_of(after(document, {"op": "merge", "cells": list(range(len(members)))}))
+    [cell] = load_cells(after(document, {"op": "merge", "cells": list(range(len(members)))}))
 
     assert cell["attachments"] == merged
 
@@ -389,7 +389,7 @@ def test_a_new_cell_has_no_id_in_formats_without_ids() -> None:
     applied = edit(document, put("x", at="end"))
 
     assert applied.results[0].cell_id is None
-    assert "id" not in cells_of(apply_splices(document.text, applied.splices))[1]
+    assert "id" not in load_cells(apply_splices(document.text, applied.splices))[1]
 
 
 def test_moved_cells_are_listed_as_moved() -> None:

@@ -71,7 +71,7 @@ def places(document: Document) -> list[int]:
     return found if NIGHTLY else found[at : at + 1]
 
 
-def validates(text: bytes) -> bool:
+def is_valid(text: bytes) -> bool:
     """Return whether nbformat accepts a notebook without any change."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -82,7 +82,7 @@ def validates(text: bytes) -> bool:
     return True
 
 
-def replaces(document: Document) -> Iterator[Batch]:
+def list_replaces(document: Document) -> Iterator[Batch]:
     for at in places(document):
         yield [{"op": "replace", "cell": at, "source": SOURCE}]
         yield [{"op": "replace", "cell": at, "cell_type": "raw", "outputs": "keep"}]
@@ -91,7 +91,7 @@ def replaces(document: Document) -> Iterator[Batch]:
         yield [{"op": "replace", "cell": at, "source": same, "outputs": "keep"}]
 
 
-def text_replacements(document: Document) -> Iterator[Batch]:
+def list_text_replacements(document: Document) -> Iterator[Batch]:
     for at in places(document):
         source = document.get_cell(at).source
         middle = source[len(source) // 2 :][:20]
@@ -101,7 +101,7 @@ def text_replacements(document: Document) -> Iterator[Batch]:
             yield [{"op": "replace_text", "cell": at, "edits": edits, "outputs": "keep"}]
 
 
-def inserts(document: Document) -> Iterator[Batch]:
+def list_inserts(document: Document) -> Iterator[Batch]:
     for at in (*places(document), len(document)):
         for cell_type in ("code", "markdown", "raw"):
             metadata = {"tags": ["é"], "n": {"deep": [1, {}]}}
@@ -109,7 +109,7 @@ def inserts(document: Document) -> Iterator[Batch]:
             yield [{"op": "insert", "index": at, **cell}]
 
 
-def deletes(document: Document) -> Iterator[Batch]:
+def list_deletes(document: Document) -> Iterator[Batch]:
     for at in places(document):
         yield [{"op": "delete", "cell": at}]
     if len(document):
@@ -117,7 +117,7 @@ def deletes(document: Document) -> Iterator[Batch]:
         yield [{"op": "delete", "cells": list(range(len(document)))}]
 
 
-def moves(document: Document) -> Iterator[Batch]:
+def list_moves(document: Document) -> Iterator[Batch]:
     for at in places(document):
         for gap in (0, len(document) // 2, len(document)):
             yield [{"op": "move", "cell": at, "index": gap}]
@@ -125,13 +125,13 @@ def moves(document: Document) -> Iterator[Batch]:
         yield [{"op": "move", "cells": some_cells(document)[::-1], "at": "end"}]
 
 
-def splits(document: Document) -> Iterator[Batch]:
+def list_splits(document: Document) -> Iterator[Batch]:
     for at in places(document):
         lines = document.get_cell(at).source.count("\n")
         yield [{"op": "split", "cell": at, "at_line": max(2, lines // 2)}]
 
 
-def merges(document: Document) -> Iterator[Batch]:
+def list_merges(document: Document) -> Iterator[Batch]:
     for at in places(document):
         yield [{"op": "merge", "cells": [at, at + 1]}]
         kind = {"op": "replace", "cell_type": "markdown"}
@@ -140,7 +140,7 @@ def merges(document: Document) -> Iterator[Batch]:
             yield [{**kind, "cell": at}, {**kind, "cell": at + 1}, merge]
 
 
-def clearings(document: Document) -> Iterator[Batch]:
+def list_clearings(document: Document) -> Iterator[Batch]:
     for at in places(document):
         yield [{"op": "clear_outputs", "cell": at}]
     if len(document):
@@ -148,7 +148,7 @@ def clearings(document: Document) -> Iterator[Batch]:
     yield [{"op": "clear_outputs", "all": True}]
 
 
-def metadata_changes(document: Document) -> Iterator[Batch]:
+def list_metadata_changes(document: Document) -> Iterator[Batch]:
     patch = {"tags": ["é"], "nbedit": {"deep": [1, {}]}, "collapsed": None, "scrolled": True}
     for at in places(document):
         yield [{"op": "set_metadata", "cell": at, "patch": patch}]
@@ -156,7 +156,7 @@ def metadata_changes(document: Document) -> Iterator[Batch]:
     yield [{"op": "set_metadata", "patch": {**patch, "language_info": {"name": "x", "mode": None}}}]
 
 
-def mixtures(document: Document) -> Iterator[Batch]:
+def list_mixtures(document: Document) -> Iterator[Batch]:
     if len(document):
         first, last = 0, len(document) - 1
         new = {"cell_type": "markdown", "metadata": {"a": 1}}
@@ -177,7 +177,7 @@ def mixtures(document: Document) -> Iterator[Batch]:
         yield batch
 
 
-def sections(document: Document) -> Iterator[Batch]:
+def list_section_operations(document: Document) -> Iterator[Batch]:
     outline = Outline(document)
     named = Counter(heading.raw for _, heading in outline.headings)
     apart = max(1, len(outline.headings) // (3 if NIGHTLY else 1))
@@ -190,16 +190,16 @@ def sections(document: Document) -> Iterator[Batch]:
 
 
 CELL_CASES = [
-    replaces,
-    text_replacements,
-    inserts,
-    deletes,
-    moves,
-    splits,
-    merges,
-    clearings,
-    metadata_changes,
-    mixtures,
+    list_replaces,
+    list_text_replacements,
+    list_inserts,
+    list_deletes,
+    list_moves,
+    list_splits,
+    list_merges,
+    list_clearings,
+    list_metadata_changes,
+    list_mixtures,
 ]
 
 
@@ -214,7 +214,7 @@ def test_an_operation_preserves_all_other_bytes_and_matches_the_model(
     assert edits > 150 // STEP
 
 
-def worked_on(left: Document, record: UndoRecord) -> bytes | None:
+def edit_elsewhere(left: Document, record: UndoRecord) -> bytes | None:
     """Return the notebook after another edit of an untouched cell and gap."""
     own = {part.index for part in record.parts}
     free = [at for at in range(len(left)) if at not in own]
@@ -244,7 +244,7 @@ def can_be_saved(text: bytes) -> bool:
         return False
 
 
-@pytest.mark.parametrize("cases", [*CELL_CASES, sections])
+@pytest.mark.parametrize("cases", [*CELL_CASES, list_section_operations])
 def test_undo_restores_all_bytes_or_those_of_the_cells_of_an_older_edit(
     cases: Callable[[Document], Iterator[Batch]],
 ) -> None:
@@ -257,7 +257,7 @@ def test_undo_restores_all_bytes_or_those_of_the_cells_of_an_older_edit(
             if found is None:
                 continue
             count["newest"] += 1
-            text = worked_on(*found)
+            text = edit_elsewhere(*found)
             if text is None:
                 continue
             reasons = check_older(before, *found, text)
@@ -274,7 +274,7 @@ def test_undo_restores_all_bytes_or_those_of_the_cells_of_an_older_edit(
 def test_a_valid_notebook_stays_valid() -> None:
     valid = 0
     for path, document in documents("validates"):
-        if not validates(document.text[:]):
+        if not is_valid(document.text[:]):
             continue
         valid += 1
         middle = len(document) // 2
@@ -292,7 +292,7 @@ def test_a_valid_notebook_stays_valid() -> None:
             ]
         for batch in batches:
             text = apply_splices(document.text, edit(document, *batch).splices)
-            assert validates(text), f"{path}: {batch}"
+            assert is_valid(text), f"{path}: {batch}"
     assert valid > 200 // STEP
 
 
@@ -318,8 +318,8 @@ def test_headings_equal_those_of_a_markdown_parser() -> None:
 def test_section_operations_preserve_all_other_bytes() -> None:
     counts: Counter[str] = Counter()
     for path, document in documents("sections of notebooks"):
-        was_valid = validates(document.text[:])
-        for [operation] in sections(document):
+        was_valid = is_valid(document.text[:])
+        for [operation] in list_section_operations(document):
             try:
                 splices = edit(document, operation).splices
             except (CellProtected, TextMismatch):
@@ -337,7 +337,7 @@ def test_section_operations_preserve_all_other_bytes() -> None:
             if operation["op"] != "remove_entry":
                 held = [now.get_cell(at).source for at in Outline(now).find_section(name).cells]
                 assert SOURCE in "\n".join(held), f"{path}: {operation}"
-            assert not was_valid or validates(text), f"{path}: {operation}"
+            assert not was_valid or is_valid(text), f"{path}: {operation}"
             counts[operation["op"]] += 1
     assert len(counts) == 3
     assert min(counts.values()) >= 25 // STEP

@@ -27,7 +27,7 @@ def document(source: str) -> Document:
 def sources(current: str, operation: JSON) -> list[str]:
     before = document(current)
     text = apply_splices(before.text, edit(before, operation).splices)
-    return [cell["source"] for cell in samples.cells_of(text)]
+    return [cell["source"] for cell in samples.load_cells(text)]
 
 
 def replace_text(old: str, new: str, **more: Any) -> JSON:

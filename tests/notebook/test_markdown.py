@@ -33,7 +33,7 @@ STRUCTURES = [
 ]
 
 
-def parsed(text: str) -> list[tuple[int, int, str]]:
+def parse_headings(text: str) -> list[tuple[int, int, str]]:
     """Return the level, the line and the text of each heading as a Markdown parser has it."""
     # More levels than that are never closed.
     tokens = MarkdownIt("commonmark", {"maxNesting": 200}).parse(text)
@@ -47,7 +47,7 @@ def parsed(text: str) -> list[tuple[int, int, str]]:
 @pytest.mark.parametrize("text", STRUCTURES)
 def test_headings_of_examples_equal_those_of_a_markdown_parser(text: str) -> None:
     found = [(heading.level, heading.line, heading.text) for heading in list_headings(text)]
-    assert found == parsed(text)
+    assert found == parse_headings(text)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,6 @@ _FRAGMENTS = st.sampled_from(
 def test_headings_of_random_texts_equal_those_of_a_markdown_parser(text: str) -> None:
     # Link reference definitions are left out: markdown-it ends the paragraph with them, where
     # CommonMark's own parser goes on with it.
-    expected = [(level, line) for level, line, _ in parsed(text)]
+    expected = [(level, line) for level, line, _ in parse_headings(text)]
 
     assert [(heading.level, heading.line) for heading in list_headings(text)] == expected

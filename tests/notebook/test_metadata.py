@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
-from tests.notebook.model import defined_members
+from tests.notebook.model import list_defined_members
 from tests.notebook.oracle import check_batch
 from tests.support import samples
 
@@ -21,7 +21,7 @@ MEMBERS = [
     (owner, minor, name)
     for owner in OWNERS
     for minor in (*range(6), 6, 17)
-    for name in sorted(defined_members(owner, minor))
+    for name in sorted(list_defined_members(owner, minor))
 ]
 JSON = dict[str, Any]
 

@@ -148,7 +148,7 @@ def test_a_section_that_ends_within_a_later_cell_is_replaced_up_to_its_end(
     document = Document.parse(samples.notebook(*cells, samples.markdown("old\n# B\nrest", "c")))
     operation = {"op": "replace_section", "section": "A", "source": "new", "cell_type": "markdown"}
 
-    after = samples.cells_of(
+    after = samples.load_cells(
         apply_splices(document.text, edit(document, *earlier, operation).splices)
     )
 

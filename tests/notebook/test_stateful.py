@@ -155,7 +155,7 @@ CELL_OPERATIONS = [name for name in OPERATIONS if not name.endswith(("_section",
 SECTION_OPERATIONS = [name for name in OPERATIONS if name not in CELL_OPERATIONS]
 
 
-def plain(document: Document) -> bool:
+def is_plain(document: Document) -> bool:
     """Whether the model can read the notebook's sections."""
     return all(
         PLAIN.fullmatch(line)
@@ -228,7 +228,7 @@ class NotebookMachine(RuleBasedStateMachine):
         self.done["steps"] += 1
         document = Document.parse(self.text)
         drawn = RandomOperations(seed, len(document))
-        if plain(document):
+        if is_plain(document):
             self.apply([drawn.operation(kind) for kind in kinds])
         else:
             odd = [at for at, (_, kind) in enumerate(document.headers) if kind == "markdown"]
@@ -246,7 +246,7 @@ class NotebookMachine(RuleBasedStateMachine):
             self.done["undone"] += 1
 
     @rule(layout=layouts, seed=st.integers(0, 2**32))
-    def somebody_else_writes(self, layout: Layout, seed: int) -> None:
+    def rewrite_file(self, layout: Layout, seed: int) -> None:
         self.done["steps"] += 1
         drawn = RandomOperations(seed, 0)
 
@@ -264,9 +264,9 @@ class NotebookMachine(RuleBasedStateMachine):
             elif kind == "turned":
                 cells.reverse()
 
-        before = model.loads(self.text)
+        before = model.decode_notebook(self.text)
         self.text = rewrite(self.text, layout, change)
-        assert model.loads(self.text).keys() == before.keys()
+        assert model.decode_notebook(self.text).keys() == before.keys()
         # What was undone on the old bytes cannot be undone on the new ones.
         self.undo.clear()
         self.done["outside"] += 1
@@ -275,7 +275,7 @@ class NotebookMachine(RuleBasedStateMachine):
     def read_again(self) -> None:
         self.done["steps"] += 1
         document = Document.parse(self.text)
-        cells = model.loads(self.text)["cells"]
+        cells = model.decode_notebook(self.text)["cells"]
         assert len(document) == len(cells)
         for at, cell in enumerate(cells):
             found = document.get_cell(at)

@@ -55,12 +55,12 @@ def cells(draw: st.DrawFn) -> list[Cell]:
     return [document.get_cell(index) for index in range(len(document))]
 
 
-def as_json(views: Any) -> list[dict[str, Any]]:
+def to_json(views: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(msgspec.json.encode(views))
     return found
 
 
-def dumped(value: Any) -> int:
+def dump(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -76,25 +76,25 @@ def count_characters(cell: dict[str, Any], *, full: bool) -> int:
     """Count the characters of a cell that a budget pays for."""
     line = cell.get("source", cell.get("summary", ""))
     count = max(1, len(line))
-    count += sum(dumped(cell[name]) for name in ("metadata", "attachments") if name in cell)
+    count += sum(dump(cell[name]) for name in ("metadata", "attachments") if name in cell)
     if isinstance(cell.get("outputs"), list):
         for output in cell["outputs"]:
             texts = [] if full else list_texts(output)
             # Escapes within a text are the reply's, not the text's.
-            count += dumped(output) - sum(dumped(text) - 2 - len(text) for text in texts)
+            count += dump(output) - sum(dump(text) - 2 - len(text) for text in texts)
     return count
 
 
 def amount(outputs: list[dict[str, Any]], *, full: bool) -> int:
-    return sum(dumped(output) if full else sum(map(len, list_texts(output))) for output in outputs)
+    return sum(dump(output) if full else sum(map(len, list_texts(output))) for output in outputs)
 
 
 @given(cells(), SHOWS, st.integers(1, 400))
 def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
     cells: list[Cell], show: ViewOptions, budget: int
 ) -> None:
-    everything = as_json(render_cells(cells, show))
-    found = as_json(render_within_budget(cells, show, budget))
+    everything = to_json(render_cells(cells, show))
+    found = to_json(render_within_budget(cells, show, budget))
     full = show.outputs_detail == "full"
     assert bool(found) == bool(cells)
     assert sum(count_characters(cell, full=full) for cell in found) <= max(budget, 0)
@@ -111,7 +111,7 @@ def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
         for name in ("metadata", "attachments"):
             if name in complete:
                 assert cell.get(name, complete[name]) == complete[name]
-                left_out = 0 if name in cell else dumped(complete[name])
+                left_out = 0 if name in cell else dump(complete[name])
                 assert omitted.get(name, 0) == left_out
         outputs, all_outputs = cell.get("outputs"), complete.get("outputs")
         if isinstance(all_outputs, list) and isinstance(outputs, list):
@@ -133,7 +133,7 @@ def test_no_budget_is_exceeded_and_omitted_amounts_add_up(
 def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: ViewOptions) -> None:
     everything = render_cells(cells, show)
     enough = sum(
-        count_characters(cell, full=show.outputs_detail == "full") for cell in as_json(everything)
+        count_characters(cell, full=show.outputs_detail == "full") for cell in to_json(everything)
     )
     lines = render_cells(cells, ViewOptions("outline", "none"))
     enough = max(enough, sum(max(1, len(str(line.summary))) for line in lines), 1)
@@ -143,7 +143,7 @@ def test_a_sufficient_budget_omits_nothing(cells: list[Cell], show: ViewOptions)
 def sources(*texts: str, budget: int, view: Any = "source", **more: Any) -> list[dict[str, Any]]:
     document = Document.parse(samples.notebook(*(samples.code(text, **more) for text in texts)))
     cells = [document.get_cell(index) for index in range(len(document))]
-    views = as_json(render_within_budget(cells, ViewOptions(view), budget))
+    views = to_json(render_within_budget(cells, ViewOptions(view), budget))
     names = ("summary", "source", "outputs", "metadata", "omitted")
     return [{name: cell[name] for name in names if name in cell} for cell in views]
 
@@ -167,7 +167,7 @@ def test_the_outline_comes_first_then_sources_then_the_rest() -> None:
     first, second = read(53)
     assert [first["source"], second["source"]] == list(texts)
     assert [cell["omitted"] for cell in (first, second)] == [none, none]
-    frame = dumped({**stream, "text": ""})
+    frame = dump({**stream, "text": ""})
     first, second = read(53 + len("{}") + frame + 15)
     assert first["outputs"][0]["text"] == "x" * 15
     assert first["omitted"] == {"outputs": 15}

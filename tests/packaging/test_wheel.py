@@ -176,10 +176,10 @@ def test_installing_next_to_jupyterlab_enables_both_extensions(
     lab = run(bin_ / "jupyter", "labextension", "list", env=own_home)
 
     version = json.loads(PACKAGE_JSON.read_text())["version"]
-    server_lines = [line.split() for line in without_colours(server).splitlines()]
+    server_lines = [line.split() for line in remove_colours(server).splitlines()]
     assert ["jupyter_nbedit", "enabled"] in server_lines
     assert ["jupyter_nbedit", version, "OK"] in server_lines
-    (lab_line,) = (line for line in without_colours(lab).splitlines() if "jupyter-nbedit" in line)
+    (lab_line,) = (line for line in remove_colours(lab).splitlines() if "jupyter-nbedit" in line)
     assert lab_line.split()[:4] == ["jupyter-nbedit", f"v{version}", "enabled", "OK"]
 
 
@@ -222,5 +222,5 @@ def test_the_demo_with_a_disabled_extension_names_what_to_check(
     assert "jupyter server extension list" in error
 
 
-def without_colours(terminal: str) -> str:
+def remove_colours(terminal: str) -> str:
     return re.sub(r"\x1b\[\d+m", "", terminal)

@@ -223,7 +223,7 @@ async def _kill_servers(
 
 
 def _list_cells(text: bytes) -> list[tuple[str, str]]:
-    return [(cell["id"], hash_source("".join(cell["source"]))) for cell in samples.cells_of(text)]
+    return [(cell["id"], hash_source("".join(cell["source"]))) for cell in samples.load_cells(text)]
 
 
 async def _read_history(run: ServerRun) -> list[HistoryRow]:

@@ -28,17 +28,17 @@ AWAY = "away.ipynb"
 _NAPS = 5
 
 
-def renamed(path: Path, _rig: Rig) -> None:
+def replace_by_rename(path: Path, _rig: Rig) -> None:
     temporary = path.with_name(".theirs")
     temporary.write_bytes(THEIRS)
     temporary.replace(path)
 
 
-def in_place(path: Path, _rig: Rig) -> None:
+def write_in_place(path: Path, _rig: Rig) -> None:
     path.write_bytes(THEIRS)
 
 
-def held_open(path: Path, rig: Rig) -> None:
+def write_while_open(path: Path, rig: Rig) -> None:
     """Open the file, and write into it when the edit waits for that, or has ended."""
     with path.open("r+b", buffering=0) as file:
         naps = rig.count_naps()
@@ -48,7 +48,7 @@ def held_open(path: Path, rig: Rig) -> None:
         file.write(THEIRS)
 
 
-def disguised(path: Path, _rig: Rig) -> None:
+def write_with_old_time(path: Path, _rig: Rig) -> None:
     """Write as many bytes, and restore the timestamp."""
     before = path.stat()
     with path.open("r+b") as file:
@@ -56,16 +56,16 @@ def disguised(path: Path, _rig: Rig) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def appended(path: Path, _rig: Rig) -> None:
+def append_line(path: Path, _rig: Rig) -> None:
     with path.open("ab") as file:
         file.write(b"\n")
 
 
-def removed(path: Path, _rig: Rig) -> None:
+def remove_file(path: Path, _rig: Rig) -> None:
     path.unlink()
 
 
-def moved(path: Path, _rig: Rig) -> None:
+def move_file(path: Path, _rig: Rig) -> None:
     path.rename(path.with_name(AWAY))
 
 

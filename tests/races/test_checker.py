@@ -121,7 +121,7 @@ def find(history: ObservedHistory, number: int) -> Edit:
     return next(edit for edit in found if edit.steps[0].before is not None)
 
 
-def number_of(edit: Edit) -> int:
+def get_position(edit: Edit) -> int:
     assert edit.edit_id is not None
     return edit.edit_id
 
@@ -142,7 +142,7 @@ def change_events(
 
 def overwrite_edit(history: ObservedHistory) -> ObservedHistory:
     edit = find(history, 30)
-    return change(history, edit, parent=f"version-{number_of(edit) - 2}")
+    return change(history, edit, parent=f"version-{get_position(edit) - 2}")
 
 
 def make_twice(history: ObservedHistory) -> ObservedHistory:
@@ -176,7 +176,7 @@ def exchange_numbers(history: ObservedHistory) -> ObservedHistory:
 
 def step_back(history: ObservedHistory) -> ObservedHistory:
     edit = find(history, 30)
-    at = 10.0 * number_of(edit)
+    at = 10.0 * get_position(edit)
     history = change(history, edit, called_at=at - 60, returned_at=at + 100)
     seen = [Read(str(edit.hash), at, at + 1), Read(str(edit.parent), at + 2, at + 3)]
     return replace(history, reads=seen)

@@ -16,13 +16,13 @@ from tests.support.sampling import is_nightly
 
 Act = Callable[[Path, Rig], None]
 ACTS = [
-    acts.renamed,
-    acts.in_place,
-    acts.held_open,
-    acts.disguised,
-    acts.appended,
-    acts.removed,
-    acts.moved,
+    acts.replace_by_rename,
+    acts.write_in_place,
+    acts.write_while_open,
+    acts.write_with_old_time,
+    acts.append_line,
+    acts.remove_file,
+    acts.move_file,
 ]
 
 only_at_night = pytest.mark.skipif(not is_nightly(), reason="a way of few systems: nightly")
@@ -34,13 +34,13 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         yield found
 
 
-def may_be_left(act: Act, left: dict[str, bytes], ours: bytes) -> bool:
+def is_possible(act: Act, left: dict[str, bytes], ours: bytes) -> bool:
     """Return whether the files in the folder are possible without a lost write."""
-    if act is acts.removed:
+    if act is acts.remove_file:
         return left == {}
-    if act is acts.moved:
+    if act is acts.move_file:
         return set(left) == {AWAY} and left[AWAY] in {BEFORE, ours}
-    if act is acts.appended:
+    if act is acts.append_line:
         return set(left) == {NAME} and left[NAME] in {BEFORE + b"\n", ours + b"\n"}
     return left == {NAME: THEIRS}
 
@@ -56,7 +56,7 @@ def assert_little_is_lost(rig: Rig, act: Act, guard: str, allowed: int = 0) -> N
         _, outcome = rig.edit(number, act)
         left = rig.read_folder()
         write_count += outcome.startswith("written")
-        if not may_be_left(act, left, ours):
+        if not is_possible(act, left, ours):
             sizes = {name: f"{len(text)} bytes" for name, text in left.items()}
             lost.append(f"before call {number} of {calls}: {outcome}, and there is {sizes}")
         # No reader ever finds a partial file.
@@ -73,7 +73,7 @@ def test_a_write_between_any_two_calls_of_an_edit_is_not_lost(rig: Rig, act: Act
 
 
 @only_at_night
-@pytest.mark.parametrize("act", [acts.renamed, acts.removed, acts.moved])
+@pytest.mark.parametrize("act", [acts.replace_by_rename, acts.remove_file, acts.move_file])
 def test_without_leases_replacing_or_removing_the_file_loses_nothing(act: Act) -> None:
     with build_rig(list_users()[0], refused_calls=["lease"]) as rig:
         assert_little_is_lost(rig, act, "exchange")
@@ -83,4 +83,4 @@ def test_without_leases_replacing_or_removing_the_file_loses_nothing(act: Act) -
 def test_without_exchange_only_a_write_between_last_check_and_rename_is_lost() -> None:
     with build_rig(list_users()[0], refused_calls=["exchange"]) as rig:
         # To look again is to open, to read and to close.
-        assert_little_is_lost(rig, acts.renamed, "compare", allowed=6)
+        assert_little_is_lost(rig, acts.replace_by_rename, "compare", allowed=6)

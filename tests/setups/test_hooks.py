@@ -84,10 +84,10 @@ def test_hooks_run_once_each_and_the_file_matches_the_reply(client: Client) -> N
     path, file = write_notebook(client, "any")
     reply = assert_edited(client.patch(path, REPLACE), "notebook", preserved=False)
     assert list_hook_runs(client, path) == ["before notebook", "after notebook"]
-    assert reply["hash"] == samples.hash_of(file)
+    assert reply["hash"] == samples.hash_file(file)
     assert client.read(path).json["hash"] == reply["hash"]
     assert get_contents(client, path, "hash=1")["hash"] == reply["hash"]
-    assert samples.cells_of(file.read_bytes())[1]["source"] == ["# Changed"]
+    assert samples.load_cells(file.read_bytes())[1]["source"] == ["# Changed"]
 
 
 def test_a_failing_hook_does_not_prevent_the_save(client: Client) -> None:
@@ -101,8 +101,8 @@ def test_changes_by_a_hook_are_written_and_reported(client: Client) -> None:
     answer = client.patch(path, REPLACE)
     assert answer.status == 200, answer.body
     assert len(answer.json["warnings"]) == 1
-    assert answer.json["hash"] == samples.hash_of(file)
-    code, markdown, _ = samples.cells_of(file.read_bytes())
+    assert answer.json["hash"] == samples.hash_file(file)
+    code, markdown, _ = samples.load_cells(file.read_bytes())
     assert (code["outputs"], markdown["source"]) == ([], ["# Changed"])
     # By now there is nothing more to take away.
     again = {**REPLACE, "source": "# Again"}
@@ -137,7 +137,7 @@ def test_a_notebook_is_created_through_the_hooks(client: Client) -> None:
     reply = assert_edited(
         client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON), "notebook", preserved=False
     )
-    assert reply["hash"] == samples.hash_of(client.root / path)
+    assert reply["hash"] == samples.hash_file(client.root / path)
     assert list_hook_runs(client, path) == ["before notebook", "after notebook"]
     error = client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
     get_error(error, 409, "notebook_exists")
@@ -149,7 +149,7 @@ def test_a_failing_post_save_hook_is_a_warning_and_the_edit_is_kept(client: Clie
     assert answer.status == 200, answer.body
     assert len(answer.json["warnings"]) == 1
     assert str(client.root) not in answer.body.decode()
-    assert answer.json["hash"] == samples.hash_of(file)
+    assert answer.json["hash"] == samples.hash_file(file)
     assert list_hook_runs(client, path).count("after notebook") == 1
     # As with the server's own save, which answers 500 but has saved.
     assert b"# Changed" in file.read_bytes()

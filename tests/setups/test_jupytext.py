@@ -77,7 +77,7 @@ class JupytextPair:
             ]
             for path in (self.path, self.twin)
         ]
-        on_disk = ["".join(cell["source"]) for cell in samples.cells_of(self.file.read_bytes())]
+        on_disk = ["".join(cell["source"]) for cell in samples.load_cells(self.file.read_bytes())]
         assert found == [on_disk, on_disk]
         read = self.client.read(self.path).json
         assert [cell["source"] for cell in read["cells"]] == on_disk

@@ -16,14 +16,14 @@ async def call(rooms: RoomServer, tool: str, **fields: Any) -> Answer:
     return await rooms.request("POST", f"nbedit/tools/claude_code/{tool}", fields)
 
 
-def named(rooms: RoomServer, path: str, text: str) -> Path:
+def write_file(rooms: RoomServer, path: str, text: str) -> Path:
     file = rooms.root / path.replace(".ipynb", ".md")
     file.write_text(text)
     return file
 
 
 async def test_a_text_open_in_a_room_is_edited_there(rooms: RoomServer, path: str) -> None:
-    file = named(rooms, path, "# Title 😀\n\n- one\n- two\n")
+    file = write_file(rooms, path, "# Title 😀\n\n- one\n- two\n")
     inode = file.stat().st_ino
     async with await rooms.enter(file.name, "text:file") as person:
         person.document.ydoc["source"].insert(0, "typed\n")
@@ -45,7 +45,7 @@ async def test_a_text_open_in_a_room_is_edited_there(rooms: RoomServer, path: st
 async def test_no_typed_text_is_lost_while_a_text_file_is_edited(
     rooms: RoomServer, path: str
 ) -> None:
-    file = named(rooms, path, "\n\n# 0\n")
+    file = write_file(rooms, path, "\n\n# 0\n")
     typed = "".join(chr(ord("a") + n % 26) for n in range(60))
     async with await rooms.enter(file.name, "text:file") as person:
 
@@ -75,7 +75,7 @@ async def test_a_file_open_as_a_notebook_is_not_written_as_text(
     rooms: RoomServer, path: str
 ) -> None:
     # Jupytext opens texts as notebooks; without it, what is in the text decides.
-    file = named(rooms, path, samples.notebook(samples.markdown("one", "a")).decode())
+    file = write_file(rooms, path, samples.notebook(samples.markdown("one", "a")).decode())
     content = file.read_bytes()
     assert (await call(rooms, "Read", file_path=str(file))).status == 200
     async with await rooms.enter(file.name):

@@ -61,7 +61,7 @@ def test_a_package_that_a_storage_needs_is_installed(package: str) -> None:
     needs(package, PACKAGES[package])
 
 
-def title(new: bytes, text: bytes = TEXT) -> list[Splice]:
+def replace_title(new: bytes, text: bytes = TEXT) -> list[Splice]:
     """Return splices that replace the title."""
     start = text.index(b'"# ') + 1
     return [Splice(start, text.index(b'"', start), new)]
@@ -110,7 +110,7 @@ async def test_a_missing_notebook_is_not_found(case: StorageCase) -> None:
 async def test_splices_are_written_and_the_hash_is_that_of_the_result(case: StorageCase) -> None:
     await put(case, TEXT)
     splices = [Splice(at, at + 1, b"y") for at in range(len(TEXT)) if TEXT[at : at + 3] == b"x ="]
-    splices += title(b"## Sub")
+    splices += replace_title(b"## Sub")
     result = await write(case.storage, splices)
     await assert_stored(case, apply_splices(TEXT, splices))
     after = await case.storage.read(PATH)
@@ -124,7 +124,7 @@ async def test_splices_are_written_and_the_hash_is_that_of_the_result(case: Stor
 async def test_bytes_outside_the_splices_are_unchanged(case: StorageCase) -> None:
     odd = TEXT.replace(b"\n ", b"\r\n\t").replace(b'"# Title"', b'"# T\\u00eftle \\/"')[:-1]
     await put(case, odd)
-    splices = [*title(b"# One", odd), Splice(len(odd), len(odd), b" ")]
+    splices = [*replace_title(b"# One", odd), Splice(len(odd), len(odd), b" ")]
     result = await write(case.storage, splices)
     now = await ensure_async(case.read())
     assert now == apply_splices(odd, splices)
@@ -135,7 +135,7 @@ async def test_each_write_has_a_later_timestamp(case: StorageCase) -> None:
     await put(case, TEXT)
     before = await case.storage.read(PATH)
     for n in range(10):
-        result = await write(case.storage, title(b"# %d" % n, before.text))
+        result = await write(case.storage, replace_title(b"# %d" % n, before.text))
         after = await case.storage.read(PATH)
         assert result.last_modified == after.last_modified
         assert before.last_modified <= after.last_modified
@@ -153,7 +153,7 @@ async def test_a_version_changed_since_the_read_is_not_overwritten(
     await put(case, now)
     async with case.storage.lock(PATH):
         with pytest.raises(StaleContent):
-            await case.storage.write(PATH, base, title(b"# Mine"))
+            await case.storage.write(PATH, base, replace_title(b"# Mine"))
     assert await ensure_async(case.read()) == now
 
 
@@ -164,7 +164,7 @@ async def test_a_notebook_removed_since_the_read_does_not_reappear(case: Storage
     async with case.storage.lock(PATH):
         # It was gone before, or went just now.
         with pytest.raises((NotebookNotFound, StaleContent)):
-            await case.storage.write(PATH, base, title(b"# Mine"))
+            await case.storage.write(PATH, base, replace_title(b"# Mine"))
     with pytest.raises(NotebookNotFound):
         await case.storage.read(PATH)
 
@@ -190,7 +190,7 @@ async def test_create_does_not_overwrite_an_existing_notebook(case: StorageCase)
 
 
 async def test_one_of_many_concurrent_creates_succeeds(case: StorageCase) -> None:
-    texts = [apply_splices(TEXT, title(b"# %d" % n)) for n in range(20)]
+    texts = [apply_splices(TEXT, replace_title(b"# %d" % n)) for n in range(20)]
 
     async def create(text: bytes) -> WriteResult:
         async with case.storage.lock(PATH):
@@ -243,7 +243,7 @@ async def test_a_failure_with_the_lock_held_releases_it(case: StorageCase) -> No
 
 async def test_notify_saved_raises_nothing(case: StorageCase) -> None:
     await put(case, TEXT)
-    result = await write(case.storage, title(b"# New"))
+    result = await write(case.storage, replace_title(b"# New"))
     assert await case.storage.notify_saved(PATH, result) == []
 
 
@@ -260,7 +260,9 @@ async def test_a_write_emits_one_save_event(case: StorageCase) -> None:
 
     manager.event_logger.add_listener(schema_id=manager.event_schema_id, listener=hear)
     for turn in range(1, 3):
-        outcome = await write(case.storage, title(b"# %d" % turn, await ensure_async(case.read())))
+        outcome = await write(
+            case.storage, replace_title(b"# %d" % turn, await ensure_async(case.read()))
+        )
         await case.storage.notify_saved(PATH, outcome)
         await asyncio.sleep(0)
         assert events == [PATH] * turn

@@ -46,7 +46,7 @@ def locks(tmp_path: Path) -> PathLocks:
     return PathLocks(tmp_path / "locks", logging.getLogger(__name__))
 
 
-def kind_of(manager: Any, locks: PathLocks) -> str:
+def get_kind(manager: Any, locks: PathLocks) -> str:
     """Name the way in which a server with a manager keeps a notebook, as replies do."""
     return asyncio.run(StorageResolver({"contents_manager": manager}, locks).resolve(NAME)).kind
 
@@ -57,7 +57,7 @@ def test_the_stock_managers_use_file_storage(
 ) -> None:
     manager = kind(root_dir=str(tmp_path))
     for _ in range(3):
-        assert kind_of(manager, locks) == "file"
+        assert get_kind(manager, locks) == "file"
         install_locks(manager, locks)
 
 
@@ -74,7 +74,7 @@ class InformativeManager(AsyncLargeFileManager):
 def test_a_manager_with_irrelevant_overrides_uses_file_storage(
     tmp_path: Path, locks: PathLocks
 ) -> None:
-    assert kind_of(InformativeManager(root_dir=str(tmp_path)), locks) == "file"
+    assert get_kind(InformativeManager(root_dir=str(tmp_path)), locks) == "file"
 
 
 DECISIVE = (
@@ -96,7 +96,7 @@ def test_a_manager_that_overrides_a_decisive_method_uses_contents_storage(
         kind = type("Own", (AsyncLargeFileManager,), {name: method})
         heir = type("Heir", (kind,), {})
         for manager in (kind(root_dir=str(tmp_path)), heir(root_dir=str(tmp_path))):
-            assert kind_of(manager, locks) == "contents"
+            assert get_kind(manager, locks) == "contents"
 
 
 @pytest.mark.parametrize("name", DECISIVE)
@@ -111,7 +111,7 @@ def test_a_manager_with_a_patched_decisive_method_uses_contents_storage(
         manager = AsyncLargeFileManager(root_dir=str(tmp_path))
         install_locks(manager, locks)
         setattr(manager, name, shadow)
-        assert kind_of(manager, locks) == "contents"
+        assert get_kind(manager, locks) == "contents"
 
 
 @pytest.mark.parametrize("kind", [FileContentsManager, LargeFileManager])
@@ -119,13 +119,13 @@ def test_a_manager_with_a_patched_decisive_method_uses_contents_storage(
 def test_a_synchronous_manager_uses_contents_storage(
     tmp_path: Path, locks: PathLocks, kind: type[FileContentsManager]
 ) -> None:
-    assert kind_of(kind(root_dir=str(tmp_path)), locks) == "contents"
+    assert get_kind(kind(root_dir=str(tmp_path)), locks) == "contents"
 
 
 def test_an_object_that_is_no_contents_manager_is_refused(locks: PathLocks) -> None:
     for manager in (object(), None):
         with pytest.raises(NotAPlainFile):
-            kind_of(manager, locks)
+            get_kind(manager, locks)
 
 
 @pytest.mark.parametrize("kind", [AsyncLargeFileManager, LargeFileManager, InformativeManager])
@@ -138,7 +138,7 @@ def test_a_pre_save_hook_is_not_bypassed(
     registered = kind(root_dir=str(tmp_path))
     registered.register_pre_save_hook(anything)
     for manager in (by_trait, registered):
-        assert kind_of(manager, locks) == "notebook"
+        assert get_kind(manager, locks) == "notebook"
 
 
 # In a server -------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ async def test_a_manager_replaced_at_run_time_is_detected(
     answer = await local.patch(NAME, {**REPLACE, "source": "# 2"})
     assert_edited(answer, "contents", preserved=True)
     assert notebook.read_bytes() == TEXT.replace(b"# Title", b"# 2")  # noqa: ASYNC240 -- as below
-    assert answer.json["hash"] == samples.hash_of(notebook)
+    assert answer.json["hash"] == samples.hash_file(notebook)
     elsewhere = notebook.parent.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / NAME).write_bytes(TEXT)

@@ -61,12 +61,12 @@ def three_cells() -> bytes:
     )
 
 
-def cells_of(text: bytes) -> list[dict[str, Any]]:
+def load_cells(text: bytes) -> list[dict[str, Any]]:
     """Return the cells of a notebook."""
     cells: list[dict[str, Any]] = json.loads(text)["cells"]
     return cells
 
 
-def hash_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Hash a file as the Contents API does."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -184,7 +184,7 @@ def test_by_default_a_link_is_followed_like_in_the_contents_api(
         assert live.patch(path, EDIT).status == 200
         target = (live.root / path).resolve()
         assert live.root not in target.parents
-        assert samples.cells_of(target.read_bytes())[0]["source"] == "changed"
+        assert samples.load_cells(target.read_bytes())[0]["source"] == "changed"
 
 
 @pytest.mark.parametrize("client", ["live", "strict"])
@@ -247,7 +247,7 @@ class SwappedFolder:
                 finally:
                     os.close(folder)
 
-    def holds(self, number: int, source: str) -> bool:
+    def has_source(self, number: int, source: str) -> bool:
         """Return whether a notebook has an edit; its name may change meanwhile."""
         found = (source.encode() in text for _ in range(LOOKS) for text in self.texts(number))
         return any(found)
@@ -320,7 +320,7 @@ def test_a_link_exchanged_during_an_edit_does_not_redirect_it(strict_client: Cli
                     )
                     if answer.status == 200:
                         place.edits += 1
-                        assert place.holds(number, source)
+                        assert place.has_source(number, source)
                         break
                 read = place.count(strict_client.read(f"{names[0]}.ipynb"))
                 assert MARK.encode() not in read.body
@@ -345,5 +345,5 @@ def test_content_read_inside_is_never_written_outside(live: Client) -> None:
                 if answer.status == 200:
                     place.edits += 1
                     hashes[number] = answer.json["hash"]
-                    assert place.holds(number, source)
+                    assert place.has_source(number, source)
             hashes[1] = place.repair()

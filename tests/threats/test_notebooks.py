@@ -78,7 +78,7 @@ def test_eight_times_the_size_takes_about_eight_times_the_steps(kind: str) -> No
 def test_a_byte_order_mark_is_kept(live: Client) -> None:
     text = b"\xef\xbb\xbf" + GOOD
     path = put(live, text)
-    assert live.read(NAME).json["hash"] == samples.hash_of(path)
+    assert live.read(NAME).json["hash"] == samples.hash_file(path)
     assert live.patch(NAME, EDIT).status == 200
     assert path.read_bytes() == text.replace(b"# Title", b"changed")
 
@@ -99,7 +99,7 @@ def test_outputs_that_look_like_metadata_are_not_rendered(live: Client) -> None:
     patch = {"op": "set_metadata", "cell": "alpha", "patch": {"outputs": [EVIL]}}
     for operations in ([patch], [{"op": "move", "cell": "alpha", "at": "end"}, EDIT]):
         assert live.patch(NAME, *operations).status == 200
-    cells = samples.cells_of(path.read_bytes())
+    cells = samples.load_cells(path.read_bytes())
     assert [cell.get("outputs", []) for cell in cells] == [[], [], [samples.HTML_OUTPUT]]
     shown = live.request("GET", f"api/contents/{NAME}").json["content"]["cells"]
     assert [cell["metadata"]["trusted"] for cell in shown if "outputs" in cell] == [False]
@@ -124,7 +124,7 @@ async def test_names_of_javascript_prototypes_are_ordinary_names(
     )
     patch = {"op": "set_metadata", "cell": "constructor", "patch": {"__proto__": {"x": 2}}}
     assert (await local.patch(NAME, patch)).status == 200
-    (_, second) = samples.cells_of((local.root / NAME).read_bytes())
+    (_, second) = samples.load_cells((local.root / NAME).read_bytes())
     assert second["metadata"] == {**polluting, "__proto__": {"x": 2}}
     # Replies have its ids as values, never as names.
     assert event["operations"] == [{"op": "replace", "cell_id": "__proto__", "index": 0}]

@@ -122,7 +122,7 @@ def test_a_client_that_never_ends_its_request_blocks_no_other(live: Client, note
     finally:
         for connection in slow:
             connection.close()
-    assert samples.cells_of(notebook.read_bytes())[0]["source"] == "changed"
+    assert samples.load_cells(notebook.read_bytes())[0]["source"] == "changed"
 
 
 LONG = 1_000_000 if is_nightly() else 100_000

@@ -36,11 +36,11 @@ NOTARY = NotebookNotary(db_file=":memory:", secret=SECRET)
 NIGHTLY = is_nightly()
 
 
-def new() -> Hasher:
+def build_hasher() -> Hasher:
     return HMAC(SECRET, digestmod="sha256")
 
 
-def of_nbformat(text: bytes) -> str | None:
+def compute_by_nbformat(text: bytes) -> str | None:
     """Ask the notary, as a contents manager does."""
     try:
         return str(NOTARY.compute_signature(nbformat.reader.reads(text.decode())))
@@ -48,10 +48,10 @@ def of_nbformat(text: bytes) -> str | None:
         return None
 
 
-def ours(document: Document) -> str | None:
+def hash_document(document: Document) -> str | None:
     """Compute the digest; None if that is left to nbformat."""
     try:
-        return compute_digest(document, new).text
+        return compute_digest(document, build_hasher).text
     except UnsupportedNotebook:
         return None
 
@@ -59,10 +59,10 @@ def ours(document: Document) -> str | None:
 def check(text: bytes) -> str | None:
     """Check that all digests of a valid notebook agree, and return them."""
     document = Document.parse(text)
-    expected, found = of_nbformat(text), ours(document)
+    expected, found = compute_by_nbformat(text), hash_document(document)
     # A notebook left to nbformat is right in any case; one that nbformat refuses is unsigned.
     assert found in {expected, None}
-    assert ours(Document.parse(FakeBuffer(text))) == found
+    assert hash_document(Document.parse(FakeBuffer(text))) == found
     return found
 
 
@@ -163,7 +163,7 @@ def test_any_notebook_has_the_digest_that_nbformat_computes(
     ],
 )
 def test_unusual_json_formatting_does_not_change_the_digest(text: bytes) -> None:
-    assert check(text) == of_nbformat(text)
+    assert check(text) == compute_by_nbformat(text)
     assert check(text) is not None
 
 
@@ -185,7 +185,7 @@ def test_unusual_json_formatting_does_not_change_the_digest(text: bytes) -> None
     ],
 )
 def test_a_notebook_that_nbformat_cannot_read_is_left_to_nbformat(text: bytes) -> None:
-    assert of_nbformat(text) is None
+    assert compute_by_nbformat(text) is None
     assert check(text) is None
 
 
@@ -194,7 +194,7 @@ def test_deep_nesting_is_left_to_nbformat() -> None:
     for _ in range(100):
         deep = {"a": [deep]}
     text = samples.notebook(samples.raw("1", "a", metadata={"deep": deep}))
-    assert of_nbformat(text) is not None
+    assert compute_by_nbformat(text) is not None
     assert check(text) is None
 
 
@@ -210,7 +210,7 @@ def test_real_notebooks_have_the_digest_that_nbformat_computes() -> None:
             found = check(text)
         except NbEditError:
             continue
-        assert found == of_nbformat(text)
+        assert found == compute_by_nbformat(text)
         known += found is not None
     assert known >= (400 if NIGHTLY else 45)
 
@@ -249,17 +249,17 @@ def test_the_digest_of_an_edited_notebook_resumes_at_the_edit(
     notebook = {**first, "cells": some, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(notebook, indent=1).encode()
     base = Document.parse(buffer_type(text))
-    before = compute_digest(base, new)
+    before = compute_digest(base, build_hasher)
     assert bool(before.checkpoints) is not bool(first)
     splices = apply_operations(base, [edit], fresh_id=partial(next, iter("abc"))).splices
     after = base.apply_splices(splices)
     marks = before.cut(count_common_cells(base, after, splices[0].start))
     assert all(mark in before.checkpoints for mark in marks)
-    going_on = compute_digest(after, new, marks)
-    assert going_on.text == of_nbformat(after.text[:])
+    going_on = compute_digest(after, build_hasher, marks)
+    assert going_on.text == compute_by_nbformat(after.text[:])
     again = base.apply_splices(splices)
-    assert compute_digest(again, new, going_on.cut(len(again))).text == going_on.text
-    assert of_nbformat(text) == before.text
+    assert compute_digest(again, build_hasher, going_on.cut(len(again))).text == going_on.text
+    assert compute_by_nbformat(text) == before.text
 
 
 def test_notebooks_with_cells_at_other_positions_share_no_state() -> None:
@@ -271,6 +271,6 @@ def test_notebooks_with_cells_at_other_positions_share_no_state() -> None:
 
 
 def test_a_checkpoint_after_the_shared_cells_is_not_used() -> None:
-    marks = [Checkpoint(cells, new()) for cells in (2, 5, 9)]
+    marks = [Checkpoint(cells, build_hasher()) for cells in (2, 5, 9)]
     assert Digest("x", marks).cut(5) == marks[:2]
     assert Digest("x", marks).cut(1) == []

@@ -133,7 +133,7 @@ async def test_a_signature_that_cannot_be_stored_is_a_warning(
     answer = await local.patch(NAME, REPLACE)
     notary.store = before
     assert (answer.status, len(answer.json["warnings"])) == (200, 1)
-    assert samples.hash_of(notebook) == answer.json["hash"]
+    assert samples.hash_file(notebook) == answer.json["hash"]
     assert not await is_shown_as_trusted(local)
 
 

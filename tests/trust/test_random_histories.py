@@ -129,7 +129,7 @@ class TrustHistory:
     # What happens -------------------------------------------------------------------------------
 
     def operation(self) -> dict[str, Any]:
-        cells = samples.cells_of(self.text)
+        cells = samples.load_cells(self.text)
         at = self.random.randrange(len(cells)) if cells else 0
         pick = self.random.choice
         source = f"# A\n- new {self.random.randrange(100)}"
@@ -165,7 +165,7 @@ class TrustHistory:
             ]
         )
 
-    async def edited(self, *batch: dict[str, Any], **more: Any) -> bool:
+    async def apply_edit(self, *batch: dict[str, Any], **more: Any) -> bool:
         """Edit; whatever comes of it, the notebook is trusted as much as before."""
         before, trusted = self.text, self.trusted
         request = EditRequest(path=self.path.name, operations=operations(*batch), **more)
@@ -186,13 +186,13 @@ class TrustHistory:
 
     async def edit(self) -> None:
         batch = [self.operation() for _ in range(self.random.choice([1, 1, 2, 3]))]
-        is_edited = await self.edited(*batch)
+        is_edited = await self.apply_edit(*batch)
         self.counts["edits" if is_edited else "refused edits"] += 1
 
     async def dry_run(self) -> None:
-        await self.edited(self.operation(), dry_run=True)
+        await self.apply_edit(self.operation(), dry_run=True)
 
-    async def refused(self) -> None:
+    async def edit_refused(self) -> None:
         kinds: list[dict[str, Any]] = [
             {"op": "delete", "cell": "nobody"},
             {"op": "set_metadata", "patch": self.random.choice(TRUSTED)},
@@ -205,10 +205,10 @@ class TrustHistory:
                 "metadata": self.random.choice(TRUSTED),
             },
         ]
-        assert not await self.edited(self.operation(), self.random.choice(kinds))
+        assert not await self.apply_edit(self.operation(), self.random.choice(kinds))
 
-    async def stale(self) -> None:
-        assert not await self.edited(self.operation(), hash="0" * 64)
+    async def edit_stale_version(self) -> None:
+        assert not await self.apply_edit(self.operation(), hash="0" * 64)
 
     async def ask(self, request: UndoRequest) -> bool:
         """Request an undo; return whether it was made."""
@@ -218,7 +218,7 @@ class TrustHistory:
             return False
         return True
 
-    async def taken_back(self, request: UndoRequest) -> bool:
+    async def apply_undo(self, request: UndoRequest) -> bool:
         """Undo an edit; the notebook stays as trusted as it was."""
         before, trusted = self.text, self.trusted
         if not await self.ask(request) or self.text == before:
@@ -234,21 +234,21 @@ class TrustHistory:
         self.counts["made again" if newest.kind == "redo" else "taken back"] += 1
         return True
 
-    async def take_back(self) -> None:
+    async def undo(self) -> None:
         path = self.path.name
-        if self.random.random() < 0.5 and await self.taken_back(UndoRequest(path, redo=True)):
+        if self.random.random() < 0.5 and await self.apply_undo(UndoRequest(path, redo=True)):
             return
         edits = [
             edit.edit_id for edit in await self.served.services.history.list_page(path, limit=5)
         ]
         for edit in [None, self.random.choice([*edits, None])]:
-            if await self.taken_back(UndoRequest(path, edit)):
+            if await self.apply_undo(UndoRequest(path, edit)):
                 await self.check()
                 return
         # After a write by another program it is one more edit.
-        if await self.edited(self.operation()):
+        if await self.apply_edit(self.operation()):
             await self.check()
-            await self.taken_back(UndoRequest(path))
+            await self.apply_undo(UndoRequest(path))
 
     async def outsider_restores(self) -> None:
         self.text = self.random.choice(self.versions)
@@ -322,10 +322,10 @@ class TrustHistory:
 
 STEPS: dict[Callable[[TrustHistory], Awaitable[None]], int] = {
     TrustHistory.edit: 10,
-    TrustHistory.take_back: 4,
+    TrustHistory.undo: 4,
     TrustHistory.dry_run: 1,
-    TrustHistory.refused: 1,
-    TrustHistory.stale: 1,
+    TrustHistory.edit_refused: 1,
+    TrustHistory.edit_stale_version: 1,
     TrustHistory.outsider_restores: 2,
     TrustHistory.outsider_smuggles: 2,
     TrustHistory.outsider_lays_out: 1,
@@ -338,7 +338,7 @@ STEPS: dict[Callable[[TrustHistory], Awaitable[None]], int] = {
 
 def outputs(text: bytes) -> list[bytes]:
     """List the marks that a page would run."""
-    cells = samples.cells_of(text)
+    cells = samples.load_cells(text)
     return MARK.findall(json.dumps([cell.get("outputs", []) for cell in cells]).encode())
 
 
@@ -385,15 +385,15 @@ async def test_undo_does_not_trust_what_the_edit_had_removed() -> None:
         history.text = history.notebook()
         await history.check()
         evil = outputs(history.text)
-        assert await history.edited({"op": "clear_outputs", "all": True})
+        assert await history.apply_edit({"op": "clear_outputs", "all": True})
         await history.check()
         # Nothing is left that could do harm, and the user trusts what is left.
         await history.user_trusts()
         await history.check()
-        assert await history.edited({"op": "replace", "cell": "c1", "source": "# B"})
+        assert await history.apply_edit({"op": "replace", "cell": "c1", "source": "# B"})
         assert history.trusted
         edits = await served.services.history.list_page(history.path.name, limit=2)
-        assert await history.taken_back(UndoRequest(history.path.name, edits[-1].edit_id))
+        assert await history.apply_undo(UndoRequest(history.path.name, edits[-1].edit_id))
         assert outputs(history.text) == evil
         assert not history.trusted
 
@@ -405,8 +405,8 @@ async def test_undo_of_the_older_of_two_edits_keeps_trust() -> None:
         await history.user_trusts()
         await history.check()
         for cell in ("c1", "c3"):
-            assert await history.edited({"op": "replace", "cell": cell, "source": "new"})
+            assert await history.apply_edit({"op": "replace", "cell": cell, "source": "new"})
         first = min(number for number in history.were_trusted if number is not None)
         # The result is a new version.
-        assert await history.taken_back(UndoRequest(history.path.name, first))
+        assert await history.apply_undo(UndoRequest(history.path.name, first))
         assert history.trusted

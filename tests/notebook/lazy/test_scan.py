@@ -141,7 +141,7 @@ def test_a_windowed_scan_works_with_any_layout(text: bytes) -> None:
 )
 def test_cells_that_windows_cannot_find_are_found_by_a_full_scan(text: bytes) -> None:
     assert not assert_agrees(text, 700)
-    assert _found(FakeBuffer(text)) == _found(text)
+    assert _find_cells(FakeBuffer(text)) == _find_cells(text)
 
 
 def test_invalid_utf8_is_found_in_any_window() -> None:
@@ -149,17 +149,17 @@ def test_invalid_utf8_is_found_in_any_window() -> None:
     for at in map(text.index, (b"c5", b"c20", b"c39", b"x = 5", b"x = 20", b"x = 39")):
         spoilt = bytes(text[:at]) + b"\xff" + bytes(text[at + 1 :])
         assert not assert_agrees(spoilt, 700)
-        assert _found(FakeBuffer(spoilt)) == _found(spoilt) == {}
+        assert _find_cells(FakeBuffer(spoilt)) == _find_cells(spoilt) == {}
 
 
 def test_two_cells_arrays_are_refused_even_if_a_window_shows_only_one() -> None:
     text = build_notebook(CELLS).replace(
         b'"metadata": {},\n "nbformat"', b'"cells": [],\n "nbformat"'
     )
-    assert _found(FakeBuffer(text)) == _found(text) == {"member": "cells"}
+    assert _find_cells(FakeBuffer(text)) == _find_cells(text) == {"member": "cells"}
 
 
-def _found(text: bytes | FakeBuffer) -> object:
+def _find_cells(text: bytes | FakeBuffer) -> object:
     try:
         document = Document.parse(text)
     except InvalidNotebook as error:
@@ -282,7 +282,7 @@ TEXT = build_notebook([code(n, source=["x\n"] * (n % 7)) for n in range(60)])
 KNOWN = list(Document.parse(TEXT).cell_spans)
 
 
-def unseen() -> CellSpans:
+def build_unresolved() -> CellSpans:
     """Return spans, most of which are unresolved."""
     seen = scan_cells(FakeBuffer(TEXT), 0, 900)
     assert seen is not None
@@ -293,7 +293,7 @@ def test_unresolved_cells_are_found_at_their_position() -> None:
     chance = seeded_random("unseen cells")
     edges = [edge + by for span in KNOWN for edge in span for by in (-1, 0, 1)]
     for _ in range(300):
-        spans, known = unseen(), list(KNOWN)
+        spans, known = build_unresolved(), list(KNOWN)
         for _ in range(chance.randrange(1, 6)):
             first, last = sorted(chance.choices(range(len(known) + 1), k=2))
             way = chance.randrange(5)
@@ -320,22 +320,22 @@ def test_unresolved_cells_are_found_at_their_position() -> None:
 
 
 def test_resolved_cells_are_reused_for_another_buffer_of_the_same_bytes() -> None:
-    spans = unseen()
+    spans = build_unresolved()
     elsewhere = spans.bind(b"")
     assert CellSpans.from_spans(KNOWN) == spans
     assert elsewhere == KNOWN
-    assert unseen()[1:] != unseen()[:-1]
+    assert build_unresolved()[1:] != build_unresolved()[:-1]
 
 
 def test_resolved_cells_are_not_reused_for_a_different_text() -> None:
     for other in (b"", b" " * len(TEXT), TEXT.replace(b"{", b" ").replace(b"}", b" ")):
         with pytest.raises(ValueError):  # noqa: PT011 -- which one, is not known beforehand
-            list(unseen().bind(other))
+            list(build_unresolved().bind(other))
 
 
 def test_threads_that_resolve_the_same_cells_get_the_same_result() -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(20):
-            spans = unseen()
+            spans = build_unresolved()
             found = pool.map(lambda _, spans=spans: [spans[n] for n in range(60)], range(8))
             assert all(each == KNOWN for each in found)

@@ -30,7 +30,7 @@ def store_and_load(record: UndoRecord) -> UndoRecord:
 
 def parse_values(text: bytes) -> Any:
     """Return the values of a notebook, without its formatting."""
-    value = model.loads(text)
+    value = model.decode_notebook(text)
     return {**value, "cells": [model.join_source(cell) for cell in value["cells"]]}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_nbedit.errors import UndoConflict
 from tests.notebook.undo.oracle import apply_edit, undo_edit
-from tests.support.samples import cells_of, notebook, raw
+from tests.support.samples import load_cells, notebook, raw
 
 JSON = dict[str, Any]
 
@@ -24,7 +24,7 @@ def build_unnamed(sources: str) -> bytes:
 
 
 def join_sources(text: bytes) -> str:
-    return "".join(cell["source"] for cell in cells_of(text))
+    return "".join(cell["source"] for cell in load_cells(text))
 
 
 def delete(*cells: str | int) -> JSON:

@@ -39,7 +39,7 @@ from tests.notebook.undo.oracle import (
     store_and_load,
     undo_edit,
 )
-from tests.support.samples import HTML_OUTPUT, cells_of, code, notebook, raw
+from tests.support.samples import HTML_OUTPUT, code, load_cells, notebook, raw
 from tests.support.sampling import is_nightly, seeded_random
 
 seeds = st.integers(0, 2**32)
@@ -47,7 +47,7 @@ kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_s
 often = settings(max_examples=2000 if is_nightly() else 25)
 
 
-def usual(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
+def draw_usual_edit(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
     """A notebook as many are, and a batch on it."""
     document = Document.parse(RandomOperations(seed, 0).notebook(layout))
     drawn = RandomOperations(seed, len(document))
@@ -59,7 +59,7 @@ def test_undo_of_the_newest_edit_restores_all_bytes(case: tuple[Document, Batch]
     check_newest("generated", *case)
 
 
-def unrelated(drawn: RandomOperations, left: Document, record: UndoRecord) -> Batch:
+def draw_unrelated_edit(drawn: RandomOperations, left: Document, record: UndoRecord) -> Batch:
     """Some work on cells that an edit has not changed, and on new ones."""
     own = {part.index for part in record.parts}
     free = [at for at in range(len(left)) if at not in own]
@@ -83,13 +83,13 @@ def unrelated(drawn: RandomOperations, left: Document, record: UndoRecord) -> Ba
 def test_undo_of_an_older_edit_restores_its_cells_and_leaves_all_others(
     layout: Layout, another: Layout | None, seed: int, kinds: list[str]
 ) -> None:
-    before, batch = usual(layout, seed, kinds)
+    before, batch = draw_usual_edit(layout, seed, kinds)
     found = check_newest("older", before, batch)
     assume(found is not None)
     assert found is not None
     left, record = found
     try:
-        work = unrelated(RandomOperations(seed + 1, len(left)), left, record)
+        work = draw_unrelated_edit(RandomOperations(seed + 1, len(left)), left, record)
         text = apply_splices(left.text, edit(left, *work).splices)
     except NbEditError:
         event("the work between was refused")
@@ -109,7 +109,7 @@ def test_undo_of_an_older_edit_restores_its_cells_and_leaves_all_others(
 def test_only_a_cell_changed_since_is_a_conflict(
     layout: Layout, seed: int, kinds: list[str], how: str
 ) -> None:
-    before, batch = usual(layout, seed, kinds)
+    before, batch = draw_usual_edit(layout, seed, kinds)
     found = check_newest("conflict", before, batch)
     assume(found is not None)
     assert found is not None
@@ -187,9 +187,9 @@ def test_added_metadata_are_removed(before: bytes) -> None:
     later, _ = apply_edit(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "x"})
 
     assert undo_edit(text, record) == before
-    assert model.loads(undo_edit(later, record)).get("metadata") == model.loads(before).get(
-        "metadata"
-    )
+    assert model.decode_notebook(undo_edit(later, record)).get("metadata") == model.decode_notebook(
+        before
+    ).get("metadata")
     later_text, record = apply_edit(undo_edit(text, record), patch(a=2))
     undone = revert(Document.parse(later_text), record, op="undo")
     again = revert(Document.parse(before), undone.build_record(), op="redo")
@@ -209,7 +209,7 @@ THREE = [
 
 
 def join_sources(text: bytes) -> tuple[str, int]:
-    return "".join(cell["source"] for cell in cells_of(text)), metadata(text)["k"]
+    return "".join(cell["source"] for cell in load_cells(text)), metadata(text)["k"]
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -281,7 +281,7 @@ def accept_in_parts(seed: int) -> str:
     chance = seeded_random(f"parts of batch {seed}")
     layout = Layout(" ", "\n", ",", ": ", ascii=False, slashes=False)
     kinds = chance.choices(["insert", "move", "delete", *CELL_OPERATIONS], k=chance.randint(1, 4))
-    before, batch = usual(layout, chance.getrandbits(32), kinds)
+    before, batch = draw_usual_edit(layout, chance.getrandbits(32), kinds)
     try:
         applied = edit(before, *batch)
     except NbEditError:

@@ -12,7 +12,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
 from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook.undo.oracle import apply_edit, undo_edit
-from tests.support.samples import cells_of, code, markdown, notebook, raw
+from tests.support.samples import code, load_cells, markdown, notebook, raw
 
 JSON = dict[str, Any]
 RAN = {"output_type": "stream", "name": "stdout", "text": ["run since\n"]}
@@ -23,7 +23,7 @@ NOTEBOOK = notebook(
     code("x = 1", "a", execution_count=3, outputs=[BEFORE], metadata={"tags": ["t"]}),
     markdown("# Title", "b"),
 )
-CELL = cells_of(NOTEBOOK)[0]
+CELL = load_cells(NOTEBOOK)[0]
 KEEP = {"op": "replace", "cell": "a", "source": "x = 2", "outputs": "keep"}
 CLEAR = {"op": "replace", "cell": "a", "source": "x = 2"}
 PATCH = {"op": "set_metadata", "cell": "a", "patch": {"tags": ["u"], "n": 1}}
@@ -78,7 +78,7 @@ def test_a_cell_gets_back_what_the_edit_removed_and_keeps_later_changes(
 ) -> None:
     text, record = apply_edit(NOTEBOOK, operation)
 
-    assert cells_of(undo_edit(change_cell(text, 0, **since), record))[0] == expected
+    assert load_cells(undo_edit(change_cell(text, 0, **since), record))[0] == expected
 
 
 @pytest.mark.parametrize("n", [True, 2])
@@ -94,7 +94,7 @@ def test_members_removed_later_by_others_stay_removed() -> None:
     text, record = apply_edit(before, {"op": "replace", "cell": "b", "source": "x"})
     text = change_cell(text, 1, metadata=..., somebody=...)
 
-    [_, cell] = cells_of(undo_edit(text, record))
+    [_, cell] = load_cells(undo_edit(text, record))
 
     assert cell == {"cell_type": "markdown", "id": "b", "source": "# Title"}
 
@@ -108,7 +108,7 @@ def test_a_cell_with_reordered_members_keeps_its_outputs() -> None:
 
     applied = revert(document, record, op="undo")
 
-    assert cells_of(apply_splices(document.text, applied.splices)) == cells_of(NOTEBOOK)
+    assert load_cells(apply_splices(document.text, applied.splices)) == load_cells(NOTEBOOK)
     assert not any(b"run before" in splice.text for splice in applied.splices)
 
 
@@ -116,9 +116,9 @@ def test_an_id_added_by_a_later_save_stays() -> None:
     before = notebook(code("x = 1"), raw("y"))
     text, record = apply_edit(before, {"op": "replace", "cell": 0, "source": "x = 2"})
 
-    [cell, _] = cells_of(undo_edit(change_cell(text, 0, id="given"), record))
+    [cell, _] = load_cells(undo_edit(change_cell(text, 0, id="given"), record))
 
-    assert cell == {**cells_of(before)[0], "id": "given"}
+    assert cell == {**load_cells(before)[0], "id": "given"}
 
 
 PICTURE = {"image.png": {"image/png": "aGk="}}
@@ -142,7 +142,7 @@ def test_attachments_are_restored(first: JSON, operation: JSON) -> None:
     text, record = apply_edit(before, operation)
     text, _ = apply_edit(text, {"op": "insert", "at": "end", "cell_type": "raw", "source": "z"})
 
-    assert cells_of(undo_edit(text, record))[:2] == cells_of(before)
+    assert load_cells(undo_edit(text, record))[:2] == load_cells(before)
 
 
 def test_a_protected_cell_is_restored() -> None:

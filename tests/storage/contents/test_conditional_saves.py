@@ -46,7 +46,7 @@ def test_a_save_based_on_an_older_version_is_refused_and_the_edit_stays(
     reply = edit(live)
     with no_changes(notebook.parent):
         assert save(live, loaded, **{EXPECTED_HASH: reply["hash_before"]}).status == 409
-    assert samples.hash_of(notebook) == reply["hash"]
+    assert samples.hash_file(notebook) == reply["hash"]
     # A save without a version works as always.
     assert save(live, loaded).status == 200
     assert b"# Theirs" not in notebook.read_bytes()
@@ -57,7 +57,7 @@ def test_a_save_based_on_the_current_version_succeeds(live: Client, notebook: Pa
     content = load(live)
     content["cells"][0]["source"] = "# Mine"
     assert save(live, content, **{EXPECTED_HASH: reply["hash"]}).status == 200
-    cells = samples.cells_of(notebook.read_bytes())
+    cells = samples.load_cells(notebook.read_bytes())
     assert ["".join(cell["source"]) for cell in cells][:2] == ["# Mine", "# Theirs"]
     assert EXPECTED_HASH.encode() not in notebook.read_bytes()
     # One that is gone is saved anew.

@@ -126,7 +126,7 @@ async def test_an_edit_waits_for_a_method_of_the_manager(
         )
     await saving
     assert order == ["saved", "held"]
-    assert len(samples.cells_of(content.text)) == 2000
+    assert len(samples.load_cells(content.text)) == 2000
     now = Path(manager.root_dir, NAME).read_bytes()  # noqa: ASYNC240
     assert hashlib.sha256(now).hexdigest() == result.hash
 
@@ -195,8 +195,8 @@ async def test_a_method_that_calls_another_does_not_wait_for_itself(
     point = await checkpoint(manager)
     await manager.save(model(SAVED), NAME)
     await manager.restore_checkpoint(point, NAME)
-    assert [cell["id"] for cell in samples.cells_of((tmp_path / NAME).read_bytes())] == [
-        cell["id"] for cell in samples.cells_of(TEXT)
+    assert [cell["id"] for cell in samples.load_cells((tmp_path / NAME).read_bytes())] == [
+        cell["id"] for cell in samples.load_cells(TEXT)
     ]
 
 

@@ -21,7 +21,7 @@ from tests.support import samples
 TEXT = samples.three_cells()
 
 
-def shown(text: bytes) -> Any:
+def read_model(text: bytes) -> Any:
     """Read a notebook as managers do, ids that are missing made up."""
     notebook = nbformat.from_dict(json.loads(text))
     for index, cell in enumerate(notebook.cells):
@@ -48,26 +48,28 @@ def shown(text: bytes) -> Any:
 )
 def test_an_invalid_notebook_is_none_and_shown_unchanged(text: bytes) -> None:
     assert parse_model(text) is None
-    assert serialize(shown(TEXT), text) == text
+    assert serialize(read_model(TEXT), text) == text
     assert is_same_notebook(text, text)
     assert not is_same_notebook(text, TEXT)
 
 
 def test_a_file_equal_to_the_merged_model_is_shown_byte_for_byte() -> None:
     odd = TEXT.replace(b"\n ", b"\r\n\t")
-    assert serialize(shown(TEXT), odd) == odd
+    assert serialize(read_model(TEXT), odd) == odd
     without_ids = samples.notebook(samples.raw("one"), samples.raw("two"))
-    assert serialize(shown(without_ids), without_ids) == without_ids
+    assert serialize(read_model(without_ids), without_ids) == without_ids
 
 
 def test_a_file_that_differs_from_the_merged_model_has_stable_text() -> None:
-    merged = shown(samples.notebook(samples.raw("a", "one"), samples.raw("a"), samples.raw("a")))
+    merged = read_model(
+        samples.notebook(samples.raw("a", "one"), samples.raw("a"), samples.raw("a"))
+    )
     own = samples.notebook(samples.raw("b", "one"))
     first = serialize(merged, own)
     for index, cell in enumerate(merged.cells[1:]):
         cell["id"] = f"other-{index}"
     assert serialize(merged, own) == first
-    cells = samples.cells_of(first)
+    cells = samples.load_cells(first)
     assert cells[0]["id"] == "one"
     assert len({cell["id"] for cell in cells}) == 3
     assert is_same_notebook(
@@ -76,7 +78,7 @@ def test_a_file_that_differs_from_the_merged_model_has_stable_text() -> None:
 
 
 def test_trust_marks_are_never_in_the_text() -> None:
-    merged = shown(TEXT.replace(b"x = 1", b"x = 2"))
+    merged = read_model(TEXT.replace(b"x = 1", b"x = 2"))
     set_trusted(merged, is_trusted=True)
     assert b"trusted" not in serialize(merged, TEXT)
 
@@ -104,12 +106,12 @@ def test_missing_ids_are_created_once_in_formats_with_ids() -> None:
 
 
 def test_trust_covers_all_outputs_or_none() -> None:
-    notebook = shown(TEXT)
+    notebook = read_model(TEXT)
     assert is_trusted(notebook) is False
     set_trusted(notebook, is_trusted=True)
     assert is_trusted(notebook) is True
     assert [cell["metadata"] for cell in notebook["cells"]] == [{"trusted": True}, {}, {}]
     set_trusted(notebook, is_trusted=False)
     assert [cell["metadata"] for cell in notebook["cells"]] == [{}, {}, {}]
-    assert is_trusted(shown(samples.notebook(samples.code("1", "a")))) is True
-    assert is_trusted(shown(samples.notebook(samples.raw("1", "a")))) is None
+    assert is_trusted(read_model(samples.notebook(samples.code("1", "a")))) is True
+    assert is_trusted(read_model(samples.notebook(samples.raw("1", "a")))) is None
