@@ -1,8 +1,8 @@
 """Edits undone in random order: the notebook has its cells in the original order, or it is refused.
 
 A history is a notebook and a few edits of it, which are undone one by one in random order; some are
-made again in between and undone later. Files, storage, editor and ledger are real. An edit whose
-undo is refused is tried again later, as a person does who undoes another edit first.
+redone in between and undone later. Files, storage, edit service and history are real. A refused
+undo is tried again later, as a person does who undoes another edit first.
 """
 
 from __future__ import annotations

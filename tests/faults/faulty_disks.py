@@ -1,7 +1,7 @@
-"""Edits on disks that cannot take them, each mounted for a moment where nobody else sees it.
+"""Edits on faulty disks, each mounted privately for a moment.
 
-Takes a folder, and prints for each disk what was said, whether the notebook is as it was, what lies
-beside it, and what became of an edit after the disk was well again.
+Takes a folder, and prints for each disk the outcome, whether the notebook is unchanged, stray
+files, and the outcome of an edit after the disk works again.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def make_immutable(root: Path) -> Iterator[None]:
 
 @contextmanager
 def fill_database_disk(root: Path) -> Iterator[None]:
-    """Fill the disk that the ledger is on."""
+    """Fill the disk of the database."""
     filling = root.parent.parent / "nbedit" / "filling"
     with filling.open("wb", buffering=0) as file, suppress(OSError):
         while True:
@@ -129,7 +129,7 @@ DISKS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "with few open files": ("size=1m", limit_open_files),
     "of somebody else": ("size=1m", switch_user),
     "unchangeable": ("size=1m", make_immutable),
-    "beside a full ledger": ("size=1m", fill_database_disk),
+    "full history disk": ("size=1m", fill_database_disk),
 }
 
 
@@ -141,7 +141,9 @@ async def try_edit(server: Server) -> str:
     return "; ".join(["edited", *reply.warnings])
 
 
-async def try_disk(folder: Path, options: str, ill: Callable[[Path], Any]) -> dict[str, Any]:
+async def try_disk(
+    folder: Path, options: str, make_faulty: Callable[[Path], Any]
+) -> dict[str, Any]:
     for name, size in (("top", options), ("nbedit", "size=512k,mode=0700")):
         (folder / name).mkdir(parents=True)
         run_command("mount", "-t", "tmpfs", "-o", size, "tmpfs", folder / name)
@@ -150,17 +152,17 @@ async def try_disk(folder: Path, options: str, ill: Callable[[Path], Any]) -> di
     scenario = Scenario(folder, Case(SMALL, EDIT))
     server = scenario.start_server()
     await scenario.reset(server)
-    # So that the ledger is open and all is imported.
+    # The database must be open, and all modules imported.
     await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="1"),)))
     await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="2"),)))
     before = scenario.read_notebook()
-    with ill((folder / "top" / "root").resolve()):
+    with make_faulty((folder / "top" / "root").resolve()):
         outcome = await try_edit(server)
     found = {
-        "said": outcome,
-        "kept": scenario.read_notebook() == before and not scenario._check_metadata(),
-        "left": scenario.list_stray_files(),
-        "then": await try_edit(server),
+        "outcome": outcome,
+        "is_unchanged": scenario.read_notebook() == before and not scenario._check_metadata(),
+        "stray_files": scenario.list_stray_files(),
+        "next_edit": await try_edit(server),
     }
     await server.close()
     run_command("umount", folder / "top")
@@ -173,8 +175,8 @@ def main() -> None:
     top = Path(sys.argv[1])
     top.chmod(0o755)
     found: dict[str, Any] = {}
-    for number, (name, (options, ill)) in enumerate(DISKS.items()):
-        found[name] = asyncio.run(try_disk(top / str(number), options, ill))
+    for number, (name, (options, make_faulty)) in enumerate(DISKS.items()):
+        found[name] = asyncio.run(try_disk(top / str(number), options, make_faulty))
     print(json.dumps(found))
 
 

@@ -37,15 +37,16 @@ def outcomes() -> dict[str, Any]:
 def test_an_edit_on_a_faulty_disk_is_refused_and_leaves_the_notebook_unchanged(
     outcomes: dict[str, Any], disk: str
 ) -> None:
-    expected = {"said": REASONS[disk], "kept": True, "left": [], "then": "edited"}
+    expected = {"outcome": REASONS[disk], "is_unchanged": True}
+    expected |= {"stray_files": [], "next_edit": "edited"}
     assert outcomes[disk] == expected
 
 
 def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(outcomes: dict[str, Any]) -> None:
-    outcome = outcomes["beside a full ledger"]
+    found = outcomes["full history disk"]
     # One of its warnings contains the reason.
-    assert outcome["said"].startswith("edited; ")
-    assert (outcome["left"], outcome["then"]) == ([], "edited")
+    assert found["outcome"].startswith("edited; ")
+    assert (found["stray_files"], found["next_edit"]) == ([], "edited")
 
 
 @pytest.mark.parametrize("case", ["replace", "create", "undo", "large"] if NIGHTLY else ["replace"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.db.database import NAME as LEDGER
+from jupyter_nbedit.db.database import NAME as DATABASE
 from tests.faults.requirements import NIGHTLY
 from tests.faults.scenario import CASES, Outcome, Scenario, Server
 from tests.support.sampling import get_seed, seeded_random
@@ -40,7 +40,7 @@ async def test_edits_are_made_and_recorded_with_any_corrupt_bytes_in_the_databas
     scenario: Scenario,
 ) -> None:
     await scenario.record_result()
-    chance = seeded_random("bytes of the ledger")
+    chance = seeded_random("bytes of the database")
     whole = scenario.folder / "whole"
     problems = []
     for time in range(TIMES):
@@ -54,7 +54,7 @@ async def test_edits_are_made_and_recorded_with_any_corrupt_bytes_in_the_databas
         else:
             shutil.rmtree(scenario.folder / "nbedit")
             shutil.copytree(whole, scenario.folder / "nbedit")
-        file = scenario.folder / "nbedit" / LEDGER
+        file = scenario.folder / "nbedit" / DATABASE
         text = bytearray(file.read_bytes())
         whole_version = text[USER_VERSION]
         for _ in range(chance.choice((1, 3, 30, 300))):
@@ -89,7 +89,7 @@ async def test_an_edit_waits_for_a_locked_database_and_then_continues_without_it
     await scenario.record_result()
     server = scenario.start_server()
     await scenario.reset(server)
-    other = sqlite3.connect(scenario.folder / "nbedit" / LEDGER, isolation_level=None)
+    other = sqlite3.connect(scenario.folder / "nbedit" / DATABASE, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     outcome = await asyncio.wait_for(scenario.run_case(server), 60)
     assert scenario.check_file(outcome) == []

@@ -91,7 +91,7 @@ class TrustHistory:
         self.counts = counts
         self.marks = 0
         self.number = number
-        # No other has had its name, by which the ledger goes.
+        # No other has had its name, by which the history goes.
         self.path = served.root / f"a{number}.ipynb"
         #: The marks of outputs that the user has trusted or made.
         self.accepted: set[bytes] = set()
