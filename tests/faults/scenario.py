@@ -189,7 +189,7 @@ class Scenario:
 
     def _check_error(self, error: BaseException, *, is_new: bool) -> list[str]:
         if not isinstance(error, NbEditError):
-            return [f"I3: no refusal but {error!r} at {_locate(error)}"]
+            return [f"I3: no NbEditError but {error!r} at {_locate(error)}"]
         problems = []
         applied = error.details.get("applied", False)
         if applied is not None and is_new != applied:

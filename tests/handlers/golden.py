@@ -30,7 +30,7 @@ class Messages:
     texts: dict[str, str] = field(default_factory=read)
 
     def check(self, case: str, status: int, reason: str, message: str) -> None:
-        """Compare a refusal with the one in the file."""
+        """Compare a message with the one in the file."""
         found = f"{status} {reason}\n{message}"
         if self.is_update:
             self.texts[case] = found

@@ -1,6 +1,6 @@
 """Preconditions of a request: version, expected source, protected cells, size.
 
-The refusals themselves are rows of `bad_requests`.
+The errors themselves are rows of `bad_requests`.
 """
 
 from __future__ import annotations

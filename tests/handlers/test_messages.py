@@ -1,4 +1,4 @@
-"""Every refusal that a request can cause: status, reason, details, and its text in one file."""
+"""Every error that a request can cause: status, reason, details, and its message."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from tests.support.http import Answer
 
 
 def parse_failure(tool: str, answer: Answer, given_path: str = "") -> str:
-    """Check that a tool refuses in its dialect's form, and give its message.
+    """Check that a tool fails in the form of its toolset, and return its message.
 
     A path that the caller sent may stand in it, and no other of this machine.
     """

@@ -1,7 +1,7 @@
 """A plain model of the operations, on the parsed notebook: the oracle for what an edit means.
 
 It shares no code with the package, keeps everything in one list that it searches, and knows nothing
-of bytes. A refusal is its reason.
+of bytes. An error is its reason.
 """
 
 from __future__ import annotations

@@ -270,7 +270,7 @@ def test_cells_with_different_attachments_of_the_same_name_are_not_merged() -> N
     assert error.value.details == {"cell": "c2", "operation": 0}
 
 
-# Refusals ----------------------------------------------------------------------------------------
+# Errors ------------------------------------------------------------------------------------------
 
 
 def test_an_error_has_the_number_of_the_operation() -> None:

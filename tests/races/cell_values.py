@@ -175,7 +175,7 @@ class CellHistories:
         }
         for error in refusals:
             place = places.get((error.cell, error.value))
-            what = f"a refusal told {error.value[:8]} of {error.cell}"
+            what = f"an error has {error.value[:8]} of {error.cell}"
             if place is None:
                 yield f"{what}, which it never had"
                 continue

@@ -24,7 +24,7 @@ from tests.races.cell_values import CellHistories
 from tests.races.chain import Chain, build_chain
 from tests.races.history import Edit, Feed, HistoryRow, ObservedHistory, Read
 
-# The refusals that a client of a busy notebook must be ready for.
+# The errors that a client of a busy notebook must be ready for.
 _EXPECTED_ANSWERS = {(200, ""), (409, "cell_changed"), (503, "busy")}
 
 

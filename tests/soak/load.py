@@ -19,7 +19,7 @@ CELLS = 1_000
 #: So many versions of so many cells are more than the server remembers.
 FILLING = 35
 THREADS = 5
-#: Expected refusals: there was nothing to take back, or others were faster.
+#: Expected errors: there was nothing to undo, or another request was faster.
 ALLOWED = {("undo", 409), ("edit", 409)}
 
 

@@ -56,26 +56,26 @@ def check_permissions(root: str, user: int, paths: list[str]) -> dict[str, list[
     storage = build_storage(root)
     manager = AsyncLargeFileManager(root_dir=root)
 
-    async def refusal(doing: Awaitable[Any]) -> str | None:
+    async def find_error(call: Awaitable[Any]) -> str | None:
         try:
-            await doing
+            await call
         except NbEditError as error:
             return error.reason
         except (HTTPError, OSError) as error:
             return type(error).__name__
         return None
 
-    async def edited(path: str) -> None:
+    async def edit_path(path: str) -> None:
         await storage.write(path, await storage.read(path), [Splice(1, 1, b" ")])
 
     async def main() -> dict[str, list[str | None]]:
         model = {"type": "file", "format": "text", "content": "{}"}
         return {
             path: [
-                await refusal(storage.read(path)),
-                await refusal(manager.get(path, type="file")),
-                await refusal(edited(path)),
-                await refusal(manager.save(dict(model), path)),
+                await find_error(storage.read(path)),
+                await find_error(manager.get(path, type="file")),
+                await find_error(edit_path(path)),
+                await find_error(manager.save(dict(model), path)),
             ]
             for path in paths
         }

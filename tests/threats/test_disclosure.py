@@ -52,7 +52,7 @@ def test_any_request_writes_one_line_to_the_log(live: Client) -> None:
         answer = live.patch(NAME, replace("beta", str(number)), client=text, message=text)
         assert answer.status == 200, answer.body
         if number % 5 == 0:
-            # Refusals repeat what was asked for.
+            # Errors repeat parts of the request.
             live.patch(NAME, {"op": "delete", "cell": text or "x"})
     lines = log.read_bytes()[before:].decode().split("\n")
     edits = [line for line in lines if " Edit " in line and NAME in line]

@@ -226,5 +226,5 @@ def test_a_form_of_many_parts_is_refused_before_it_is_parsed(live: Client, noteb
     with assert_others_are_served(live), no_changes(notebook.parent):
         headers = {"Content-Type": "multipart/form-data; boundary=x"}
         get_error(live.send(NAME, part * 90 + b"--x--\r\n", headers), 415, "unsupported_media_type")
-        # Of more parts than the web server takes it makes a refusal of its own.
+        # For more parts the web server itself returns an error.
         assert live.send(NAME, part * 50_000 + b"--x--\r\n", headers).status in {400, 415}

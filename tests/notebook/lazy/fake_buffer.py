@@ -6,7 +6,7 @@ from typing import overload
 
 
 class FakeBuffer:
-    """The twin of a large file's text."""
+    """A fake of the text of a large file."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
