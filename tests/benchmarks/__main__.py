@@ -18,13 +18,13 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from tests.benchmarks.bench import Bench, open_bench  # noqa: E402 - needs the line above
 from tests.benchmarks.memory import measure_memory  # noqa: E402
-from tests.benchmarks.report import Row, format_details, format_report, write_page  # noqa: E402
+from tests.benchmarks.report import ReportRow, format_details, format_report, write_page  # noqa: E402
 from tests.benchmarks.rows_corpus import measure_corpus  # noqa: E402
 from tests.benchmarks.rows_files import measure_cells, measure_growth, measure_large  # noqa: E402
 from tests.benchmarks.rows_http import measure_http  # noqa: E402
 from tests.benchmarks.rows_load import measure_rate, measure_waits, measure_yardstick  # noqa: E402
 
-MEASUREMENTS: dict[str, Callable[[Bench], list[Row]]] = {
+MEASUREMENTS: dict[str, Callable[[Bench], list[ReportRow]]] = {
     "corpus": measure_corpus,
     "large": measure_large,
     "cells": measure_cells,

@@ -20,7 +20,7 @@ from tests.benchmarks.bench import Bench
 from tests.benchmarks.connection import CONTENTS
 from tests.benchmarks.files import FIRST, NBFORMAT, ORJSON, Edit, Library, list_contenders, source
 from tests.benchmarks.measuring import Figure
-from tests.benchmarks.report import Check, Row
+from tests.benchmarks.report import Check, ReportRow
 from tests.benchmarks.rows_http import trust
 
 KIB_PER_MB = 1e6 / 1024
@@ -53,7 +53,7 @@ class Peak:
         return {name: int(value.split()[0]) for name, value in pairs if value.endswith("kB")}
 
 
-def measure_memory(bench: Bench) -> list[Row]:
+def measure_memory(bench: Bench) -> list[ReportRow]:
     """100 MB, in our library and in servers, each a process of its own."""
     peaks: dict[str, list[float]] = {}
     for kind, make in notebooks.LARGE.items():
@@ -73,7 +73,7 @@ def measure_memory(bench: Bench) -> list[Row]:
     ]
     rivals = ", ".join(f"{who} {max(peaks[who]):.0f} MB" for who in (NBFORMAT, ORJSON, CONTENTS))
     figures = {who: Figure.summarize(values) for who, values in peaks.items()}
-    return [Row("extra memory of an edit of 100 MB", checks, rivals, figures, "MB")]
+    return [ReportRow("extra memory of an edit of 100 MB", checks, rivals, figures, "MB")]
 
 
 def _measure_server(bench: Bench, who: str, folder: str, content: bytes) -> float:

@@ -47,7 +47,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """One row of the table: some work, its values and limits, and what rivals take for it.
 
     `figures` are all that was measured, by name, in `unit`.
@@ -82,7 +82,7 @@ def format_figure(figure: Figure, unit: str = "s") -> str:
     return f"{median:.{digits}f} ({low:.{digits}f}-{high:.{digits}f}) {unit}".rstrip()
 
 
-def format_details(rows: Sequence[Row]) -> str:
+def format_details(rows: Sequence[ReportRow]) -> str:
     """Return all figures of all rows as a table."""
     lines = ["| work | what | median (middle half) |", "|---|---|---|"]
     for row in rows:
@@ -91,7 +91,7 @@ def format_details(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def format_report(rows: Sequence[Row], missing: Mapping[str, str]) -> str:
+def format_report(rows: Sequence[ReportRow], missing: Mapping[str, str]) -> str:
     """Return the table of the targets, and the remarks on it."""
     lines = [f"{describe_machine()}.", ""]
     lines += ["| work | target | here | | rivals, in the same run |", "|---|---|---|---|---|"]
@@ -112,7 +112,7 @@ def describe_machine() -> str:
     )
 
 
-def write_page(page: Path, rows: Sequence[Row], missing: Mapping[str, str]) -> None:
+def write_page(page: Path, rows: Sequence[ReportRow], missing: Mapping[str, str]) -> None:
     """Put the report between the markers of a page; raise ValueError if it has none."""
     before, _, rest = page.read_text().partition(BEGIN)
     _, mark, after = rest.partition(END)

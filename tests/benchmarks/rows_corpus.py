@@ -12,16 +12,16 @@ from typing import Any
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.files import FIRST, FLOOR, NBFORMAT, NEXT, ORJSON, Edit, source
 from tests.benchmarks.measuring import Contender, Figure, measure_in_turns, percentile
-from tests.benchmarks.report import Check, Row, format_ratio
+from tests.benchmarks.report import Check, ReportRow, format_ratio
 from tests.support.corpora import CORPORA
 
 
-def measure_corpus(bench: Bench) -> list[Row]:
+def measure_corpus(bench: Bench) -> list[ReportRow]:
     """Real notebooks: the ratio to the floor in the middle, and of all but a tenth."""
     notebooks = sorted((CORPORA / "notebooks").rglob("*.ipynb"))
     cells = {file: cell for file in notebooks if (cell := _find_middle(file)) is not None}
     if not cells:
-        return [Row("real notebooks", [], remark="The corpora are not beside this checkout.")]
+        return [ReportRow("real notebooks", [], remark="The corpora are not beside this checkout.")]
     ways = bench.contenders()
     contenders = {}
     for number, (who, edit) in enumerate(ways.items()):
@@ -56,7 +56,7 @@ def measure_corpus(bench: Bench) -> list[Row]:
         "others have no cell to edit, or are none that nbformat 4 allows"
     )
     name = "first edit of a file, real notebooks, to the floor (p50 / p90)"
-    return [Row(name, checks, rivals, figures, "", remark)]
+    return [ReportRow(name, checks, rivals, figures, "", remark)]
 
 
 def _edit(edit: Edit, file: Path, cell: int, turn: int) -> float:

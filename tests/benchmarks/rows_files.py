@@ -11,7 +11,7 @@ from tests.benchmarks.bench import Bench
 from tests.benchmarks.files import FIRST, FLOOR, NBFORMAT, NEXT, Edit, check_edit, source
 from tests.benchmarks.measuring import Contender, Figure, fit_exponent, measure_in_turns
 from tests.benchmarks.peers import NB_CLI
-from tests.benchmarks.report import Check, Row, format_ratio
+from tests.benchmarks.report import Check, ReportRow, format_ratio
 
 OURS = (FLOOR, FIRST, NEXT)
 SIZES = (20_000, 200_000, 2_000_000, 20_000_000, 200_000_000)
@@ -22,7 +22,7 @@ LINEAR_FROM = 2
 GROWTH_LIMIT = 1.1
 
 
-def measure_large(bench: Bench) -> list[Row]:
+def measure_large(bench: Bench) -> list[ReportRow]:
     """100 MB, the first edit and the next."""
     contents = {kind: make(100_000_000) for kind, make in notebooks.LARGE.items()}
     measured = _measure(bench, contents, bench.rounds(9))
@@ -35,12 +35,12 @@ def measure_large(bench: Bench) -> list[Row]:
         figures |= {f"{kind}, {who}": value for who, value in figure.items()}
     rivals = "; ".join(f"{kind}: {_format_rivals(figure)}" for kind, figure in measured.items())
     return [
-        Row("first edit of a file of 100 MB, to the floor", first, rivals, figures),
-        Row("next edit of it, to the floor", following),
+        ReportRow("first edit of a file of 100 MB, to the floor", first, rivals, figures),
+        ReportRow("next edit of it, to the floor", following),
     ]
 
 
-def measure_cells(bench: Bench) -> list[Row]:
+def measure_cells(bench: Bench) -> list[ReportRow]:
     """10,000 cells."""
     content = notebooks.build_many_cells(10_000)
     measured = _measure(bench, {"cells": content}, bench.rounds(9))["cells"]
@@ -52,10 +52,10 @@ def measure_cells(bench: Bench) -> list[Row]:
     name = f"first edit among 10,000 cells ({len(content) / 1e6:.1f} MB)"
     ratio = format_ratio(measured[NEXT].ratio_to(measured[FLOOR]))
     remark = f"the next edit of it is {ratio} the floor"
-    return [Row(name, checks, _format_rivals(measured), measured, remark=remark)]
+    return [ReportRow(name, checks, _format_rivals(measured), measured, remark=remark)]
 
 
-def measure_growth(bench: Bench) -> list[Row]:
+def measure_growth(bench: Bench) -> list[ReportRow]:
     """20 KB to 200 MB, and 10 to 100,000 cells."""
     return [
         _measure_growth(bench, "bytes, 20 KB to 200 MB", SIZES, notebooks.build_mixed),
@@ -65,7 +65,7 @@ def measure_growth(bench: Bench) -> list[Row]:
 
 def _measure_growth(
     bench: Bench, name: str, steps: tuple[int, ...], make: Callable[[int], bytes]
-) -> Row:
+) -> ReportRow:
     contents = {str(step): make(step) for step in steps}
     measured = _measure(bench, contents, bench.rounds(6), slow_rounds=1)
 
@@ -86,7 +86,7 @@ def _measure_growth(
     }
     whole = ", ".join(f"{who} {fit(who, 0):.2f}" for who in (FIRST, NEXT))
     remark = f"fitted from {steps[LINEAR_FROM]:,} on; over the whole range {whole}"
-    return Row(
+    return ReportRow(
         f"growth with {name}: exponent (1 is linear)", checks, rivals, figures, remark=remark
     )
 

@@ -18,7 +18,7 @@ from tests.benchmarks.connection import CONTENTS, Connection
 from tests.benchmarks.files import Edit, check_edit, source
 from tests.benchmarks.measuring import SETTLE_SECONDS, Figure
 from tests.benchmarks.peers import MCP
-from tests.benchmarks.report import Check, Row, format_figure, format_ratio
+from tests.benchmarks.report import Check, ReportRow, format_figure, format_ratio
 
 EMPTY = "nothing was ever trusted"
 UNTRUSTED = "other notebooks are trusted"
@@ -29,7 +29,7 @@ SIGNATURES = 1_000
 MCP_ROUNDS = 3
 
 
-def measure_http(bench: Bench) -> list[Row]:
+def measure_http(bench: Bench) -> list[ReportRow]:
     """20 KB, 10,000 cells and 100 MB, beside the Contents API."""
     with bench.run_server("filled") as filled:
         ways = {
@@ -117,7 +117,7 @@ class _Run:
             file.unlink()
         self.files.clear()
 
-    def build_row(self) -> Row:
+    def build_row(self) -> ReportRow:
         figures = {who: Figure.summarize(values) for who, values in self.seconds.items()}
         contents = figures[CONTENTS]
         check = Check(contents.ratio_to(figures[EMPTY]), self.target, "x", at_least=True)
@@ -127,7 +127,7 @@ class _Run:
             for who, figure in figures.items()
             if who not in rivals
         )
-        return Row(
+        return ReportRow(
             f"over HTTP, {self.name}: first edit, Contents API to it",
             [check],
             ", ".join(f"{who} {format_figure(figures[who])}" for who in rivals),

@@ -18,7 +18,7 @@ from tests.benchmarks.connection import CONTENTS, Connection, RawConnection
 from tests.benchmarks.files import source
 from tests.benchmarks.measuring import SETTLE_SECONDS, Figure
 from tests.benchmarks.peers import MCP
-from tests.benchmarks.report import Check, Row
+from tests.benchmarks.report import Check, ReportRow
 from tests.benchmarks.rows_http import trust
 from tests.linear.documents import DOCUMENTS
 from tests.support import samples
@@ -41,7 +41,7 @@ def measure_yardstick(bench: Bench) -> float:
         return _count_per_second(lambda: raw.send(status), YARDSTICK_SECONDS)
 
 
-def measure_rate(bench: Bench) -> list[Row]:
+def measure_rate(bench: Bench) -> list[ReportRow]:
     """Durable edits a second, of a trusted notebook that stays trusted."""
     content = notebooks.build_mixed(20_000)
     turns = count()
@@ -77,7 +77,7 @@ def measure_rate(bench: Bench) -> list[Row]:
     rivals = ", ".join(f"{who} {figures[who].median:.0f}/s" for who in figures if who != "ours")
     check = Check(figures["ours"].median, 800, "/s", at_least=True)
     name = "durable edits a second, 20 KB, one connection, trust kept"
-    return [Row(name, [check], rivals, figures, "/s")]
+    return [ReportRow(name, [check], rivals, figures, "/s")]
 
 
 def _count_per_second(work: Callable[[], object], seconds: float = WINDOW_SECONDS) -> float:
@@ -89,12 +89,12 @@ def _count_per_second(work: Callable[[], object], seconds: float = WINDOW_SECOND
     return done / passed
 
 
-def measure_waits(bench: Bench) -> list[Row]:
+def measure_waits(bench: Bench) -> list[ReportRow]:
     """How long another request waits while a notebook is read or edited."""
     return [_measure_large(bench), _measure_slow(bench)]
 
 
-def _measure_large(bench: Bench) -> Row:
+def _measure_large(bench: Bench) -> ReportRow:
     waits: dict[str, list[float]] = {IDLE: []}
     for kind, make in notebooks.LARGE.items():
         content = make(100_000_000)
@@ -118,7 +118,7 @@ def _measure_large(bench: Bench) -> Row:
     return _build_row("longest wait of another request while 100 MB are edited", waits, 10)
 
 
-def _measure_slow(bench: Bench) -> Row:
+def _measure_slow(bench: Bench) -> ReportRow:
     operation = {"op": "append_to_section", "section": "ok", "source": "x"}
     path = "/nbedit/notebooks/slow.ipynb"
     waits: dict[str, list[float]] = {IDLE: []}
@@ -135,7 +135,7 @@ def _measure_slow(bench: Bench) -> Row:
     return _build_row("longest wait of another request beside slow Markdown", waits, 100)
 
 
-def _build_row(name: str, waits: Mapping[str, list[float]], limit: float) -> Row:
+def _build_row(name: str, waits: Mapping[str, list[float]], limit: float) -> ReportRow:
     longest = max(max(values) for who, values in waits.items() if who.startswith("ours"))
     check = Check(longest, limit, " ms")
     rivals = ", ".join(
@@ -143,7 +143,7 @@ def _build_row(name: str, waits: Mapping[str, list[float]], limit: float) -> Row
     )
     remark = f"the longest of all; with {IDLE} up to {max(waits[IDLE]):.1f} ms"
     figures = {who: Figure.summarize(values) for who, values in waits.items()}
-    return Row(name, [check], rivals, figures, "ms", remark)
+    return ReportRow(name, [check], rivals, figures, "ms", remark)
 
 
 @contextmanager

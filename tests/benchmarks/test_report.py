@@ -9,7 +9,7 @@ import pytest
 from tests.benchmarks import notebooks
 from tests.benchmarks.files import FLOOR, Library, check_edit, list_contenders, source
 from tests.benchmarks.measuring import Figure
-from tests.benchmarks.report import BEGIN, END, Check, Row, write_page
+from tests.benchmarks.report import BEGIN, END, Check, ReportRow, write_page
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "how-we-know.md"
@@ -48,7 +48,7 @@ def test_every_contender_makes_the_measured_edit(tmp_path: Path) -> None:
 def test_only_the_text_between_the_markers_of_the_page_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    row = Row("work", [Check(3, 2, "x")], "others 4x", {"ours": Figure.summarize([0.001])})
+    row = ReportRow("work", [Check(3, 2, "x")], "others 4x", {"ours": Figure.summarize([0.001])})
     write_page(page, [row], {"some peer": "there is none"})
     text = page.read_text()
     assert text.startswith(f"before\n{BEGIN}\n")

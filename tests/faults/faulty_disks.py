@@ -21,7 +21,7 @@ from typing import Any
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.models import EditRequest
 from jupyter_nbedit.notebook.operations import Replace
-from tests.faults.scenario import NAME, SMALL, Case, Scenario, Server
+from tests.faults.scenario import NAME, SMALL, FaultCase, Scenario, ScenarioServer
 
 NOBODY = 65534
 # More than is left on the small disk, and more than a file may have.
@@ -133,7 +133,7 @@ DISKS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 }
 
 
-async def try_edit(server: Server) -> str:
+async def try_edit(server: ScenarioServer) -> str:
     try:
         reply = await server.services.editor.edit(EditRequest(NAME, EDIT))
     except NbEditError as error:
@@ -149,7 +149,7 @@ async def try_disk(
         run_command("mount", "-t", "tmpfs", "-o", size, "tmpfs", folder / name)
     (folder / "top" / "root").mkdir()
     (folder / "root").symlink_to(folder / "top" / "root")
-    scenario = Scenario(folder, Case(SMALL, EDIT))
+    scenario = Scenario(folder, FaultCase(SMALL, EDIT))
     server = scenario.start_server()
     await scenario.reset(server)
     # The database must be open, and all modules imported.

@@ -55,7 +55,7 @@ BATCH: list[Operation] = [
 
 
 @dataclass(frozen=True)
-class Case:
+class FaultCase:
     """A request, its notebook, and whether that is trusted."""
 
     text: bytes | None
@@ -64,12 +64,12 @@ class Case:
     is_undo: bool = False
 
 
-CASES: Mapping[str, Case] = {
-    "replace": Case(SMALL, (Replace(cell="c7", source="x = 'ours'"),), is_trusted=True),
-    "batch": Case(SMALL, tuple(BATCH)),
-    "large": Case(LARGE, (Replace(cell="c150", source="x = 'ours'"),)),
-    "create": Case(None, (Insert(cell_type="code", source="1", at="end", id="one"),)),
-    "undo": Case(SMALL, (Replace(cell="c7", source="x = 'ours'"),), is_undo=True),
+CASES: Mapping[str, FaultCase] = {
+    "replace": FaultCase(SMALL, (Replace(cell="c7", source="x = 'ours'"),), is_trusted=True),
+    "batch": FaultCase(SMALL, tuple(BATCH)),
+    "large": FaultCase(LARGE, (Replace(cell="c150", source="x = 'ours'"),)),
+    "create": FaultCase(None, (Insert(cell_type="code", source="1", at="end", id="one"),)),
+    "undo": FaultCase(SMALL, (Replace(cell="c7", source="x = 'ours'"),), is_undo=True),
 }
 #: Those that are tried in this run.
 SELECTED_CASES = tuple(CASES) if is_nightly() else ("replace", "create")
@@ -84,7 +84,7 @@ class Outcome:
 
 
 @dataclass
-class Server:
+class ScenarioServer:
     """The objects that live as long as a server."""
 
     storages: StorageResolver
@@ -99,7 +99,7 @@ class Scenario:
     """An empty folder, the case, and the bytes before and after it."""
 
     folder: Path
-    case: Case
+    case: FaultCase
     before: bytes | None = field(init=False)
     after: bytes = field(init=False)
 
@@ -111,13 +111,13 @@ class Scenario:
         # Faults of Jupyter's own database of signatures are its own business.
         self.notary = NotebookNotary(db_file=":memory:", data_dir=str(self.folder), log=_LOG)
 
-    def start_server(self) -> Server:
+    def start_server(self) -> ScenarioServer:
         """Start a server, which opens its files when it needs them."""
         manager = AsyncLargeFileManager(root_dir=str(self.root))
         locks = PathLocks(self.folder / "locks", _LOG)
         storages = StorageResolver({"contents_manager": manager}, locks)
         builder = ServiceBuilder(self.folder)
-        return Server(storages, builder.build_editing(storages, notary=self.notary))
+        return ScenarioServer(storages, builder.build_editing(storages, notary=self.notary))
 
     async def record_result(self) -> None:
         """Run the case once without faults, and record its result."""
@@ -130,7 +130,7 @@ class Scenario:
         self.after = self.notebook.read_bytes()
         await server.close()
 
-    async def reset(self, server: Server) -> None:
+    async def reset(self, server: ScenarioServer) -> None:
         """Put everything back as it was before the case."""
         for path in self.root.iterdir():
             path.unlink()
@@ -149,11 +149,11 @@ class Scenario:
             await server.services.editor.edit(EditRequest(NAME, self.case.operations))
             self.before = self.notebook.read_bytes()
 
-    async def run_case(self, server: Server) -> Outcome:
+    async def run_case(self, server: ScenarioServer) -> Outcome:
         """Do the case."""
         return await wait_for_outcome(self._start_case(server))
 
-    def _start_case(self, server: Server) -> Awaitable[EditReply]:
+    def _start_case(self, server: ScenarioServer) -> Awaitable[EditReply]:
         if self.case.is_undo:
             return server.services.undo_service.undo(UndoRequest(NAME))
         editor = server.services.editor
@@ -240,7 +240,7 @@ class Scenario:
             return ["the notebook is trusted, and was not before"]
         return []
 
-    async def check_next_edits(self, server: Server, outcome: Outcome | None) -> list[str]:
+    async def check_next_edits(self, server: ScenarioServer, outcome: Outcome | None) -> list[str]:
         """Undo an acknowledged edit, and edit again; list the problems."""
         problems = []
         reply = None if outcome is None else outcome.reply

@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_nbedit.db.database import NAME as DATABASE
 from tests.faults.requirements import NIGHTLY
-from tests.faults.scenario import CASES, Outcome, Scenario, Server
+from tests.faults.scenario import CASES, Outcome, Scenario, ScenarioServer
 from tests.support.sampling import get_seed, seeded_random
 
 TIMES = 500 if NIGHTLY else 20
@@ -27,7 +27,7 @@ def scenario(tmp_path: Path) -> Scenario:
     return Scenario(tmp_path, CASES["batch"])
 
 
-async def run_scenario(scenario: Scenario, server: Server) -> tuple[Outcome, list[str]]:
+async def run_scenario(scenario: Scenario, server: ScenarioServer) -> tuple[Outcome, list[str]]:
     """Run the case and the next edits; return the outcome and the problems."""
     outcome = await scenario.run_case(server)
     problems = scenario.check_file(outcome)

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.faults.scenario import CASES, Outcome, Scenario, Server
+from tests.faults.scenario import CASES, Outcome, Scenario, ScenarioServer
 from tests.faults.shim import ERRORS, Mode, Shim
 
 # Longer than what a killed process leaves is left.
@@ -108,7 +108,7 @@ class KillRunner:
         return problems
 
 
-async def _reset(scenario: Scenario, server: Server) -> None:
+async def _reset(scenario: Scenario, server: ScenarioServer) -> None:
     await scenario.reset(server)
     await server.close()
 

@@ -23,7 +23,7 @@ NAME, MISSING = "a.ipynb", "b.ipynb"
 
 
 @dataclass(frozen=True)
-class Row:
+class RouteRow:
     """One verb of one route: an address, its action on contents, a body, and the status.
 
     In the body ``~`` is the root folder; the status is that of an authorized request.
@@ -93,7 +93,7 @@ _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-def _build_row(operation: DocumentedOperation) -> Row:
+def _build_row(operation: DocumentedOperation) -> RouteRow:
     """Return the row of an operation; a tool that only reads takes the right to write, too."""
     tool = operation.path.removeprefix("/nbedit/tools/")
     if tool in INPUTS:
@@ -103,7 +103,7 @@ def _build_row(operation: DocumentedOperation) -> Row:
         sent = OVERRIDES.get(f"{operation.verb} {operation.path}", RowOverrides())
     target = sent.target or operation.path.format(**_PARAMETERS).lstrip("/")
     action = sent.action or ("read" if operation.verb == "GET" else "write")
-    return Row(target, action, sent.body, sent.status)
+    return RouteRow(target, action, sent.body, sent.status)
 
 
 #: By the pattern of the route, which for a tool is its address, and the verb.
@@ -124,6 +124,6 @@ def list_verbs(handler: type[RequestHandler]) -> Iterator[str]:
             yield verb
 
 
-def matches_route(pattern: str, row: Row) -> bool:
+def matches_route(pattern: str, row: RouteRow) -> bool:
     """Return whether the address of a row matches the pattern of a route."""
     return re.fullmatch(pattern, f"/{row.target}") is not None

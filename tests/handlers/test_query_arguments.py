@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.handlers.error_checks import get_error, no_changes
-from tests.handlers.routes import NAME, ROWS, Row, write_files
+from tests.handlers.routes import NAME, ROWS, RouteRow, write_files
 from tests.handlers.tool_inputs import call
 from tests.support.http import JSON, Answer, Client
 from tests.support.sampling import choose
@@ -26,7 +26,7 @@ def fresh_notebook(live: Client) -> Iterator[Client]:
         path.unlink()
 
 
-def request(live: Client, row: Row, verb: str, query: str) -> Answer:
+def request(live: Client, row: RouteRow, verb: str, query: str) -> Answer:
     target, body, headers = row.build_request(live.root)
     write_files(live.root)
     assert call(live, "claude_code/Read", {"file_path": f"~{NAME}"}).status == 200

@@ -19,7 +19,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """The formatting of a file; ``indent`` is None for a single line."""
 
     indent: str | None
@@ -66,7 +66,7 @@ class Members:
 
 
 layouts = st.builds(
-    Layout,
+    FileLayout,
     indent=st.one_of(
         st.none(), st.integers(0, 8).map(lambda n: " " * n), st.sampled_from(["\t", "\t\t", " \t"])
     ),

@@ -22,7 +22,7 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model
 from tests.notebook.oracle import check_batch, edit
-from tests.notebook.strategies import Layout, Members, Token, layouts, notebooks
+from tests.notebook.strategies import FileLayout, Members, Token, layouts, notebooks
 from tests.support.sampling import is_nightly
 
 STEPS = 100_000 if is_nightly() else 600
@@ -61,7 +61,7 @@ class RandomOperations:
         lines = [self.random.choice(LINES) for _ in range(self.random.randrange(7))]
         return "\n".join(lines) + self.random.choice(["", "\n"])
 
-    def notebook(self, layout: Layout) -> bytes:
+    def notebook(self, layout: FileLayout) -> bytes:
         """Write a notebook as many are: some cells, with outputs, and ids of their own."""
         ids, cells = self.random.random() < 0.7, []
         for at in range(self.random.randrange(2, 9)):
@@ -165,7 +165,7 @@ def is_plain(document: Document) -> bool:
     )
 
 
-def rewrite(text: bytes, layout: Layout, change: Callable[[list[Any]], None]) -> bytes:
+def rewrite(text: bytes, layout: FileLayout, change: Callable[[list[Any]], None]) -> bytes:
     """Rewrite the file as another program: another layout, and a change of its cells."""
     notebook = json.loads(
         text.decode("utf-8-sig"),
@@ -192,7 +192,7 @@ class NotebookMachine(RuleBasedStateMachine):
         seed=st.integers(0, 2**32),
         usual=st.sampled_from([1, 1, 0]),
     )
-    def begin(self, text: bytes, layout: Layout, seed: int, usual: int) -> None:
+    def begin(self, text: bytes, layout: FileLayout, seed: int, usual: int) -> None:
         self.text = RandomOperations(seed, 0).notebook(layout) if usual else text
         self.undo: list[tuple[bytes, bytes, list[Any]]] = []
 
@@ -246,7 +246,7 @@ class NotebookMachine(RuleBasedStateMachine):
             self.done["undone"] += 1
 
     @rule(layout=layouts, seed=st.integers(0, 2**32))
-    def rewrite_file(self, layout: Layout, seed: int) -> None:
+    def rewrite_file(self, layout: FileLayout, seed: int) -> None:
         self.done["steps"] += 1
         drawn = RandomOperations(seed, 0)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.races.chain import Chain
-from tests.races.history import Edit, RefusedEdit, Step
+from tests.races.history import CellStep, Edit, RefusedEdit
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class CellHistories:
                 yield from self._check_value(edit, step, position)
                 self._set(step, edit, position + 1)
 
-    def _set(self, step: Step, edit: Edit, position: int) -> None:
+    def _set(self, step: CellStep, edit: Edit, position: int) -> None:
         if step.cell is None:
             # Its id can be seen in the last version alone.
             self._new[str(step.after)] = edit
@@ -85,7 +85,7 @@ class CellHistories:
             self._touched[step.cell] = position
             self._lines[step.cell].append(_Value(step.after, edit))
 
-    def _check_value(self, edit: Edit, step: Step, position: int) -> Iterator[str]:
+    def _check_value(self, edit: Edit, step: CellStep, position: int) -> Iterator[str]:
         """Check that the cell had the value that the edit expected."""
         cell, expected = step.cell, step.before
         if cell is None:
@@ -120,7 +120,7 @@ class CellHistories:
         came: set[str] = set()
         for cell, value in final:
             if cell in left:
-                yield from self._check_value(looking, Step(cell, value, value), end)
+                yield from self._check_value(looking, CellStep(cell, value, value), end)
                 del left[cell]
             elif value in self._new and value not in came:
                 came.add(value)

@@ -14,7 +14,7 @@ NEVER = math.inf
 
 
 @dataclass(frozen=True)
-class Step:
+class CellStep:
     """The effect of an edit on one cell."""
 
     #: Its id; None for a new cell whose id is unknown.
@@ -31,7 +31,7 @@ class Edit:
 
     #: Of the intention; retries have the same.
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[CellStep, ...]
     #: When it was sent first.
     called_at: float
     #: The time of the reply. Without one: the time after which it cannot be made any more.

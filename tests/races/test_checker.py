@@ -11,6 +11,7 @@ import pytest
 
 from tests.races.checker import find_violations
 from tests.races.history import (
+    CellStep,
     Edit,
     Event,
     Feed,
@@ -18,7 +19,6 @@ from tests.races.history import (
     ObservedHistory,
     Read,
     RefusedEdit,
-    Step,
 )
 from tests.support.sampling import is_nightly
 
@@ -74,17 +74,17 @@ def build_history(
     )
 
 
-def _steps(chance: random.Random, n: int, values: dict[str, str]) -> tuple[Step, ...]:
+def _steps(chance: random.Random, n: int, values: dict[str, str]) -> tuple[CellStep, ...]:
     """Choose the steps of an edit, and apply them."""
     own, new = chance.choice(sorted(values)), f"value-{n}"
     removed = [cell for cell in values if cell.startswith("new-") and cell != own]
     if chance.random() < 0.2:
         values[f"new-{n}"] = new
-        return (Step(f"new-{n}", None, new),)
-    steps = [Step(own, values[own], new)]
+        return (CellStep(f"new-{n}", None, new),)
+    steps = [CellStep(own, values[own], new)]
     values[own] = new
     if removed and chance.random() < 0.5:
-        steps.append(Step(removed[0], values.pop(removed[0]), None))
+        steps.append(CellStep(removed[0], values.pop(removed[0]), None))
     return tuple(steps)
 
 
@@ -95,7 +95,7 @@ def test_a_possible_history_is_accepted(seed: int) -> None:
 
 def test_a_request_that_was_never_executed_is_accepted() -> None:
     history = build_history()
-    never = Edit("never", (Step("cell-0", "value-0-start", "never"),), 300.0, 310.0)
+    never = Edit("never", (CellStep("cell-0", "value-0-start", "never"),), 300.0, 310.0)
     assert find_violations(replace(history, edits=[*history.edits, never])) == []
 
 
@@ -185,7 +185,7 @@ def step_back(history: ObservedHistory) -> ObservedHistory:
 def make_after_death(history: ObservedHistory) -> ObservedHistory:
     # Its version would have to be before the last edit's: the file is that.
     value = dict(history.final_cells)["cell-0"]
-    late = Edit("late", (Step("cell-0", value, "late"),), 5000.0, 5001.0)
+    late = Edit("late", (CellStep("cell-0", value, "late"),), 5000.0, 5001.0)
     history = change_final(history, **{"cell-0": "late"})
     return replace(history, edits=[*history.edits, late])
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.races.async_connection import AsyncConnection
-from tests.races.history import Edit, Read, RefusedEdit, Step
+from tests.races.history import CellStep, Edit, Read, RefusedEdit
 from tests.races.servers import RaceServers, ServerRun
 
 NOTEBOOK = "shared.ipynb"
@@ -48,7 +48,7 @@ class _WriterRequest:
     """One request, which is repeated until its result is known."""
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[CellStep, ...]
     operations: Sequence[Mapping[str, Any]]
     called: float = field(default_factory=time.monotonic)
     #: Whether an attempt had no answer.
@@ -108,7 +108,7 @@ class Writer:
         cell, value = self._inserted.pop()
         removing = {"op": "delete", "cell": cell, "expect": {"source_hash": value}}
         return await self._send_until_decided(
-            _WriterRequest(name, (own, Step(cell, value, None)), [replacing, removing])
+            _WriterRequest(name, (own, CellStep(cell, value, None)), [replacing, removing])
         )
 
     async def _insert(self) -> int:
@@ -117,7 +117,7 @@ class Writer:
         operation = {"op": "insert", "cell_type": "code", "source": source, "after": self._cell}
         value = hash_source(source)
         run = await self._connect()
-        request = _WriterRequest(name, (Step(None, None, value),), [operation])
+        request = _WriterRequest(name, (CellStep(None, None, value),), [operation])
         if self._chance.random() < 0.5:
             await self._send_and_disconnect(request)
         while run.ended is None:
@@ -131,7 +131,7 @@ class Writer:
             if answer is not None:
                 cell = answer["operations"][0]["cell_id"]
                 self._inserted.append((cell, value))
-                self._record_reply(replace(request, steps=(Step(cell, None, value),)), answer)
+                self._record_reply(replace(request, steps=(CellStep(cell, None, value),)), answer)
                 if self._chance.random() < 0.5:
                     await self._send_again(request, run)
                 return 1
@@ -258,8 +258,8 @@ class Writer:
         lines = self._chance.choice((1, 1, 1, 3))
         return name, "\n".join([f"by = '{name}'", *(f"# {n}" for n in range(1, lines))])
 
-    def _build_replace(self) -> tuple[str, Step, dict[str, Any]]:
+    def _build_replace(self) -> tuple[str, CellStep, dict[str, Any]]:
         name, source = self._new_source()
         guard = {"source_hash": self._value}
         operation = {"op": "replace", "cell": self._cell, "source": source, "expect": guard}
-        return name, Step(self._cell, self._value, hash_source(source)), operation
+        return name, CellStep(self._cell, self._value, hash_source(source)), operation

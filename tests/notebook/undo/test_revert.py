@@ -21,7 +21,7 @@ from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook import model
 from tests.notebook.oracle import edit
-from tests.notebook.strategies import Layout, layouts
+from tests.notebook.strategies import FileLayout, layouts
 from tests.notebook.test_properties import cases
 from tests.notebook.test_stateful import (
     CELL_OPERATIONS,
@@ -47,7 +47,7 @@ kinds = st.lists(st.sampled_from([*CELL_OPERATIONS, *SECTION_OPERATIONS]), min_s
 often = settings(max_examples=2000 if is_nightly() else 25)
 
 
-def draw_usual_edit(layout: Layout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
+def draw_usual_edit(layout: FileLayout, seed: int, kinds: list[str]) -> tuple[Document, Batch]:
     """A notebook as many are, and a batch on it."""
     document = Document.parse(RandomOperations(seed, 0).notebook(layout))
     drawn = RandomOperations(seed, len(document))
@@ -81,7 +81,7 @@ def draw_unrelated_edit(drawn: RandomOperations, left: Document, record: UndoRec
 @often
 @given(layouts, st.none() | layouts, seeds, kinds)
 def test_undo_of_an_older_edit_restores_its_cells_and_leaves_all_others(
-    layout: Layout, another: Layout | None, seed: int, kinds: list[str]
+    layout: FileLayout, another: FileLayout | None, seed: int, kinds: list[str]
 ) -> None:
     before, batch = draw_usual_edit(layout, seed, kinds)
     found = check_newest("older", before, batch)
@@ -107,7 +107,7 @@ def test_undo_of_an_older_edit_restores_its_cells_and_leaves_all_others(
 @often
 @given(layouts, seeds, kinds, st.sampled_from(["source", "type", "metadata", "gone"]))
 def test_only_a_cell_changed_since_is_a_conflict(
-    layout: Layout, seed: int, kinds: list[str], how: str
+    layout: FileLayout, seed: int, kinds: list[str], how: str
 ) -> None:
     before, batch = draw_usual_edit(layout, seed, kinds)
     found = check_newest("conflict", before, batch)
@@ -279,7 +279,7 @@ def test_the_result_of_each_cell_is_reported() -> None:
 def accept_in_parts(seed: int) -> str:
     """Accept a batch in parts, in random order; return whether that worked, or why not."""
     chance = seeded_random(f"parts of batch {seed}")
-    layout = Layout(" ", "\n", ",", ": ", ascii=False, slashes=False)
+    layout = FileLayout(" ", "\n", ",", ": ", ascii=False, slashes=False)
     kinds = chance.choices(["insert", "move", "delete", *CELL_OPERATIONS], k=chance.randint(1, 4))
     before, batch = draw_usual_edit(layout, chance.getrandbits(32), kinds)
     try:
