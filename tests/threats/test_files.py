@@ -187,7 +187,7 @@ def test_by_default_a_link_is_followed_like_in_the_contents_api(
         assert samples.load_cells(target.read_bytes())[0]["source"] == "changed"
 
 
-@pytest.mark.parametrize("client", ["live", "strict"])
+@pytest.mark.parametrize("client", ["live", "strict_client"])
 @pytest.mark.threat("S2")
 def test_a_link_within_the_root_is_followed(request: pytest.FixtureRequest, client: str) -> None:
     here: Client = request.getfixturevalue(client)
