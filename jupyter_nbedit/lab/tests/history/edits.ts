@@ -1,7 +1,7 @@
 import type { HistoryEdit } from '../../src/server/models';
 
 /** An edit of the history that changed the third cell, but for what is given. */
-export function edit(id: number, given: Partial<HistoryEdit> = {}): HistoryEdit {
+export function makeEdit(id: number, given: Partial<HistoryEdit> = {}): HistoryEdit {
   return {
     edit_id: id,
     time: '2026-11-21T09:30:00Z',

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { HistoryModel } from '../../src/history/historyModel';
 import { NbEditClient } from '../../src/server/client';
 import type { HistoryEdit } from '../../src/server/models';
-import { edit } from './edits';
+import { makeEdit } from './edits';
 
 /** A ledger behind the HTTP routes of the history, and what it was asked. */
 class Ledger {
@@ -16,7 +16,7 @@ class Ledger {
   /** Make edits after those that there are. */
   add(count: number, given: Partial<HistoryEdit> = {}): void {
     for (let i = 0; i < count; i++) {
-      this.edits.unshift(edit((this.edits[0]?.edit_id ?? 0) + 1, given));
+      this.edits.unshift(makeEdit((this.edits[0]?.edit_id ?? 0) + 1, given));
     }
   }
 
@@ -50,7 +50,7 @@ let ledger: Ledger;
 let model: HistoryModel;
 
 /** The ids of what the model lists; a run of them as its ends. */
-function listed(): string {
+function listIds(): string {
   const ids = model.edits.map(({ edit_id: id }) => id);
   return ids.every((id, i) => id === (ids[0] ?? 0) - i)
     ? `${ids[0]}..${ids.at(-1)}`
@@ -66,10 +66,10 @@ beforeEach(async () => {
 });
 
 test('a history is asked for page by page', async () => {
-  expect(listed()).toBe('120..71');
+  expect(listIds()).toBe('120..71');
   await model.loadOlder();
   await model.loadOlder();
-  expect(listed()).toBe('120..1');
+  expect(listIds()).toBe('120..1');
   expect(model.hasMore).toBe(false);
   await model.loadOlder();
   expect(ledger.asked.slice(2)).toEqual([
@@ -84,7 +84,7 @@ test('new edits come before those that are known, and are told of', async () => 
   model.changed.connect((_, news) => arrived.push(news.newEdits.map(({ edit_id: id }) => id)));
   ledger.add(2);
   await model.refresh();
-  expect(listed()).toBe('122..21');
+  expect(listIds()).toBe('122..21');
   expect(arrived).toEqual([[122, 121]]);
 });
 
@@ -92,9 +92,9 @@ test('where edits are missing, the older ones are dropped and asked for again', 
   await model.loadOlder();
   ledger.add(60);
   await model.refresh();
-  expect(listed()).toBe('180..131');
+  expect(listIds()).toBe('180..131');
   await model.loadOlder();
-  expect(listed()).toBe('180..81');
+  expect(listIds()).toBe('180..81');
 });
 
 test('an old edit that was taken back is shown so, and its redo takes that back', async () => {
@@ -109,7 +109,7 @@ test('an old edit that was taken back is shown so, and its redo takes that back'
   ledger.change(121, { undone_by: 122 });
   await model.refresh();
   expect(old()?.undone_by).toBeNull();
-  expect(listed()).toBe('122..21');
+  expect(listIds()).toBe('122..21');
 });
 
 test('a purged history is empty', async () => {
@@ -135,7 +135,7 @@ test('a failure leaves what is known, and goes with the next answer', async () =
   ledger.isBroken = true;
   await model.refresh();
   expect(model.failure?.status).toBe(500);
-  expect(listed()).toBe('120..71');
+  expect(listIds()).toBe('120..71');
   ledger.isBroken = false;
   await model.refresh();
   expect(model.failure).toBeNull();

@@ -13,64 +13,74 @@ import {
   formatMessage
 } from '../../src/history/wording';
 import type { CellDiff, HistoryEdit, OperationEntry } from '../../src/server/models';
-import { edit } from './edits';
+import { makeEdit } from './edits';
 
 const trans = nullTranslator.load('jupyter_nbedit');
 
-const done = (op: string, ...places: (number | null)[]): OperationEntry[] =>
+const makeOperation = (op: string, ...places: (number | null)[]): OperationEntry[] =>
   places.map(index => ({ op, cell_id: index === null ? null : `cell-${index}`, index }));
 
 describe('The title of an edit', () => {
   const titles: [string, Partial<HistoryEdit>, string][] = [
-    ['names one cell', { operations: done('replace', 2) }, 'cell 3 changed'],
+    ['names one cell', { operations: makeOperation('replace', 2) }, 'cell 3 changed'],
     [
       'names cells in their order',
-      { operations: done('replace', 6, 2, 4) },
+      { operations: makeOperation('replace', 6, 2, 4) },
       'cells 3, 5 and 7 changed'
     ],
-    ['names each cell once', { operations: done('replace_text', 2, 2) }, 'cell 3 changed'],
+    ['names each cell once', { operations: makeOperation('replace_text', 2, 2) }, 'cell 3 changed'],
     [
       'counts the rest',
-      { operations: done('insert', 0, 1, 2, 3, 4, 5, 6) },
+      { operations: makeOperation('insert', 0, 1, 2, 3, 4, 5, 6) },
       'cells 1, 2, 3, 4, 5 and 2 more added'
     ],
     [
       'tells of each deed',
-      { operations: [...done('replace', 0), ...done('insert', 1), ...done('delete', 4)] },
+      {
+        operations: [
+          ...makeOperation('replace', 0),
+          ...makeOperation('insert', 1),
+          ...makeOperation('delete', 4)
+        ]
+      },
       'cell 1 changed, cell 2 added, cell 5 deleted'
     ],
     [
       'tells metadata from cells',
-      { operations: done('set_metadata', null) },
+      { operations: makeOperation('set_metadata', null) },
       'metadata of the notebook changed'
     ],
     [
       'says that there is more',
-      { operations: done('replace', 0), truncated: true, cells_changed: 30 },
+      { operations: makeOperation('replace', 0), truncated: true, cells_changed: 30 },
       'cell 1 changed, and others'
     ],
     [
       'takes a new operation for a change',
-      { operations: done('of tomorrow', 0) },
+      { operations: makeOperation('of tomorrow', 0) },
       'cell 1 changed'
     ],
     ['of a new notebook', { kind: 'create', total_cells: 1 }, 'Created with 1 cell'],
-    ['of an undo', { kind: 'undo', operations: done('undo', 1), undoes: 1 }, 'Undo: cell 2'],
+    [
+      'of an undo',
+      { kind: 'undo', operations: makeOperation('undo', 1), undoes: 1 },
+      'Undo: cell 2'
+    ],
     [
       'of a redo',
-      { kind: 'redo', operations: done('redo', 1, 2), cells_changed: 2 },
+      { kind: 'redo', operations: makeOperation('redo', 1, 2), cells_changed: 2 },
       'Redo: cells 2 and 3'
     ]
   ];
   test.each(titles)('%s', (_, given, title) => {
-    expect(describeEdit(edit(3, given), trans)).toBe(title);
+    expect(describeEdit(makeEdit(3, given), trans)).toBe(title);
   });
 });
 
 test('cells that are not listed are counted', () => {
-  expect(describeCells(edit(1, { operations: done('undo', 3), cells_changed: 21 }), trans)).toBe(
-    'cells 4 and 20 more'
-  );
+  expect(
+    describeCells(makeEdit(1, { operations: makeOperation('undo', 3), cells_changed: 21 }), trans)
+  ).toBe('cells 4 and 20 more');
   expect(describeCells({ operations: [] }, trans)).toBe('the notebook’s metadata');
 });
 
@@ -90,40 +100,40 @@ test('an answer about several cells names them all', () => {
 });
 
 test('what a client calls itself is in quotes, and who was verified is not', () => {
-  expect(describeAuthor(edit(1, { client: 'An agent' }), trans)).toBe('“An agent”, by anna');
-  expect(describeAuthor(edit(1), trans)).toBe('anna');
+  expect(describeAuthor(makeEdit(1, { client: 'An agent' }), trans)).toBe('“An agent”, by anna');
+  expect(describeAuthor(makeEdit(1), trans)).toBe('anna');
 });
 
 test('a user that the server has made up for a token is not named', () => {
   const user = '7d1f9311ec2141318a4b7356a2f267fa';
-  expect(describeAuthor(edit(1, { user, client: 'An agent' }), trans)).toBe('“An agent”');
-  expect(describeAuthor(edit(1, { user }), trans)).toBe('An agent');
-  expect(describeIdentity(edit(1, { user }), trans)).toBe(
+  expect(describeAuthor(makeEdit(1, { user, client: 'An agent' }), trans)).toBe('“An agent”');
+  expect(describeAuthor(makeEdit(1, { user }), trans)).toBe('An agent');
+  expect(describeIdentity(makeEdit(1, { user }), trans)).toBe(
     'Signed in with the server’s token, without a user name'
   );
-  expect(describeIdentity(edit(1, { user, client: 'Bot' }), trans)).toBe(
+  expect(describeIdentity(makeEdit(1, { user, client: 'Bot' }), trans)).toBe(
     'Signed in with the server’s token, without a user name. ' +
       'In quotes is what the client calls itself, which nobody has verified.'
   );
-  expect(describeIdentity(edit(1), trans)).toBe('User anna');
-  expect(describeIdentity(edit(1, { client: 'Bot' }), trans)).toBe(
+  expect(describeIdentity(makeEdit(1), trans)).toBe('User anna');
+  expect(describeIdentity(makeEdit(1, { client: 'Bot' }), trans)).toBe(
     'User anna. In quotes is what the client calls itself, which nobody has verified.'
   );
 });
 
 test('names and messages are shown without what reverses or hides text', () => {
   const evil = 'txt.\u202Eexe\u0007\u2028';
-  expect(describeAuthor(edit(1, { client: evil }), trans)).toBe('“txt.exe”, by anna');
-  expect(formatMessage(edit(1, { message: evil }))).toBe('txt.exe');
+  expect(describeAuthor(makeEdit(1, { client: evil }), trans)).toBe('“txt.exe”, by anna');
+  expect(formatMessage(makeEdit(1, { message: evil }))).toBe('txt.exe');
 });
 
 test('a name of a translation’s place is no place', () => {
-  expect(describeAuthor(edit(1, { client: '%2 %1', user: 'anna' }), trans)).toBe(
+  expect(describeAuthor(makeEdit(1, { client: '%2 %1', user: 'anna' }), trans)).toBe(
     '“%2 %1”, by anna'
   );
 });
 
-const part = (given: Partial<CellDiff>): CellDiff => ({
+const makeCellDiff = (given: Partial<CellDiff>): CellDiff => ({
   part: 0,
   cell_id: 'c',
   index_before: 2,
@@ -136,16 +146,18 @@ const part = (given: Partial<CellDiff>): CellDiff => ({
 });
 
 test('a part says which cell it is and what else became of it', () => {
-  expect(describePosition(part({}), trans)).toBe('Cell 3');
-  expect(describePosition(part({ index: null, after: null }), trans)).toBe('Former cell 3');
-  expect(describePosition(part({ cell_id: null, index: null, index_before: null }), trans)).toBe(
-    'Notebook metadata'
-  );
-  expect(describeChanges(part({ before: null, index_before: null }), trans)).toEqual(['added']);
-  expect(describeChanges(part({ after: null, index: null }), trans)).toEqual(['deleted']);
+  expect(describePosition(makeCellDiff({}), trans)).toBe('Cell 3');
+  expect(describePosition(makeCellDiff({ index: null, after: null }), trans)).toBe('Former cell 3');
+  expect(
+    describePosition(makeCellDiff({ cell_id: null, index: null, index_before: null }), trans)
+  ).toBe('Notebook metadata');
+  expect(describeChanges(makeCellDiff({ before: null, index_before: null }), trans)).toEqual([
+    'added'
+  ]);
+  expect(describeChanges(makeCellDiff({ after: null, index: null }), trans)).toEqual(['deleted']);
   expect(
     describeChanges(
-      part({
+      makeCellDiff({
         moved: true,
         index_before: 4,
         outputs_cleared: true,
@@ -188,9 +200,9 @@ test('a time is told from now, and never lies in the future', () => {
 });
 
 test('what can be done to an edit goes by what became of it', () => {
-  expect(getEditAction(edit(1))).toBe('undo');
-  expect(getEditAction(edit(1, { undone_by: 2, undoable: false }))).toBe('redo');
-  expect(getEditAction(edit(2, { kind: 'undo', undoes: 1 }))).toBe('redo');
-  expect(getEditAction(edit(3, { kind: 'redo', undoes: 2 }))).toBe('undo');
-  expect(getEditAction(edit(1, { undoable: false }))).toBeNull();
+  expect(getEditAction(makeEdit(1))).toBe('undo');
+  expect(getEditAction(makeEdit(1, { undone_by: 2, undoable: false }))).toBe('redo');
+  expect(getEditAction(makeEdit(2, { kind: 'undo', undoes: 1 }))).toBe('redo');
+  expect(getEditAction(makeEdit(3, { kind: 'redo', undoes: 2 }))).toBe('undo');
+  expect(getEditAction(makeEdit(1, { undoable: false }))).toBeNull();
 });

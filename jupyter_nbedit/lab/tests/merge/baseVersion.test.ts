@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { BaseVersion, type TabContent } from '../../src/merge/baseVersion';
 import type { Notebook } from '../../src/merge/notebook';
 import type { NotebookMerge } from '../../src/merge/notebookMerge';
-import { edited, edits, json, onDisk, opened } from './notebooks';
+import { applyEdits, edits, arbitraryContent, onDisk, openInTab } from './notebooks';
 
 /** A tab without a window: it shows merges, and its cells can run. */
 class TestTab {
@@ -22,7 +22,7 @@ class TestTab {
   private _count = 0;
 }
 
-function texts(notebook: Notebook): unknown[] {
+function listSources(notebook: Notebook): unknown[] {
   return notebook.cells.map(cell => [cell.type, cell.source]);
 }
 
@@ -32,32 +32,40 @@ const which = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 });
 
 test('what the disk did to running cells comes when they are done, saved meanwhile or not', () => {
   fc.assert(
-    fc.property(json(5), edits, writes, which, fc.boolean(), fc.boolean(), (...args) => {
-      const [content, first, second, running, isSaved, comesTwice] = args;
-      const tab = new TestTab(opened(content));
-      const baseline = new BaseVersion(tab.notebook);
-      tab.running = new Set(
-        tab.notebook.cells.flatMap(({ key }, index) => (running[index] ? (key ?? []) : []))
-      );
-      let disk = edited(tab.notebook, first, 'first');
-      baseline.mergeDisk(onDisk(disk), tab.read(), tab.show);
-      if (isSaved) {
-        baseline.markSaved(tab.notebook);
-      } else if (comesTwice) {
-        disk = edited(disk, second, 'second');
+    fc.property(
+      arbitraryContent(5),
+      edits,
+      writes,
+      which,
+      fc.boolean(),
+      fc.boolean(),
+      (...args) => {
+        const [content, first, second, running, isSaved, comesTwice] = args;
+        const tab = new TestTab(openInTab(content));
+        const baseline = new BaseVersion(tab.notebook);
+        tab.running = new Set(
+          tab.notebook.cells.flatMap(({ key }, index) => (running[index] ? (key ?? []) : []))
+        );
+        let disk = applyEdits(tab.notebook, first, 'first');
         baseline.mergeDisk(onDisk(disk), tab.read(), tab.show);
+        if (isSaved) {
+          baseline.markSaved(tab.notebook);
+        } else if (comesTwice) {
+          disk = applyEdits(disk, second, 'second');
+          baseline.mergeDisk(onDisk(disk), tab.read(), tab.show);
+        }
+        tab.running = new Set();
+        baseline.mergeDeferred(tab.read, tab.show);
+        expect(baseline.hasDeferred).toBe(false);
+        expect(listSources(tab.notebook)).toEqual(listSources(disk));
       }
-      tab.running = new Set();
-      baseline.mergeDeferred(tab.read, tab.show);
-      expect(baseline.hasDeferred).toBe(false);
-      expect(texts(tab.notebook)).toEqual(texts(disk));
-    })
+    )
   );
 });
 
 test('while nothing has changed for a running cell there is nothing to wait for', () => {
   const tab = new TestTab(
-    opened({
+    openInTab({
       nbformat: 4,
       nbformat_minor: 5,
       metadata: {},
@@ -67,12 +75,12 @@ test('while nothing has changed for a running cell there is nothing to wait for'
   tab.running.add('a');
   const baseline = new BaseVersion(tab.notebook);
   baseline.mergeDisk(
-    onDisk(edited(tab.notebook, [{ op: 'insert', at: 0, source: 'b' }], 'disk')),
+    onDisk(applyEdits(tab.notebook, [{ op: 'insert', at: 0, source: 'b' }], 'disk')),
     tab.read(),
     tab.show
   );
   expect(baseline.hasDeferred).toBe(false);
-  expect(texts(tab.notebook)).toEqual([
+  expect(listSources(tab.notebook)).toEqual([
     ['code', 'b'],
     ['code', 'a']
   ]);
@@ -80,7 +88,7 @@ test('while nothing has changed for a running cell there is nothing to wait for'
 
 test('a cell the tab and the disk changed is in conflict once, not after every look', () => {
   const tab = new TestTab(
-    opened({
+    openInTab({
       nbformat: 4,
       nbformat_minor: 5,
       metadata: {},
@@ -88,8 +96,10 @@ test('a cell the tab and the disk changed is in conflict once, not after every l
     })
   );
   const baseline = new BaseVersion(tab.notebook);
-  const disk = onDisk(edited(tab.notebook, [{ op: 'write', cell: 0, source: 'theirs' }], 'disk'));
-  tab.notebook = edited(tab.notebook, [{ op: 'write', cell: 0, source: 'mine' }], 'tab');
+  const disk = onDisk(
+    applyEdits(tab.notebook, [{ op: 'write', cell: 0, source: 'theirs' }], 'disk')
+  );
+  tab.notebook = applyEdits(tab.notebook, [{ op: 'write', cell: 0, source: 'mine' }], 'tab');
   const found: number[] = [];
   const show = (result: NotebookMerge): string[] => {
     found.push(result.conflicts.length);
@@ -98,5 +108,5 @@ test('a cell the tab and the disk changed is in conflict once, not after every l
   baseline.mergeDisk(disk, tab.read(), show);
   baseline.mergeDisk(disk, tab.read(), show);
   expect(found).toEqual([1, 0]);
-  expect(texts(tab.notebook)).toEqual([['code', 'mine']]);
+  expect(listSources(tab.notebook)).toEqual([['code', 'mine']]);
 });

@@ -10,7 +10,7 @@ const lines = (count: number, line: (index: number) => string): string[] =>
   Array.from({ length: count }, (_, index) => line(index));
 
 /** A number that looks random, and is always the same. */
-function scattered(index: number): number {
+function scatterItems(index: number): number {
   let bits = Math.imul(index + 1, 0x9e3779b1);
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
@@ -28,11 +28,11 @@ const HARD: [string, (n: number) => [string[], string[]]][] = [
   ['blocks in other orders', n => [lines(n, i => `${i}`), lines(n, i => `${(i + n / 2) % n}`)]],
   [
     'a few lines scattered',
-    n => [lines(n, i => `${scattered(i) % 7}`), lines(n, i => `${scattered(i + n) % 7}`)]
+    n => [lines(n, i => `${scatterItems(i) % 7}`), lines(n, i => `${scatterItems(i + n) % 7}`)]
   ],
   [
     'all lines scattered',
-    n => [lines(n, i => `${scattered(i) % n}`), lines(n, i => `${scattered(2 * i + 1) % n}`)]
+    n => [lines(n, i => `${scatterItems(i) % n}`), lines(n, i => `${scatterItems(2 * i + 1) % n}`)]
   ],
   [
     // Without its last line each list has others that occur once.

@@ -14,10 +14,20 @@ import {
   type NotebookMerge
 } from '../../src/merge/notebookMerge';
 import { mergeText } from '../../src/merge/textMerge';
-import { changed, edit, edited, edits, json, onDisk, opened, seen, text } from './notebooks';
+import {
+  changed,
+  edit,
+  applyEdits,
+  edits,
+  arbitraryContent,
+  onDisk,
+  openInTab,
+  seen,
+  text
+} from './notebooks';
 
 /** What the tab has after a merge: cells new to it get names of the tab's own. */
-function shown(result: NotebookMerge, names = 'new'): Notebook {
+function applyToTab(result: NotebookMerge, names = 'new'): Notebook {
   return {
     cells: result.cells.map((cell, index) => ({ ...cell, key: cell.key ?? `${names}-${index}` })),
     metadata: result.metadata,
@@ -25,18 +35,18 @@ function shown(result: NotebookMerge, names = 'new'): Notebook {
   };
 }
 
-function keysOf(notebook: Notebook): string[] {
+function listKeys(notebook: Notebook): string[] {
   return notebook.cells.map(cell => cell.key ?? '');
 }
 
-function byKey(notebook: Notebook, key: string | null): Cell | undefined {
+function getCellByKey(notebook: Notebook, key: string | null): Cell | undefined {
   return notebook.cells.find(cell => cell.key === key);
 }
 
 /** Cells `alpha`, `beta`, ... with the given sources, as code. */
-function notebook(...sources: string[]): Notebook {
+function makeNotebook(...sources: string[]): Notebook {
   const ids = ['alpha', 'beta', 'gamma', 'delta'];
-  return opened({
+  return openInTab({
     nbformat: 4,
     nbformat_minor: 5,
     metadata: {},
@@ -52,15 +62,15 @@ function notebook(...sources: string[]): Notebook {
 }
 
 function write(base: Notebook, cell: number, source: string): Notebook {
-  return edited(base, [{ op: 'write', cell, source }], 'test');
+  return applyEdits(base, [{ op: 'write', cell, source }], 'test');
 }
 
 describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
   test('what changed on disk only arrives exactly', () => {
     fc.assert(
-      fc.property(json(minor), edits, (content, changes) => {
-        const base = opened(content);
-        const disk = onDisk(edited(base, changes, 'disk'));
+      fc.property(arbitraryContent(minor), edits, (content, changes) => {
+        const base = openInTab(content);
+        const disk = onDisk(applyEdits(base, changes, 'disk'));
         const result = mergeNotebooks(base, base, disk);
         expect(seen(result)).toEqual(seen(disk));
         expect(result.conflicts).toEqual([]);
@@ -70,12 +80,12 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
 
   test('what changed here only stays exactly, and nothing is touched', () => {
     fc.assert(
-      fc.property(json(minor), edits, (content, changes) => {
-        const base = opened(content);
-        const local = edited(base, changes, 'local');
+      fc.property(arbitraryContent(minor), edits, (content, changes) => {
+        const base = openInTab(content);
+        const local = applyEdits(base, changes, 'local');
         const result = mergeNotebooks(base, local, onDisk(base));
-        expect(shown(result)).toEqual({ ...local, cells: shown(result).cells });
-        expect(keysOf(shown(result))).toEqual(keysOf(local));
+        expect(applyToTab(result)).toEqual({ ...local, cells: applyToTab(result).cells });
+        expect(listKeys(applyToTab(result))).toEqual(listKeys(local));
         expect(seen(result)).toEqual(seen(local));
         expect(result.changedIndexes).toEqual([]);
         expect(result.removedCount).toBe(0);
@@ -85,15 +95,15 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
 
   test('text typed here is never lost, whatever the disk does', () => {
     fc.assert(
-      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
-        const base = opened(content);
-        const local = edited(base, mine, 'local');
-        const disk = onDisk(edited(base, theirs, 'disk'));
-        const result = shown(mergeNotebooks(base, local, disk));
+      fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
+        const base = openInTab(content);
+        const local = applyEdits(base, mine, 'local');
+        const disk = onDisk(applyEdits(base, theirs, 'disk'));
+        const result = applyToTab(mergeNotebooks(base, local, disk));
         for (const cell of local.cells) {
-          const before = byKey(base, cell.key);
+          const before = getCellByKey(base, cell.key);
           if (before?.source !== cell.source) {
-            const after = byKey(result, cell.key);
+            const after = getCellByKey(result, cell.key);
             const lines = (after?.source ?? '').split('\n');
             const known = (before?.source ?? '').split('\n');
             const typed = cell.source.split('\n').filter(line => !known.includes(line));
@@ -107,10 +117,10 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
 
   test('text written on disk is in the result or in a conflict', () => {
     fc.assert(
-      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
-        const base = opened(content);
-        const local = edited(base, mine, 'local');
-        const disk = onDisk(edited(base, theirs, 'disk'));
+      fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
+        const base = openInTab(content);
+        const local = applyEdits(base, mine, 'local');
+        const disk = onDisk(applyEdits(base, theirs, 'disk'));
         const result = mergeNotebooks(base, local, disk);
         const known = new Set(base.cells.flatMap(cell => cell.source.split('\n')));
         const found = new Set(
@@ -127,47 +137,47 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
 
   test('merging a side with itself changes nothing', () => {
     fc.assert(
-      fc.property(json(minor), edits, (content, changes) => {
-        const base = opened(content);
+      fc.property(arbitraryContent(minor), edits, (content, changes) => {
+        const base = openInTab(content);
         const result = mergeNotebooks(base, base, onDisk(base));
         expect(result.changedIndexes).toEqual([]);
-        expect(keysOf(shown(result))).toEqual(keysOf(base));
-        const local = edited(base, changes, 'local');
+        expect(listKeys(applyToTab(result))).toEqual(listKeys(base));
+        const local = applyEdits(base, changes, 'local');
         const saved = mergeNotebooks(base, local, onDisk(local));
         expect(saved.conflicts).toEqual([]);
         expect(saved.changedIndexes).toEqual([]);
-        expect(keysOf(shown(saved))).toEqual(keysOf(local));
+        expect(listKeys(applyToTab(saved))).toEqual(listKeys(local));
         const again = mergeNotebooks(local, local, onDisk(local));
         expect(again.changedIndexes).toEqual([]);
         expect(again.removedCount).toBe(0);
         expect(again.conflicts).toEqual([]);
-        expect(keysOf(shown(again))).toEqual(keysOf(local));
+        expect(listKeys(applyToTab(again))).toEqual(listKeys(local));
       })
     );
   });
 
   test('merging again right after a merge changes nothing', () => {
     fc.assert(
-      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
-        const base = opened(content);
-        const disk = onDisk(edited(base, theirs, 'disk'));
-        const first = mergeNotebooks(base, edited(base, mine, 'local'), disk);
-        const local = shown(first);
-        const again = mergeNotebooks(resolveKeys(first.newBase, keysOf(local)), local, disk);
+      fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
+        const base = openInTab(content);
+        const disk = onDisk(applyEdits(base, theirs, 'disk'));
+        const first = mergeNotebooks(base, applyEdits(base, mine, 'local'), disk);
+        const local = applyToTab(first);
+        const again = mergeNotebooks(resolveKeys(first.newBase, listKeys(local)), local, disk);
         expect(again.conflicts).toEqual([]);
         expect(again.changedIndexes).toEqual([]);
-        expect(keysOf(shown(again))).toEqual(keysOf(local));
+        expect(listKeys(applyToTab(again))).toEqual(listKeys(local));
       })
     );
   });
 
   test('a tab without changes of its own does not differ from the disk after a merge', () => {
     fc.assert(
-      fc.property(json(minor), edits, (content, theirs) => {
-        const base = opened(content);
-        const result = mergeNotebooks(base, base, onDisk(edited(base, theirs, 'disk')));
-        const local = shown(result);
-        expect(compareNotebooks(local, resolveKeys(result.newBase, keysOf(local)))).toBe('none');
+      fc.property(arbitraryContent(minor), edits, (content, theirs) => {
+        const base = openInTab(content);
+        const result = mergeNotebooks(base, base, onDisk(applyEdits(base, theirs, 'disk')));
+        const local = applyToTab(result);
+        expect(compareNotebooks(local, resolveKeys(result.newBase, listKeys(local)))).toBe('none');
       })
     );
   });
@@ -175,23 +185,23 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
   test('running cells stay in place, and what was left out comes when they are done', () => {
     fc.assert(
       fc.property(
-        json(minor),
+        arbitraryContent(minor),
         edits,
         fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
         (content, theirs, running) => {
-          const base = opened(content);
-          const pinned = new Set(keysOf(base).filter((_, index) => running[index]));
-          const disk = onDisk(edited(base, theirs, 'disk'));
+          const base = openInTab(content);
+          const pinned = new Set(listKeys(base).filter((_, index) => running[index]));
+          const disk = onDisk(applyEdits(base, theirs, 'disk'));
           const result = mergeNotebooks(base, base, disk, pinned);
-          const local = shown(result);
-          expect(keysOf(local).filter(key => pinned.has(key))).toEqual([...pinned]);
+          const local = applyToTab(result);
+          expect(listKeys(local).filter(key => pinned.has(key))).toEqual([...pinned]);
           for (const key of pinned) {
-            expect(byKey(local, key)?.type).toBe(byKey(base, key)?.type);
-            expect(byKey(local, key)?.outputs).toEqual(byKey(base, key)?.outputs);
+            expect(getCellByKey(local, key)?.type).toBe(getCellByKey(base, key)?.type);
+            expect(getCellByKey(local, key)?.outputs).toEqual(getCellByKey(base, key)?.outputs);
           }
           if (result.newBaseWithoutDeferred !== null) {
-            const before = resolveKeys(result.newBaseWithoutDeferred, keysOf(local));
-            const after = resolveKeys(result.newBase, keysOf(local));
+            const before = resolveKeys(result.newBaseWithoutDeferred, listKeys(local));
+            const after = resolveKeys(result.newBase, listKeys(local));
             const later = mergeNotebooks(before, local, after);
             expect(later.cells.map(cell => [cell.type, cell.source])).toEqual(
               disk.cells.map(cell => [cell.type, cell.source])
@@ -208,10 +218,10 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
 
   test('no cell becomes trusted that neither side trusts, unless it has nothing to trust', () => {
     fc.assert(
-      fc.property(json(minor), edits, edits, (content, mine, theirs) => {
-        const base = opened(content);
-        const local = edited(base, mine, 'local');
-        const disk = onDisk(edited(base, theirs, 'disk'));
+      fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
+        const base = openInTab(content);
+        const local = applyEdits(base, mine, 'local');
+        const disk = onDisk(applyEdits(base, theirs, 'disk'));
         const distrusted = { ...disk, cells: disk.cells.map(c => ({ ...c, trusted: false })) };
         const untrusted = { ...local, cells: local.cells.map(c => ({ ...c, trusted: false })) };
         for (const cell of mergeNotebooks(base, untrusted, distrusted).cells) {
@@ -229,18 +239,18 @@ test('the result is the same whenever the tab looks at the disk', () => {
   );
   fc.assert(
     fc.property(
-      json(5),
+      arbitraryContent(5),
       writes,
       writes,
       fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
       (content, mine, theirs, looks) => {
-        const start = opened(content);
+        const start = openInTab(content);
         const outcome = (looksAt: (step: number) => boolean): unknown => {
           let [base, local, disk] = [start, start, start];
           const look = (): void => {
             const result = mergeNotebooks(base, local, onDisk(disk));
-            local = shown(result);
-            base = resolveKeys(result.newBase, keysOf(local));
+            local = applyToTab(result);
+            base = resolveKeys(result.newBase, listKeys(local));
           };
           for (let step = 0; step < Math.max(mine.length, theirs.length); step++) {
             local = one(local, mine[step], 0);
@@ -273,11 +283,11 @@ test('the result is the same whenever the tab looks at the disk', () => {
 test('the result is the same in whichever order the disk got its insertions', () => {
   fc.assert(
     fc.property(
-      json(5),
+      arbitraryContent(5),
       fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6]),
       text,
       (content, order, typed) => {
-        const base = opened(content);
+        const base = openInTab(content);
         const local = write(base, 0, typed);
         const all = order.filter(index => index < base.cells.length);
         const inserted = (names: number[]): Notebook =>
@@ -298,8 +308,8 @@ test('the result is the same in whichever order the disk got its insertions', ()
         for (const index of all) {
           disk = inserted(all.slice(0, all.indexOf(index) + 1));
           const step = mergeNotebooks(known, tab, onDisk(disk));
-          tab = shown(step, `step-${index}`);
-          known = resolveKeys(step.newBase, keysOf(tab));
+          tab = applyToTab(step, `step-${index}`);
+          known = resolveKeys(step.newBase, listKeys(tab));
         }
         expect(seen(tab)).toEqual(seen(once));
       }
@@ -308,7 +318,7 @@ test('the result is the same in whichever order the disk got its insertions', ()
 });
 
 test('a cell whose text both sides changed keeps the local one and tells', () => {
-  const base = notebook('a', 'b');
+  const base = makeNotebook('a', 'b');
   const result = mergeNotebooks(base, write(base, 0, 'mine'), onDisk(write(base, 0, 'theirs')));
   expect(result.cells[0]?.source).toBe('mine');
   expect(result.conflicts).toMatchObject([
@@ -317,7 +327,7 @@ test('a cell whose text both sides changed keeps the local one and tells', () =>
 });
 
 test('changes to different lines of one cell are merged without asking', () => {
-  const base = notebook('a\nb\nc');
+  const base = makeNotebook('a\nb\nc');
   const result = mergeNotebooks(base, write(base, 0, 'A\nb\nc'), onDisk(write(base, 0, 'a\nb\nC')));
   expect(result.cells[0]?.source).toBe('A\nb\nC');
   expect(result.conflicts).toEqual([]);
@@ -325,15 +335,15 @@ test('changes to different lines of one cell are merged without asking', () => {
 });
 
 test('a cell deleted on disk and changed here stays and tells', () => {
-  const base = notebook('a', 'b');
-  const disk = onDisk(edited(base, [{ op: 'delete', cell: 0 }], 'disk'));
+  const base = makeNotebook('a', 'b');
+  const disk = onDisk(applyEdits(base, [{ op: 'delete', cell: 0 }], 'disk'));
   const result = mergeNotebooks(base, write(base, 0, 'mine'), disk);
   expect(result.cells.map(cell => cell.source)).toEqual(['mine', 'b']);
   expect(result.conflicts).toMatchObject([{ index: 0, kind: 'deleted-on-disk', theirs: null }]);
 });
 
 test('what is typed into a blank cell stays without a question when the disk drops the cell', () => {
-  const base = opened({
+  const base = openInTab({
     nbformat: 4,
     nbformat_minor: 5,
     metadata: {},
@@ -352,37 +362,37 @@ test('what is typed into a blank cell stays without a question when the disk dro
 });
 
 test('a cell deleted here and changed on disk comes back and tells', () => {
-  const base = notebook('a', 'b');
-  const local = edited(base, [{ op: 'delete', cell: 0 }], 'local');
+  const base = makeNotebook('a', 'b');
+  const local = applyEdits(base, [{ op: 'delete', cell: 0 }], 'local');
   const result = mergeNotebooks(base, local, onDisk(write(base, 0, 'theirs')));
   expect(result.cells.map(cell => cell.source)).toEqual(['theirs', 'b']);
   expect(result.conflicts).toMatchObject([{ index: 0, kind: 'deleted-here', mine: null }]);
 });
 
 test('a cell deleted here and only run elsewhere stays deleted', () => {
-  const base = notebook('a', 'b');
-  const local = edited(base, [{ op: 'delete', cell: 0 }], 'local');
-  const disk = onDisk(edited(base, [{ op: 'run', cell: 0, text: 'new' }], 'disk'));
+  const base = makeNotebook('a', 'b');
+  const local = applyEdits(base, [{ op: 'delete', cell: 0 }], 'local');
+  const disk = onDisk(applyEdits(base, [{ op: 'run', cell: 0, text: 'new' }], 'disk'));
   expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual(['b']);
 });
 
 test('an edit on disk clears the outputs here', () => {
-  const base = notebook('a');
+  const base = makeNotebook('a');
   const result = mergeNotebooks(base, base, onDisk(write(base, 0, 'theirs')));
   expect(result.cells[0]).toMatchObject({ source: 'theirs', outputs: [], executionCount: null });
 });
 
 test('a cell run here keeps its new outputs under an edit on disk', () => {
-  const base = notebook('a');
-  const local = edited(base, [{ op: 'run', cell: 0, text: 'fresh' }], 'local');
+  const base = makeNotebook('a');
+  const local = applyEdits(base, [{ op: 'run', cell: 0, text: 'fresh' }], 'local');
   const result = mergeNotebooks(base, local, onDisk(write(base, 0, 'theirs')));
   expect(result.cells[0]).toMatchObject({ source: 'theirs', outputs: [{ text: 'fresh' }] });
 });
 
 test('a move on one side and a move on the other are both in the result', () => {
-  const base = notebook('a', 'b', 'c', 'd');
-  const local = edited(base, [{ op: 'move', cell: 0, to: 1 }], 'local');
-  const disk = onDisk(edited(base, [{ op: 'move', cell: 3, to: 2 }], 'disk'));
+  const base = makeNotebook('a', 'b', 'c', 'd');
+  const local = applyEdits(base, [{ op: 'move', cell: 0, to: 1 }], 'local');
+  const disk = onDisk(applyEdits(base, [{ op: 'move', cell: 3, to: 2 }], 'disk'));
   expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual([
     'b',
     'a',
@@ -392,9 +402,9 @@ test('a move on one side and a move on the other are both in the result', () => 
 });
 
 test('a cell inserted here stays behind the cell it was put after', () => {
-  const base = notebook('a', 'b');
-  const local = edited(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
-  const disk = onDisk(edited(base, [{ op: 'insert', at: 2, source: 'theirs' }], 'disk'));
+  const base = makeNotebook('a', 'b');
+  const local = applyEdits(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
+  const disk = onDisk(applyEdits(base, [{ op: 'insert', at: 2, source: 'theirs' }], 'disk'));
   expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual([
     'a',
     'mine',
@@ -416,9 +426,9 @@ test('cells without ids keep their names when one of them is rewritten', () => {
       execution_count: null
     }))
   });
-  const base = opened(content('x = 1'));
+  const base = openInTab(content('x = 1'));
   const result = mergeNotebooks(base, base, readNotebook(content('nothing = "alike"')));
-  expect(keysOf(shown(result))).toEqual(keysOf(base));
+  expect(listKeys(applyToTab(result))).toEqual(listKeys(base));
   expect(result.changedIndexes).toEqual([1]);
 });
 
@@ -429,7 +439,7 @@ test('of two equal cells without ids the one in the place of the edited one is t
     metadata: {},
     cells: sources.map(source => ({ cell_type: 'raw', source, metadata: {} }))
   });
-  const base = opened(content('T', 'X', 'y = 1', 'y = 1'));
+  const base = openInTab(content('T', 'X', 'y = 1', 'y = 1'));
   const result = mergeNotebooks(
     base,
     base,
@@ -441,13 +451,13 @@ test('of two equal cells without ids the one in the place of the edited one is t
 });
 
 test('a cell saved by a tab that never heard so is not doubled', () => {
-  const base = opened({
+  const base = openInTab({
     nbformat: 4,
     nbformat_minor: 4,
     metadata: {},
     cells: [{ cell_type: 'code', source: 'old', metadata: {}, outputs: [] }]
   });
-  const local = edited(
+  const local = applyEdits(
     base,
     [
       { op: 'insert', at: 1, source: 'new' },
@@ -460,21 +470,21 @@ test('a cell saved by a tab that never heard so is not doubled', () => {
 });
 
 test('a cell saved by a tab that never heard so is not doubled by the next edit on disk', () => {
-  const base = opened({
+  const base = openInTab({
     nbformat: 4,
     nbformat_minor: 4,
     metadata: {},
     cells: ['first', 'second'].map(source => ({ cell_type: 'raw', source, metadata: {} }))
   });
-  const local = edited(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
+  const local = applyEdits(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
   const result = mergeNotebooks(base, local, onDisk(write(local, 2, 'theirs')));
   expect(result.cells.map(cell => cell.source)).toEqual(['first', 'mine', 'theirs']);
   expect(result.cells.map(cell => cell.localIndex)).toEqual([0, 1, 2]);
 });
 
 test('other cells move around a running one at once', () => {
-  const base = notebook('a', 'b');
-  const disk = onDisk(edited(base, [{ op: 'move', cell: 0, to: 1 }], 'disk'));
+  const base = makeNotebook('a', 'b');
+  const disk = onDisk(applyEdits(base, [{ op: 'move', cell: 0, to: 1 }], 'disk'));
   for (const running of ['alpha', 'beta']) {
     const result = mergeNotebooks(base, base, disk, new Set([running]));
     expect(result.cells.map(cell => cell.source)).toEqual(['b', 'a']);
@@ -502,7 +512,7 @@ test('two cells with one id are told apart by their order', () => {
 });
 
 test('metadata is merged key by key, and a key of both sides keeps the local value', () => {
-  const start = notebook('a');
+  const start = makeNotebook('a');
   const withMetadata = (metadata: Notebook['metadata']): Notebook => ({ ...start, metadata });
   const result = mergeNotebooks(
     withMetadata({ both: 1, gone: 1, kept: 1 }),
@@ -517,7 +527,7 @@ test('a key named __proto__ reaches no prototype', () => {
     '{"nbformat": 4, "nbformat_minor": 5, "metadata": {"__proto__": {"polluted": 1}},' +
       ' "cells": [{"id": "a", "cell_type": "raw", "source": "", "metadata": {"__proto__": {"polluted": 1}}}]}'
   ) as object;
-  const base = notebook('a');
+  const base = makeNotebook('a');
   const result = mergeNotebooks(base, base, readNotebook(content));
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   expect(Object.getPrototypeOf(result.metadata)).toBe(Object.prototype);
@@ -566,14 +576,18 @@ test('what JupyterLab adds by itself on opening is not taken for a change', () =
 });
 
 test('what is left out for a running cell brings no cell back that was deleted here', () => {
-  const base = notebook('a', 'b', 'c');
-  const local = edited(base, [{ op: 'delete', cell: 2 }], 'local');
-  const disk = onDisk(edited(base, [{ op: 'delete', cell: 0 }], 'disk'));
+  const base = makeNotebook('a', 'b', 'c');
+  const local = applyEdits(base, [{ op: 'delete', cell: 2 }], 'local');
+  const disk = onDisk(applyEdits(base, [{ op: 'delete', cell: 0 }], 'disk'));
   const result = mergeNotebooks(base, local, disk, new Set(['alpha']));
   expect(result.cells.map(cell => cell.source)).toEqual(['a', 'b']);
-  const keys = keysOf(shown(result));
+  const keys = listKeys(applyToTab(result));
   const before = result.newBaseWithoutDeferred && resolveKeys(result.newBaseWithoutDeferred, keys);
-  const later = mergeNotebooks(before ?? base, shown(result), resolveKeys(result.newBase, keys));
+  const later = mergeNotebooks(
+    before ?? base,
+    applyToTab(result),
+    resolveKeys(result.newBase, keys)
+  );
   expect(later.cells.map(cell => cell.source)).toEqual(['b']);
 });
 

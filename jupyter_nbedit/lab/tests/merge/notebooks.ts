@@ -52,7 +52,7 @@ const cell = fc.record({
 });
 
 /** A notebook as the contents API answers it; minor 5 has ids and minor 4 has none. */
-export function json(minor: 4 | 5): fc.Arbitrary<object> {
+export function arbitraryContent(minor: 4 | 5): fc.Arbitrary<object> {
   return fc.array(cell, { minLength: 1, maxLength: 7 }).map(cells => ({
     nbformat: 4,
     nbformat_minor: minor,
@@ -71,7 +71,7 @@ export function json(minor: 4 | 5): fc.Arbitrary<object> {
 }
 
 /** The notebook in a tab that has just opened it. */
-export function opened(content: object): Notebook {
+export function openInTab(content: object): Notebook {
   const notebook = readNotebook(content);
   return setKeys(
     notebook,
@@ -92,12 +92,12 @@ export function onDisk(notebook: Notebook): Notebook {
 }
 
 /** Edit a notebook; `side` keeps the names of inserted cells apart. */
-export function edited(notebook: Notebook, changes: readonly Edit[], side: string): Notebook {
+export function applyEdits(notebook: Notebook, changes: readonly Edit[], side: string): Notebook {
   let cells = [...notebook.cells];
   changes.forEach((change, number) => {
     if (change.op === 'insert') {
       const at = change.at % (cells.length + 1);
-      cells.splice(at, 0, inserted(change.source, `${side}-${number}`, notebook.minor));
+      cells.splice(at, 0, makeCell(change.source, `${side}-${number}`, notebook.minor));
       return;
     }
     const at = change.cell % Math.max(cells.length, 1);
@@ -137,7 +137,7 @@ export function changed(
   }
 }
 
-function inserted(source: string, name: string, minor: number): Cell {
+function makeCell(source: string, name: string, minor: number): Cell {
   return {
     key: name,
     id: minor < 5 ? null : name,

@@ -5,7 +5,7 @@ import type { PartPosition } from '../../src/review/partPosition';
 import type { ShownPart } from '../../src/review/shownPart';
 import { NbEditError } from '../../src/server/client';
 import type { Proposal } from '../../src/server/models';
-import { changed, proposal } from './parts';
+import { changed, makeProposal } from './parts';
 
 let asked: string[];
 let answer: Promise<void>;
@@ -38,7 +38,7 @@ beforeEach(() => {
 function shownParts(...states: PartPosition['state'][]): ShownPart[] {
   const parts = states.map((_, index) => changed(`c${index}`, index, { part: index }));
   return parts.map((part, index) => ({
-    proposal: proposal(parts),
+    proposal: makeProposal(parts),
     part,
     position: { cell: index, side: 'below', state: states[index] ?? 'gone' },
     language: 'text/x-python',
@@ -49,7 +49,7 @@ function shownParts(...states: PartPosition['state'][]): ShownPart[] {
   }));
 }
 
-function refused(reason: string, details = {}): Promise<never> {
+function makeFailure(reason: string, details = {}): Promise<never> {
   const refusal = Promise.reject(new NbEditError(409, reason, 'The message.', details));
   refusal.catch(() => undefined);
   return refusal;
@@ -91,7 +91,7 @@ test('what has changed can be rejected', async () => {
 });
 
 test('the server’s conflict is told at the cells it is about', async () => {
-  answer = refused('cell_changed', { cells: [{ cell_id: 'c1', index: 1, why: 'no_place' }] });
+  answer = makeFailure('cell_changed', { cells: [{ cell_id: 'c1', index: 1, why: 'no_place' }] });
   const all = shownParts('as-proposed', 'as-proposed');
   await decisions.decide(all, true);
   expect(all.map(({ problem }) => problem)).toEqual([
@@ -102,7 +102,7 @@ test('the server’s conflict is told at the cells it is about', async () => {
 });
 
 test('another refusal is told at the block, or in the bar if it is about several', async () => {
-  answer = refused('plan_mode');
+  answer = makeFailure('plan_mode');
   const one = shownParts('as-proposed');
   await decisions.decide(one, true);
   expect(one[0]?.problem?.text).toBe('The message.');
@@ -112,7 +112,7 @@ test('another refusal is told at the block, or in the bar if it is about several
 });
 
 test('nothing is said of a proposal that somebody else has decided: its blocks go', async () => {
-  answer = refused('proposal_closed');
+  answer = makeFailure('proposal_closed');
   const one = shownParts('as-proposed');
   await decisions.decide(one, true);
   expect(one[0]?.problem).toBeNull();

@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { isAboutNotebook, isInsert, locatePart } from '../../src/review/partPosition';
-import { cells, changed, deleted, inserted, part, version } from './parts';
+import {
+  makeCells,
+  changed,
+  makeDeletePart,
+  makeInsertPart,
+  makePart,
+  makeCellState
+} from './parts';
 
-const FIVE = cells('a', 'b', 'c', 'd', 'e');
+const FIVE = makeCells('a', 'b', 'c', 'd', 'e');
 
 describe('A part about a cell', () => {
   test('is shown below the cell with its id, wherever that stands by now', () => {
     const change = changed('c', 2);
-    expect(locatePart(change, [change], cells('x', 'a', 'c'))).toEqual({
+    expect(locatePart(change, [change], makeCells('x', 'a', 'c'))).toEqual({
       cell: 2,
       side: 'below',
       state: 'as-proposed'
@@ -15,37 +22,37 @@ describe('A part about a cell', () => {
   });
 
   test('says so if the cell has another text or type by now', () => {
-    const change = changed('c', 2, { before: version('as it was') });
+    const change = changed('c', 2, { before: makeCellState('as it was') });
     expect(locatePart(change, [change], FIVE).state).toBe('changed');
-    const converted = changed('c', 2, { before: version('c', { cell_type: 'markdown' }) });
+    const converted = changed('c', 2, { before: makeCellState('c', { cell_type: 'markdown' }) });
     expect(locatePart(converted, [converted], FIVE).state).toBe('changed');
   });
 
   test('says so if the cell is gone, and is shown where it was', () => {
     const change = changed('c', 2);
-    expect(locatePart(change, [change], cells('a', 'b', 'd'))).toEqual({
+    expect(locatePart(change, [change], makeCells('a', 'b', 'd'))).toEqual({
       cell: 1,
       side: 'below',
       state: 'gone'
     });
-    expect(locatePart(change, [change], cells('a'))).toMatchObject({ cell: 0, state: 'gone' });
+    expect(locatePart(change, [change], makeCells('a'))).toMatchObject({ cell: 0, state: 'gone' });
   });
 
   test('is shown at the cell with its text where cells have no ids', () => {
-    const change = changed(null, 1, { before: version('c') });
+    const change = changed(null, 1, { before: makeCellState('c') });
     const shown = FIVE.map((cell, index) => ({ ...cell, id: `of the tab ${index}` }));
     expect(locatePart(change, [change], shown)).toMatchObject({ cell: 2, state: 'as-proposed' });
   });
 
   test('is shown at its index where several cells have its text, or none', () => {
-    const change = changed(null, 2, { before: version('same') });
+    const change = changed(null, 2, { before: makeCellState('same') });
     const same = ['same', 'x', 'same', 'same'].map(source => ({ id: '', type: 'code', source }));
     expect(locatePart(change, [change], same)).toMatchObject({ cell: 2, state: 'as-proposed' });
     expect(locatePart(change, [change], FIVE)).toMatchObject({ cell: 2, state: 'changed' });
   });
 
   test('is found by its index among cells that share its id', () => {
-    const change = changed('b', 2, { before: version('second') });
+    const change = changed('b', 2, { before: makeCellState('second') });
     const twins = ['x', 'first', 'second'].map(source => ({ id: 'b', type: 'code', source }));
     expect(locatePart(change, [change], twins)).toMatchObject({ cell: 2, state: 'as-proposed' });
   });
@@ -53,52 +60,54 @@ describe('A part about a cell', () => {
 
 describe('A new cell', () => {
   test('is shown below the one that it would follow', () => {
-    const insert = inserted('n', 2);
+    const insert = makeInsertPart('n', 2);
     expect(locatePart(insert, [insert], FIVE)).toMatchObject({ cell: 1, side: 'below' });
   });
 
   test('is shown above the first where it would be the first', () => {
-    const insert = inserted('n', 0);
+    const insert = makeInsertPart('n', 0);
     expect(locatePart(insert, [insert], FIVE)).toMatchObject({ cell: 0, side: 'above' });
   });
 
   test('is placed among the cells that stay, not among those that come, go and move', () => {
     // a b c d e -> new1 b new2 d c: new2 stands after b, and neither after new1 nor after c.
-    const first = inserted('n1', 0);
-    const second = inserted('n2', 2);
+    const first = makeInsertPart('n1', 0);
+    const second = makeInsertPart('n2', 2);
     const parts = [
-      deleted('a', 0),
+      makeDeletePart('a', 0),
       first,
       second,
-      changed('c', 2, { index: 4, moved: true, after: version('c') }),
-      deleted('e', 4)
+      changed('c', 2, { index: 4, moved: true, after: makeCellState('c') }),
+      makeDeletePart('e', 4)
     ];
     expect(locatePart(second, parts, FIVE)).toMatchObject({ cell: 1, side: 'below' });
     expect(locatePart(first, parts, FIVE)).toMatchObject({ cell: 0, side: 'above' });
   });
 
   test('takes what was accepted of its proposal into account', () => {
-    const first = inserted('n1', 1, { status: 'accepted' });
-    const gone = deleted('b', 1, { status: 'accepted' });
-    const last = inserted('n2', 4);
+    const first = makeInsertPart('n1', 1, { status: 'accepted' });
+    const gone = makeDeletePart('b', 1, { status: 'accepted' });
+    const last = makeInsertPart('n2', 4);
     // a b c d e -> a n1 c d n2 e, of which n1 and the deletion of b are done.
-    const now = cells('a', 'n1', 'c', 'd', 'e');
+    const now = makeCells('a', 'n1', 'c', 'd', 'e');
     expect(locatePart(last, [first, gone, last], now)).toMatchObject({ cell: 3, side: 'below' });
   });
 
   test('follows the new cell before it once that is accepted', () => {
-    const first = inserted('n1', 1, { status: 'accepted' });
-    const second = inserted('n2', 2);
-    const now = cells('a', 'n1', 'b');
+    const first = makeInsertPart('n1', 1, { status: 'accepted' });
+    const second = makeInsertPart('n2', 2);
+    const now = makeCells('a', 'n1', 'b');
     const anchor = { id: 'a', side: 'below' } as const;
     expect(locatePart(second, [first, second], now, anchor)).toMatchObject({ cell: 1 });
     // The tab may not have it yet.
-    expect(locatePart(second, [first, second], cells('a', 'b'), anchor)).toMatchObject({ cell: 0 });
+    expect(locatePart(second, [first, second], makeCells('a', 'b'), anchor)).toMatchObject({
+      cell: 0
+    });
   });
 
   test('stays with the cell it was shown at', () => {
-    const insert = inserted('n', 2);
-    const now = cells('x', 'y', 'a', 'b');
+    const insert = makeInsertPart('n', 2);
+    const now = makeCells('x', 'y', 'a', 'b');
     expect(locatePart(insert, [insert], now, { id: 'b', side: 'below' })).toMatchObject({
       cell: 3
     });
@@ -108,15 +117,15 @@ describe('A new cell', () => {
   });
 
   test('is shown at the last cell if the notebook has become shorter', () => {
-    const insert = inserted('n', 5);
-    expect(locatePart(insert, [insert], cells('a'))).toMatchObject({ cell: 0, side: 'below' });
+    const insert = makeInsertPart('n', 5);
+    expect(locatePart(insert, [insert], makeCells('a'))).toMatchObject({ cell: 0, side: 'below' });
   });
 });
 
 test('a part without id and indexes is about the notebook, and shown above it', () => {
-  const metadata = part({
-    before: version('', { cell_type: null, source: null }),
-    after: version('', { cell_type: null, source: null })
+  const metadata = makePart({
+    before: makeCellState('', { cell_type: null, source: null }),
+    after: makeCellState('', { cell_type: null, source: null })
   });
   expect(isAboutNotebook(metadata)).toBe(true);
   expect(isInsert(metadata)).toBe(false);

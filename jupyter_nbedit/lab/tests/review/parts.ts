@@ -1,12 +1,12 @@
 import type { TabCell } from '../../src/review/partPosition';
 import type { CellDiff, CellState, Proposal, ProposedPart } from '../../src/server/models';
 
-export function version(source: string, more: Partial<CellState> = {}): CellState {
+export function makeCellState(source: string, more: Partial<CellState> = {}): CellState {
   return { cell_type: 'code', source, metadata: {}, ...more };
 }
 
 /** A part as the server tells of it; pending, and of nothing unless said otherwise. */
-export function part(more: Partial<ProposedPart>): ProposedPart {
+export function makePart(more: Partial<ProposedPart>): ProposedPart {
   return {
     part: 0,
     cell_id: null,
@@ -21,21 +21,24 @@ export function part(more: Partial<ProposedPart>): ProposedPart {
   };
 }
 
-export function inserted(id: string, index: number, more: Partial<ProposedPart> = {}) {
-  return part({ cell_id: id, index, after: version(`new ${id}`), ...more });
+export function makeInsertPart(id: string, index: number, more: Partial<ProposedPart> = {}) {
+  return makePart({ cell_id: id, index, after: makeCellState(`new ${id}`), ...more });
 }
 
-export function deleted(id: string, index: number, more: Partial<ProposedPart> = {}) {
-  return part({ cell_id: id, index_before: index, before: version(id), ...more });
+export function makeDeletePart(id: string, index: number, more: Partial<ProposedPart> = {}) {
+  return makePart({ cell_id: id, index_before: index, before: makeCellState(id), ...more });
 }
 
 export function changed(id: string | null, index: number, more: Partial<ProposedPart> = {}) {
-  const before = version(id ?? 'text');
+  const before = makeCellState(id ?? 'text');
   const places = { cell_id: id, index_before: index, index };
-  return part({ ...places, before, after: version('other'), ...more });
+  return makePart({ ...places, before, after: makeCellState('other'), ...more });
 }
 
-export function proposal(parts: readonly ProposedPart[], more: Partial<Proposal> = {}): Proposal {
+export function makeProposal(
+  parts: readonly ProposedPart[],
+  more: Partial<Proposal> = {}
+): Proposal {
   return {
     proposal_id: 1,
     path: 'a.ipynb',
@@ -59,7 +62,7 @@ export function proposal(parts: readonly ProposedPart[], more: Partial<Proposal>
 }
 
 /** Code cells whose ids are their sources. */
-export function cells(...ids: string[]): TabCell[] {
+export function makeCells(...ids: string[]): TabCell[] {
   return ids.map(id => ({ id, type: 'code', source: id }));
 }
 

@@ -1,16 +1,27 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test } from 'vitest';
 import * as wording from '../../src/review/wording';
-import { changed, deleted, inserted, part, proposal, version } from './parts';
+import {
+  changed,
+  makeDeletePart,
+  makeInsertPart,
+  makePart,
+  makeProposal,
+  makeCellState
+} from './parts';
 
 const trans = nullTranslator.load('jupyter_nbedit');
 
 describe('What a part would do is said', () => {
   test('for each kind of change', () => {
-    expect(wording.describePart(inserted('n', 1), trans)).toBe('proposes a new code cell here');
-    expect(wording.describePart(deleted('a', 1), trans)).toBe('proposes to delete this cell');
+    expect(wording.describePart(makeInsertPart('n', 1), trans)).toBe(
+      'proposes a new code cell here'
+    );
+    expect(wording.describePart(makeDeletePart('a', 1), trans)).toBe(
+      'proposes to delete this cell'
+    );
     expect(wording.describePart(changed('a', 1), trans)).toBe('proposes to change this cell');
-    const same = { before: version('a'), after: version('a') };
+    const same = { before: makeCellState('a'), after: makeCellState('a') };
     expect(wording.describePart(changed('a', 1, { ...same, index: 4, moved: true }), trans)).toBe(
       'proposes to move this cell to position 5'
     );
@@ -20,15 +31,15 @@ describe('What a part would do is said', () => {
     expect(wording.describePart(changed('a', 1, same), trans)).toBe(
       'proposes to change the metadata of this cell'
     );
-    const notebook = { before: version(''), after: version('') };
-    expect(wording.describePart(part(notebook), trans)).toBe(
+    const notebook = { before: makeCellState(''), after: makeCellState('') };
+    expect(wording.describePart(makePart(notebook), trans)).toBe(
       'proposes to change the metadata of the notebook'
     );
   });
 
   test('for several changes of one cell at once', () => {
     const all = changed('a', 1, {
-      after: version('b', { cell_type: 'markdown' }),
+      after: makeCellState('b', { cell_type: 'markdown' }),
       index: 0,
       moved: true,
       outputs_cleared: true
@@ -52,38 +63,41 @@ test('the bar counts the changes and names at most two who propose them', () => 
 });
 
 test('what a client calls itself is told apart from the user that the server knows', () => {
-  expect(wording.getProposer(proposal([]), trans)).toBe('Claude');
-  expect(wording.describeIdentity(proposal([]), trans)).toBe(
+  expect(wording.getProposer(makeProposal([]), trans)).toBe('Claude');
+  expect(wording.describeIdentity(makeProposal([]), trans)).toBe(
     'Signed in as alice, and calls itself Claude'
   );
-  const nameless = proposal([], { client: '\u202E' });
+  const nameless = makeProposal([], { client: '\u202E' });
   expect(wording.getProposer(nameless, trans)).toBe('alice');
   expect(wording.describeIdentity(nameless, trans)).toBe('Signed in as alice');
-  expect(wording.getProposer(proposal([], { client: null, user: '' }), trans)).toBe('Somebody');
+  expect(wording.getProposer(makeProposal([], { client: null, user: '' }), trans)).toBe('Somebody');
 });
 
 test('a proposer whose user name Jupyter has invented is called an agent', () => {
   const user = '2f0976f161c0416f9056e4e7aa0c7065';
-  const unnamed = proposal([], { client: null, user });
+  const unnamed = makeProposal([], { client: null, user });
   expect(wording.getProposer(unnamed, trans)).toBe('An agent');
   expect(wording.describeIdentity(unnamed, trans)).toBe(
     'Signed in with the server’s token, without a user name'
   );
-  expect(wording.describeIdentity(proposal([], { user }), trans)).toBe(
+  expect(wording.describeIdentity(makeProposal([], { user }), trans)).toBe(
     'Signed in with the server’s token, without a user name, and calls itself Claude'
   );
 });
 
 test('a purpose is shown without control characters, and cut', () => {
-  expect(wording.formatPurpose(proposal([], { message: 'why\u202E\n?' }))).toBe('why?');
-  expect(wording.formatPurpose(proposal([], { message: 'x'.repeat(300) }))).toHaveLength(200);
-  expect(wording.formatPurpose(proposal([]))).toBe('');
+  expect(wording.formatPurpose(makeProposal([], { message: 'why\u202E\n?' }))).toBe('why?');
+  expect(wording.formatPurpose(makeProposal([], { message: 'x'.repeat(300) }))).toHaveLength(200);
+  expect(wording.formatPurpose(makeProposal([]))).toBe('');
 });
 
 describe('The texts that are compared', () => {
   test('are the sources, of which a new and a deleted cell have one', () => {
-    expect(wording.getTextPair(inserted('n', 1))).toMatchObject({ before: null, after: 'new n' });
-    expect(wording.getTextPair(deleted('a', 1))).toMatchObject({ before: 'a', after: null });
+    expect(wording.getTextPair(makeInsertPart('n', 1))).toMatchObject({
+      before: null,
+      after: 'new n'
+    });
+    expect(wording.getTextPair(makeDeletePart('a', 1))).toMatchObject({ before: 'a', after: null });
     expect(wording.getTextPair(changed('a', 1))).toEqual({
       before: 'a',
       after: 'other',
@@ -93,8 +107,8 @@ describe('The texts that are compared', () => {
 
   test('are the metadata that differ where the source stays', () => {
     const tagged = changed('a', 1, {
-      before: version('a', { metadata: { kept: 1, gone: true, tags: [] } }),
-      after: version('a', { metadata: { kept: 1, tags: ['x'] } })
+      before: makeCellState('a', { metadata: { kept: 1, gone: true, tags: [] } }),
+      after: makeCellState('a', { metadata: { kept: 1, tags: ['x'] } })
     });
     const { before, after, isMetadata } = wording.getTextPair(tagged);
     expect(isMetadata).toBe(true);
@@ -103,7 +117,7 @@ describe('The texts that are compared', () => {
   });
 
   test('are none for a cell that is only moved', () => {
-    const moved = changed('a', 1, { after: version('a'), moved: true });
+    const moved = changed('a', 1, { after: makeCellState('a'), moved: true });
     expect(wording.getTextPair(moved)).toMatchObject({ before: null, after: null });
   });
 });

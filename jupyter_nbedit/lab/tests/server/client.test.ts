@@ -9,7 +9,7 @@ interface Asked {
 }
 
 /** A server of ours behind a `fetch` that answers the same to all, and what it was asked. */
-function answering(status: number, text: string): { server: NbEditClient; asked: Asked[] } {
+function makeClient(status: number, text: string): { server: NbEditClient; asked: Asked[] } {
   const asked: Asked[] = [];
   const settings = {
     baseUrl: 'http://127.0.0.1:8888/user/a%40b/',
@@ -27,14 +27,14 @@ function answering(status: number, text: string): { server: NbEditClient; asked:
   return { server: new NbEditClient(settings), asked };
 }
 
-async function refused(asking: Promise<unknown>): Promise<NbEditError> {
+async function catchError(asking: Promise<unknown>): Promise<NbEditError> {
   const error: unknown = await asking.catch((error: unknown) => error);
   expect(error).toBeInstanceOf(NbEditError);
   return error as NbEditError;
 }
 
 test('addresses are below the base URL, and names in them are encoded', async () => {
-  const { server, asked } = answering(200, '{"edits": [], "next": null}');
+  const { server, asked } = makeClient(200, '{"edits": [], "next": null}');
   await server.listHistory('a folder/100%?#.ipynb', 7, 50);
   await server.listHistory(null);
   await server.getEdit('a.ipynb', 3);
@@ -47,7 +47,7 @@ test('addresses are below the base URL, and names in them are encoded', async ()
 });
 
 test('a change says who makes it, and its caller may say otherwise', async () => {
-  const { server, asked } = answering(200, '{}');
+  const { server, asked } = makeClient(200, '{}');
   await server.undo('a.ipynb', 3);
   await server.redo('a.ipynb');
   await server.edit('a.ipynb', [{ op: 'delete', cell: 'x' }], { client: 'me', wait_tabs: 500 });
@@ -60,7 +60,7 @@ test('a change says who makes it, and its caller may say otherwise', async () =>
 });
 
 test('a mode goes to the notebook or to the server', async () => {
-  const { server, asked } = answering(200, '{}');
+  const { server, asked } = makeClient(200, '{}');
   await server.getMode('a.ipynb');
   await server.getMode(null);
   await server.setMode('a.ipynb', null);
@@ -79,21 +79,21 @@ test('a mode goes to the notebook or to the server', async () => {
 
 test('a refusal has what the server said', async () => {
   const body = { message: 'Cell 3 changed.', reason: 'undo_conflict', details: { edit_id: 4 } };
-  const { server } = answering(409, JSON.stringify(body));
-  const { status, reason, message, details } = await refused(server.undo('a.ipynb', 4));
+  const { server } = makeClient(409, JSON.stringify(body));
+  const { status, reason, message, details } = await catchError(server.undo('a.ipynb', 4));
   expect({ status, reason, message, details }).toEqual({ status: 409, ...body });
 });
 
 test('a server without our extension is told from one that has no such notebook', async () => {
-  const { server } = answering(404, '<html>404: Not Found</html>');
-  const { status, reason, message } = await refused(server.listHistory('a.ipynb'));
+  const { server } = makeClient(404, '<html>404: Not Found</html>');
+  const { status, reason, message } = await catchError(server.listHistory('a.ipynb'));
   expect({ status, reason }).toEqual({ status: 404, reason: 'no_answer' });
   expect(message).toContain('no jupyter_nbedit');
 });
 
 test('an answer that is no object is a refusal without a reason', async () => {
-  const { server } = answering(500, 'null');
-  const { reason, message } = await refused(server.getAbout());
+  const { server } = makeClient(500, 'null');
+  const { reason, message } = await catchError(server.getAbout());
   expect({ reason, message }).toEqual({ reason: 'unknown', message: 'HTTP 500' });
 });
 
@@ -106,7 +106,7 @@ test('a server that does not answer is a refusal, too', async () => {
     Headers,
     fetch: () => Promise.reject(new TypeError('Failed to fetch'))
   } as unknown as ServerConnection.ISettings;
-  const { status, reason } = await refused(new NbEditClient(settings).getAbout());
+  const { status, reason } = await catchError(new NbEditClient(settings).getAbout());
   expect({ status, reason }).toEqual({ status: 0, reason: 'unreachable' });
 });
 
@@ -114,7 +114,7 @@ test('query parameters are sent in a browser whose URLSearchParams has no `size`
   const size = Object.getOwnPropertyDescriptor(URLSearchParams.prototype, 'size');
   Reflect.deleteProperty(URLSearchParams.prototype, 'size');
   try {
-    const { server, asked } = answering(200, '{"edits": [], "next": null}');
+    const { server, asked } = makeClient(200, '{"edits": [], "next": null}');
     await server.listHistory(null, 7);
     expect(asked[0]?.url).toMatch(/\/history\?before=7$/);
   } finally {

@@ -31,7 +31,7 @@ beforeEach(() => {
   });
 });
 
-function edit(seq: number, epoch = 'e'): object {
+function makeEmission(seq: number, epoch = 'e'): object {
   return {
     schema_id: EDIT,
     epoch,
@@ -45,8 +45,8 @@ function edit(seq: number, epoch = 'e'): object {
 }
 
 test('an edit is told with its hash and who made it', () => {
-  emit(edit(1));
-  emit({ ...edit(2), client: null, edit_id: null });
+  emit(makeEmission(1));
+  emit({ ...makeEmission(2), client: null, edit_id: null });
   expect(changes).toEqual([
     { path: 'a.ipynb', hash: 'h', client: 'robo', editId: 1, operations: [], isTruncated: false },
     { path: 'a.ipynb', hash: 'h', client: 'u', editId: null, operations: [], isTruncated: false }
@@ -58,7 +58,7 @@ test('an edit is told with what it did', () => {
     { op: 'replace', cell_id: 'a', index: 3 },
     { op: 'set_metadata', cell_id: null, index: null }
   ];
-  emit({ ...edit(1), operations, truncated: true });
+  emit({ ...makeEmission(1), operations, truncated: true });
   expect(changes[0]).toMatchObject({
     operations: [
       { op: 'replace', cell_id: 'a', index: 3 },
@@ -69,16 +69,16 @@ test('an edit is told with what it did', () => {
 });
 
 test('events in a row ask for no resync, the first, a gap and a new server do', () => {
-  emit(edit(7));
+  emit(makeEmission(7));
   expect(resyncs).toBe(1);
-  emit(edit(8));
-  emit(edit(9));
+  emit(makeEmission(8));
+  emit(makeEmission(9));
   expect(resyncs).toBe(1);
-  emit(edit(11));
+  emit(makeEmission(11));
   expect(resyncs).toBe(2);
-  emit(edit(12, 'another'));
+  emit(makeEmission(12, 'another'));
   expect(resyncs).toBe(3);
-  emit(edit(13, 'another'));
+  emit(makeEmission(13, 'another'));
   expect(resyncs).toBe(3);
 });
 
@@ -103,9 +103,9 @@ test('forged events of other shapes change nothing', () => {
   emit({ schema_id: CONTENTS, action: 'save' });
   emit({ schema_id: 'https://example.org/other', path: 'a.ipynb' });
   expect(changes).toEqual([]);
-  emit({ ...edit(1), operations: { length: 3 } });
+  emit({ ...makeEmission(1), operations: { length: 3 } });
   const operations = [null, 3, [], { op: 7 }, { op: 'x', cell_id: {}, index: 0.5 }];
-  emit({ ...edit(2), edit_id: '2', operations });
+  emit({ ...makeEmission(2), edit_id: '2', operations });
   expect(changes.map(({ operations }) => operations)).toEqual([
     [],
     [{ op: 'x', cell_id: null, index: null }]

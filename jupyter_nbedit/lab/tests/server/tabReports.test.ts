@@ -54,38 +54,43 @@ beforeEach(() => {
   );
 });
 
-function there<T>(item: T | undefined): T {
+function assertPresent<T>(item: T | undefined): T {
   if (item === undefined) {
     throw new Error('It is not there.');
   }
   return item;
 }
 
-function saw(path: string, hash: string | null, edit: number | null, state = 'shown'): object {
+function makeReport(
+  path: string,
+  hash: string | null,
+  edit: number | null,
+  state = 'shown'
+): object {
   return { saw: { path, hash, edit_id: edit, state } };
 }
 
-async function settled(): Promise<void> {
+async function flushTimers(): Promise<void> {
   await vi.advanceTimersByTimeAsync(0);
 }
 
-async function connected(
+async function connectSocket(
   ...paths: string[]
 ): Promise<{ socket: Socket; one: OpenTab; other: OpenTab | undefined }> {
   const opened = paths.map(path => tabs.open(path));
-  await settled();
-  const socket = there(Socket.all.at(-1));
+  await flushTimers();
+  const socket = assertPresent(Socket.all.at(-1));
   socket.accept();
   socket.said();
-  return { socket, one: there(opened[0]), other: opened[1] };
+  return { socket, one: assertPresent(opened[0]), other: opened[1] };
 }
 
 test('a page connects with its first notebook, under the base URL and with the token', async () => {
-  await settled();
+  await flushTimers();
   expect(Socket.all).toHaveLength(0);
   tabs.open('a.ipynb');
   tabs.open('b.ipynb');
-  await settled();
+  await flushTimers();
   expect(Socket.all.map(({ url }) => url)).toEqual([
     'ws://127.0.0.1:8888/user/a%40b/nbedit/tabs?token=a%20token'
   ]);
@@ -93,87 +98,90 @@ test('a page connects with its first notebook, under the base URL and with the t
 
 test('what was open before there was a connection is said with it', async () => {
   tabs.open('a.ipynb').report('1', 'shown');
-  await settled();
-  there(Socket.all[0]).accept();
-  expect(there(Socket.all[0]).said()).toEqual([
+  await flushTimers();
+  assertPresent(Socket.all[0]).accept();
+  expect(assertPresent(Socket.all[0]).said()).toEqual([
     { tabs: { 'a.ipynb': 1 } },
-    saw('a.ipynb', '1', null)
+    makeReport('a.ipynb', '1', null)
   ]);
 });
 
 test('tabs are told of when they open, close and move', async () => {
-  const { socket, one } = await connected('a.ipynb');
+  const { socket, one } = await connectSocket('a.ipynb');
   const other = tabs.open('b.ipynb');
   tabs.open('b.ipynb');
-  await settled();
+  await flushTimers();
   expect(socket.said()).toEqual([{ tabs: { 'a.ipynb': 1, 'b.ipynb': 2 } }]);
   tabs.close(other);
   one.setPath('c.ipynb');
-  await settled();
+  await flushTimers();
   expect(socket.said()).toEqual([{ tabs: { 'c.ipynb': 1, 'b.ipynb': 1 } }]);
   expect(Socket.all).toHaveLength(1);
 });
 
 test('what a tab shows is said once, with the newest edit that it took in', async () => {
-  const { socket, one } = await connected('a.ipynb');
+  const { socket, one } = await connectSocket('a.ipynb');
   one.markApplied([{ editId: 7 }, { editId: null }, { editId: 6 }]);
-  await settled();
+  await flushTimers();
   expect(socket.said()).toEqual([]);
   one.report('h', 'merged');
   one.report('h', 'merged');
-  await settled();
+  await flushTimers();
   one.markApplied([]);
   one.report('h', 'merged');
-  await settled();
-  expect(socket.said()).toEqual([saw('a.ipynb', 'h', 7, 'merged')]);
+  await flushTimers();
+  expect(socket.said()).toEqual([makeReport('a.ipynb', 'h', 7, 'merged')]);
   one.report(null, 'shown');
-  await settled();
-  expect(socket.said()).toEqual([saw('a.ipynb', null, 7)]);
+  await flushTimers();
+  expect(socket.said()).toEqual([makeReport('a.ipynb', null, 7)]);
 });
 
 test('of several tabs of a notebook the one that is behind counts', async () => {
-  const { socket, one, other } = await connected('a.ipynb', 'a.ipynb');
+  const { socket, one, other } = await connectSocket('a.ipynb', 'a.ipynb');
   one.markApplied([{ editId: 7 }]);
   one.report('h', 'shown');
-  await settled();
+  await flushTimers();
   expect(socket.said()).toEqual([]);
   other?.markApplied([{ editId: 8 }]);
   other?.report('i', 'waiting');
-  await settled();
-  expect(socket.said()).toEqual([saw('a.ipynb', null, 7, 'waiting')]);
+  await flushTimers();
+  expect(socket.said()).toEqual([makeReport('a.ipynb', null, 7, 'waiting')]);
 });
 
 test('a tab that moved says anew what it shows', async () => {
-  const { socket, one } = await connected('a.ipynb');
+  const { socket, one } = await connectSocket('a.ipynb');
   one.report('h', 'shown');
-  await settled();
+  await flushTimers();
   one.setPath('b.ipynb');
-  await settled();
-  expect(socket.said().slice(1)).toEqual([{ tabs: { 'b.ipynb': 1 } }, saw('b.ipynb', 'h', null)]);
+  await flushTimers();
+  expect(socket.said().slice(1)).toEqual([
+    { tabs: { 'b.ipynb': 1 } },
+    makeReport('b.ipynb', 'h', null)
+  ]);
 });
 
 test('a lost connection is made again, and nothing is taken for known there', async () => {
-  const { socket, one } = await connected('a.ipynb');
+  const { socket, one } = await connectSocket('a.ipynb');
   one.markApplied([{ editId: 7 }]);
   one.report('h', 'shown');
-  await settled();
+  await flushTimers();
   socket.close();
   await vi.advanceTimersByTimeAsync(1000);
-  const again = there(Socket.all[1]);
+  const again = assertPresent(Socket.all[1]);
   again.accept();
-  expect(again.said()).toEqual([{ tabs: { 'a.ipynb': 1 } }, saw('a.ipynb', 'h', null)]);
+  expect(again.said()).toEqual([{ tabs: { 'a.ipynb': 1 } }, makeReport('a.ipynb', 'h', null)]);
   one.markApplied([{ editId: 3 }]);
   one.report('i', 'shown');
-  await settled();
-  expect(again.said()).toEqual([saw('a.ipynb', 'i', 3)]);
+  await flushTimers();
+  expect(again.said()).toEqual([makeReport('a.ipynb', 'i', 3)]);
 });
 
 test('a server that is away is asked ever more seldom', async () => {
   tabs.open('a.ipynb');
-  await settled();
+  await flushTimers();
   for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
     const { length } = Socket.all;
-    there(Socket.all.at(-1)).close();
+    assertPresent(Socket.all.at(-1)).close();
     await vi.advanceTimersByTimeAsync(seconds * 1000 - 1);
     expect(Socket.all).toHaveLength(length);
     await vi.advanceTimersByTimeAsync(1);
@@ -184,10 +192,10 @@ test('a server that is away is asked ever more seldom', async () => {
 test('a server without the route is left alone', async () => {
   isThere = false;
   tabs.open('a.ipynb');
-  await settled();
-  there(Socket.all[0]).close();
+  await flushTimers();
+  assertPresent(Socket.all[0]).close();
   await vi.advanceTimersByTimeAsync(3_600_000);
   tabs.open('b.ipynb');
-  await settled();
+  await flushTimers();
   expect(Socket.all).toHaveLength(1);
 });

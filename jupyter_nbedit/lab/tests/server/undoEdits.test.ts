@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { undoEdits } from '../../src/server/undoEdits';
 
-function refusal(reason: string, details: object = {}): Error {
+function makeError(reason: string, details: object = {}): Error {
   return Object.assign(new Error(`It says ${reason}.`), { reason, details });
 }
 
@@ -38,8 +38,8 @@ test('edits are taken back one after the other, newest first', async () => {
 test('one whose cells were changed since stays, and those before it are tried', async () => {
   const cell = { cell_id: 'a', index: 1, why: 'changed' };
   const { asked, undo } = server({
-    9: refusal('undo_conflict', { edit_id: 9, cells: [cell], metadata: [] }),
-    5: refusal('undo_conflict', { edit_id: 5, cells: [], metadata: ['title'] })
+    9: makeError('undo_conflict', { edit_id: 9, cells: [cell], metadata: [] }),
+    5: makeError('undo_conflict', { edit_id: 5, cells: [], metadata: ['title'] })
   });
   expect(await undoEdits([3, 5, 9], undo, explain)).toEqual({
     requestedCount: 3,
@@ -52,7 +52,7 @@ test('one whose cells were changed since stays, and those before it are tried', 
 });
 
 test('one that somebody else has taken back is taken back', async () => {
-  const { undo } = server({ 9: refusal('nothing_to_undo') });
+  const { undo } = server({ 9: makeError('nothing_to_undo') });
   expect(await undoEdits([9], undo, explain)).toMatchObject({
     requestedCount: 1,
     undoneCount: 1,
@@ -61,7 +61,7 @@ test('one that somebody else has taken back is taken back', async () => {
 });
 
 test('any other refusal ends it, and is told', async () => {
-  const { asked, undo } = server({ 5: refusal('plan_mode') });
+  const { asked, undo } = server({ 5: makeError('plan_mode') });
   expect(await undoEdits([3, 5, 9], undo, explain)).toMatchObject({
     undoneCount: 1,
     failure: 'It says plan_mode.'
@@ -70,6 +70,6 @@ test('any other refusal ends it, and is told', async () => {
 });
 
 test('a conflict that does not say with what is told as any other refusal', async () => {
-  const { undo } = server({ 5: refusal('undo_conflict') });
+  const { undo } = server({ 5: makeError('undo_conflict') });
   expect(await undoEdits([5], undo, explain)).toMatchObject({ failure: 'It says undo_conflict.' });
 });

@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { readNotebook, type Notebook } from '../../src/merge/notebook';
 import { mergeNotebooks } from '../../src/merge/notebookMerge';
 import { applyMerge, readTabNotebook } from '../../src/sync/applyMerge';
-import { edited, edits, json, onDisk, seen } from '../merge/notebooks';
+import { applyEdits, edits, arbitraryContent, onDisk, seen } from '../merge/notebooks';
 
 /** An open notebook without its widgets: the real shared model. */
-function openedModel(content: object): INotebookModel & { sharedModel: YNotebook } {
+function openModel(content: object): INotebookModel & { sharedModel: YNotebook } {
   const sharedModel = YNotebook.create({ disableDocumentWideUndoRedo: true });
   sharedModel.fromJSON(content as Parameters<YNotebook['fromJSON']>[0]);
   sharedModel.clearUndoHistory();
@@ -27,7 +27,7 @@ function openedModel(content: object): INotebookModel & { sharedModel: YNotebook
 
 const even: (key: string) => number = () => 1;
 
-function plain(...sources: string[]): object {
+function toPlain(...sources: string[]): object {
   return {
     nbformat: 4,
     nbformat_minor: 5,
@@ -44,20 +44,20 @@ function plain(...sources: string[]): object {
 }
 
 /** Apply what these edits of the disk come to. */
-function arrive(model: INotebookModel, disk: Notebook, weight = even): string[] {
+function mergeFromDisk(model: INotebookModel, disk: Notebook, weight = even): string[] {
   const local = readTabNotebook(model);
   return applyMerge(model, mergeNotebooks(local, local, disk), weight);
 }
 
 test.each([5, 4] as const)('an open notebook of nbformat 4.%i shows the merge', minor => {
   fc.assert(
-    fc.property(json(minor), edits, edits, (content, mine, theirs) => {
-      const model = openedModel(content);
+    fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
+      const model = openModel(content);
       const base = readTabNotebook(model);
-      const local = edited(base, mine, 'local');
+      const local = applyEdits(base, mine, 'local');
       applyMerge(model, mergeNotebooks(base, base, onDisk(local)), even);
       const tab = readTabNotebook(model);
-      const result = mergeNotebooks(base, tab, onDisk(edited(base, theirs, 'disk')));
+      const result = mergeNotebooks(base, tab, onDisk(applyEdits(base, theirs, 'disk')));
       const keys = applyMerge(model, result, even);
       expect(seen(readTabNotebook(model))).toEqual(seen(result));
       expect(readTabNotebook(model).cells.map(({ key }) => key)).toEqual(keys);
@@ -70,16 +70,19 @@ test.each([5, 4] as const)('an open notebook of nbformat 4.%i shows the merge', 
 });
 
 test('cells that nothing happened to keep their models', () => {
-  const model = openedModel(plain('a', 'b', 'c', 'd'));
+  const model = openModel(toPlain('a', 'b', 'c', 'd'));
   const [a, b, c] = model.sharedModel.cells;
-  arrive(model, onDisk(edited(readTabNotebook(model), [{ op: 'delete', cell: 3 }], 'disk')));
-  arrive(
+  mergeFromDisk(
     model,
-    onDisk(edited(readTabNotebook(model), [{ op: 'insert', at: 1, source: 'n' }], 'disk'))
+    onDisk(applyEdits(readTabNotebook(model), [{ op: 'delete', cell: 3 }], 'disk'))
   );
-  arrive(
+  mergeFromDisk(
     model,
-    onDisk(edited(readTabNotebook(model), [{ op: 'write', cell: 0, source: 'A' }], 'disk'))
+    onDisk(applyEdits(readTabNotebook(model), [{ op: 'insert', at: 1, source: 'n' }], 'disk'))
+  );
+  mergeFromDisk(
+    model,
+    onDisk(applyEdits(readTabNotebook(model), [{ op: 'write', cell: 0, source: 'A' }], 'disk'))
   );
   const cells = model.sharedModel.cells;
   expect(cells.map(cell => cell.source)).toEqual(['A', 'n', 'b', 'c']);
@@ -88,10 +91,10 @@ test('cells that nothing happened to keep their models', () => {
 
 test('a cell that must stay keeps its model while the others move around it', () => {
   for (const stays of [0, 1, 2, 3]) {
-    const model = openedModel(plain('a', 'b', 'c', 'd'));
+    const model = openModel(toPlain('a', 'b', 'c', 'd'));
     const before = model.sharedModel.getCell(stays);
     const disk = onDisk(readTabNotebook(model));
-    arrive(model, { ...disk, cells: [...disk.cells].reverse() }, key =>
+    mergeFromDisk(model, { ...disk, cells: [...disk.cells].reverse() }, key =>
       key === `c${stays}` ? 1000 : 1
     );
     expect(model.sharedModel.cells.map(cell => cell.source)).toEqual(['d', 'c', 'b', 'a']);
@@ -100,22 +103,22 @@ test('a cell that must stay keeps its model while the others move around it', ()
 });
 
 test('a new cell has the id it has in the file', () => {
-  const model = openedModel(plain('a'));
-  arrive(
+  const model = openModel(toPlain('a'));
+  mergeFromDisk(
     model,
-    onDisk(edited(readTabNotebook(model), [{ op: 'insert', at: 0, source: 'n' }], 'disk'))
+    onDisk(applyEdits(readTabNotebook(model), [{ op: 'insert', at: 0, source: 'n' }], 'disk'))
   );
   expect(model.sharedModel.cells.map(cell => cell.id)).toEqual(['disk-0', 'c0']);
 });
 
 test('an edit from the disk is one step of undo of its own', () => {
-  const model = openedModel(plain('one\ntwo\nthree'));
+  const model = openModel(toPlain('one\ntwo\nthree'));
   const [cell] = model.sharedModel.cells;
   cell?.updateSource(0, 0, 'typed ');
   const text = 'typed ONE\ntwo\nTHREE';
-  arrive(
+  mergeFromDisk(
     model,
-    onDisk(edited(readTabNotebook(model), [{ op: 'write', cell: 0, source: text }], 'disk'))
+    onDisk(applyEdits(readTabNotebook(model), [{ op: 'write', cell: 0, source: text }], 'disk'))
   );
   cell?.updateSource(0, 0, 'more ');
   cell?.undo();
@@ -127,8 +130,8 @@ test('an edit from the disk is one step of undo of its own', () => {
 });
 
 test('cells removed and inserted from the disk are one step of undo of the notebook', () => {
-  const model = openedModel(plain('a', 'b', 'c'));
-  const disk = edited(
+  const model = openModel(toPlain('a', 'b', 'c'));
+  const disk = applyEdits(
     readTabNotebook(model),
     [
       { op: 'delete', cell: 1 },
@@ -136,38 +139,38 @@ test('cells removed and inserted from the disk are one step of undo of the noteb
     ],
     'disk'
   );
-  arrive(model, onDisk(disk));
+  mergeFromDisk(model, onDisk(disk));
   expect(model.sharedModel.cells.map(cell => cell.source)).toEqual(['a', 'c', 'n']);
   model.sharedModel.undo();
   expect(model.sharedModel.cells.map(cell => cell.source)).toEqual(['a', 'b', 'c']);
 });
 
 test('metadata that is gone on disk is gone here', () => {
-  const model = openedModel(plain('a'));
+  const model = openModel(toPlain('a'));
   model.sharedModel.getCell(0).setMetadata('name', 'x');
   model.sharedModel.setMetadata('title', 'x');
-  arrive(model, readNotebook(plain('a')));
+  mergeFromDisk(model, readNotebook(toPlain('a')));
   expect(model.sharedModel.getCell(0).metadata).toEqual({});
   expect(Object.keys(model.sharedModel.metadata)).not.toContain('title');
 });
 
 test('outputs from an untrusted disk make the cell untrusted, and no save makes it trusted', () => {
-  const model = openedModel(plain('a'));
+  const model = openModel(toPlain('a'));
   model.sharedModel.getCell(0).setMetadata('trusted', true);
   expect(model.cells.get(0).trusted).toBe(true);
   const html = { output_type: 'display_data', data: { 'text/html': '<b>x</b>' }, metadata: {} };
-  const disk = readNotebook(plain('a'));
+  const disk = readNotebook(toPlain('a'));
   const cells = disk.cells.map(cell => ({ ...cell, outputs: [html] }));
-  arrive(model, { ...disk, cells });
+  mergeFromDisk(model, { ...disk, cells });
   expect(model.cells.get(0).trusted).toBe(false);
   expect(model.sharedModel.getCell(0).getMetadata('trusted')).toBeUndefined();
 });
 
 test('a cell is replaced when a carriage return is in its former or its new source', () => {
-  const model = openedModel(plain('a\r\nb', 'a\nb', 'a\r\nb', 'plain'));
+  const model = openModel(toPlain('a\r\nb', 'a\nb', 'a\r\nb', 'plain'));
   const before = model.sharedModel.cells.slice();
-  const disk = readNotebook(plain('a\r\nc', 'a\r\nb', 'a\r\nb', 'changed'));
-  const keys = arrive(model, disk);
+  const disk = readNotebook(toPlain('a\r\nc', 'a\r\nb', 'a\r\nb', 'changed'));
+  const keys = mergeFromDisk(model, disk);
   expect(keys).toEqual(['c0', 'c1', 'c2', 'c3']);
   expect(model.sharedModel.cells.map(cell => cell.getSource())).toEqual([
     'a\r\nc',
@@ -180,10 +183,10 @@ test('a cell is replaced when a carriage return is in its former or its new sour
 });
 
 test('a pinned cell keeps its model, whatever is in its source', () => {
-  const model = openedModel(plain('a\r\nb'));
+  const model = openModel(toPlain('a\r\nb'));
   const [before] = model.sharedModel.cells;
   const local = readTabNotebook(model);
-  const result = mergeNotebooks(local, local, readNotebook(plain('a\r\nc')), new Set(['c0']));
+  const result = mergeNotebooks(local, local, readNotebook(toPlain('a\r\nc')), new Set(['c0']));
   applyMerge(model, result, even, new Set(['c0']));
   expect(model.sharedModel.cells).toEqual([before]);
   expect(before?.getSource()).toBe('a\r\nc');

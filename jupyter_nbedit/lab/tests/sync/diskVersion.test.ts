@@ -17,13 +17,13 @@ function server(...versions: Version[]): { contents: Contents.IManager; reads: (
     return Promise.resolve({
       hash: version?.hash ?? null,
       last_modified: `time of ${version?.hash}`,
-      content: content(version?.ids ?? [])
+      content: makeContent(version?.ids ?? [])
     });
   };
   return { contents: { get } as unknown as Contents.IManager, reads: () => reads };
 }
 
-function content(ids: (string | undefined)[]): object {
+function makeContent(ids: (string | undefined)[]): object {
   return {
     nbformat: 4,
     nbformat_minor: 5,
@@ -32,16 +32,16 @@ function content(ids: (string | undefined)[]): object {
   };
 }
 
-function idsOf(notebook: unknown): (string | null)[] {
+function listIds(notebook: unknown): (string | null)[] {
   return readNotebook(notebook).cells.map(({ id }) => id);
 }
 
-const base = readNotebook(content(['a', 'b']));
+const base = readNotebook(makeContent(['a', 'b']));
 
 test('a notebook whose ids are known is read once', async () => {
   const { contents, reads } = server({ hash: '1', ids: ['b', 'a', 'new'] });
   const fetched = await fetchNotebook(contents, 'a.ipynb', base);
-  expect(idsOf(fetched.content)).toEqual(['b', 'a', 'new']);
+  expect(listIds(fetched.content)).toEqual(['b', 'a', 'new']);
   expect(reads()).toBe(1);
 });
 
@@ -51,13 +51,13 @@ test('ids that the server invents for each read are left out', async () => {
     { hash: '1', ids: ['a', 'random-3', 'random-4'] }
   );
   const fetched = await fetchNotebook(contents, 'a.ipynb', base);
-  expect(idsOf(fetched.content)).toEqual(['a', null, null]);
+  expect(listIds(fetched.content)).toEqual(['a', null, null]);
 });
 
 test('new ids that are in the file stay', async () => {
   const { contents, reads } = server({ hash: '1', ids: ['a', 'new'] });
   const fetched = await fetchNotebook(contents, 'a.ipynb', base);
-  expect(idsOf(fetched.content)).toEqual(['a', 'new']);
+  expect(listIds(fetched.content)).toEqual(['a', 'new']);
   expect(reads()).toBe(2);
 });
 
@@ -69,7 +69,7 @@ test('a notebook that changes between two reads is answered as it is last, with 
   );
   const fetched = await fetchNotebook(contents, 'a.ipynb', base);
   expect(fetched.hash).toBe('2');
-  expect(idsOf(fetched.content)).toEqual(['a', 'y']);
+  expect(listIds(fetched.content)).toEqual(['a', 'y']);
 });
 
 test('a file is current if it has the known hash, whatever its time', async () => {

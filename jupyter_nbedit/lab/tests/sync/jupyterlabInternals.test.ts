@@ -93,13 +93,13 @@ class TestContents {
   }
 }
 
-function withSaves(): { contents: TestContents; saves: ConditionalSaves } {
+function makeSaves(): { contents: TestContents; saves: ConditionalSaves } {
   const contents = new TestContents();
   return { contents, saves: new ConditionalSaves(contents as unknown as Contents.IManager) };
 }
 
 test('a save that would ask is given up without asking', async () => {
-  const { saves } = withSaves();
+  const { saves } = makeSaves();
   const context = new TestContext();
   expect(await saves.saveIfCurrent(asContext(context), context.save)).toBe(true);
   context.isStale = true;
@@ -110,14 +110,14 @@ test('a save that would ask is given up without asking', async () => {
 });
 
 test('a save that fails for another reason fails', async () => {
-  const { saves } = withSaves();
+  const { saves } = makeSaves();
   const context = new TestContext();
   const save = (): Promise<void> => Promise.reject(new Error('disk full'));
   await expect(saves.saveIfCurrent(asContext(context), save)).rejects.toThrow('disk full');
 });
 
 test('where JupyterLab has no such step it asks as always', async () => {
-  const { saves } = withSaves();
+  const { saves } = makeSaves();
   const context = new TestContext();
   context.isStale = true;
   const asksItself = context.save.bind(context);
@@ -127,7 +127,7 @@ test('where JupyterLab has no such step it asks as always', async () => {
 });
 
 test('a save says which version it is to replace, and is given up if there is another', async () => {
-  const { contents, saves } = withSaves();
+  const { contents, saves } = makeSaves();
   const context = asContext(Object.assign(new TestContext(), { path: 'a.ipynb' }));
   const save = async (): Promise<void> => {
     await contents.save('a.ipynb', { content: 'mine' });
@@ -140,7 +140,7 @@ test('a save says which version it is to replace, and is given up if there is an
 });
 
 test('a save of anything else is as it always was', async () => {
-  const { contents, saves } = withSaves();
+  const { contents, saves } = makeSaves();
   const context = asContext(Object.assign(new TestContext(), { path: 'a.ipynb' }));
   const other = ['b.txt', { content: 'b' }] as const;
   await contents.save(...other);
