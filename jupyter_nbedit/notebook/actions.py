@@ -165,10 +165,10 @@ def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> Affect
 @apply_operation.register
 def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     affected_cells = _find_addressed_cells(working_copy, operation)
-    first, *others = _list_all(affected_cells)
+    first, *other_cells = _list_all(affected_cells)
     arrangement = working_copy.cell_order
     arrangement.move(first.token, working_copy.find_slot(operation))
-    for cell in others:
+    for cell in other_cells:
         arrangement.move(cell.token, arrangement.get_slot_at_cell(first.token, is_after=True))
     for cell in _list_all(affected_cells):
         cell.is_moved = True
@@ -205,7 +205,7 @@ def _is_running(cell: EditedCell) -> bool:
 @apply_operation.register
 def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> AffectedCells:
     cells = working_copy.get_cells(operation.cells)
-    first, *others = cells
+    first, *other_cells = cells
     for cell_before, cell_after in pairwise(cells):
         if working_copy.cell_order.get_next_cell(cell_before.token) != cell_after.token:
             message = (
@@ -224,8 +224,8 @@ def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> Affected
             raise InvalidOperation(message, cell=working_copy.get_address(cell_after))
     for cell in cells:
         working_copy.check_editable(cell)
-    _gather_attachments(working_copy, first, others)
-    for cell in others:
+    _gather_attachments(working_copy, first, other_cells)
+    for cell in other_cells:
         working_copy.remove(cell, number)
         cell.clears_outputs = True
     first.source = "\n".join(cell.source for cell in cells)
@@ -234,12 +234,14 @@ def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> Affected
 
 
 def _gather_attachments(
-    working_copy: WorkingCopy, first: EditedCell, others: Sequence[EditedCell]
+    working_copy: WorkingCopy, first: EditedCell, other_cells: Sequence[EditedCell]
 ) -> None:
     """Merge the attachments of the other cells into the first, whose source now refers to them."""
-    merged = first.get_member("attachments")
-    known_attachments = {} if merged is None else json_edit.read_values(merged)
-    for cell in others:
+    merged_attachments = first.get_member("attachments")
+    known_attachments = (
+        {} if merged_attachments is None else json_edit.read_values(merged_attachments)
+    )
+    for cell in other_cells:
         attachments = cell.get_member("attachments")
         if attachments is None:
             continue
@@ -252,13 +254,13 @@ def _gather_attachments(
                 )
                 raise InvalidOperation(message, cell=working_copy.get_address(cell))
             new_attachments[name] = value
-        if merged is None:
-            merged = attachments
+        if merged_attachments is None:
+            merged_attachments = attachments
         elif new_attachments:
             style = first.get_style(working_copy.style)
-            merged = json_edit.set_members(merged, new_attachments, style)
-    if merged is not None and merged != first.get_member("attachments"):
-        first.members["attachments"] = merged
+            merged_attachments = json_edit.set_members(merged_attachments, new_attachments, style)
+    if merged_attachments is not None and merged_attachments != first.get_member("attachments"):
+        first.members["attachments"] = merged_attachments
 
 
 @apply_operation.register

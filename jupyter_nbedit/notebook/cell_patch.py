@@ -98,8 +98,8 @@ class CellPatch:
     @property
     def removed_indexes(self) -> list[int]:
         """The indexes before of all cells that are removed or moved, sorted."""
-        moved = [step.old_index for step in self.insertions if isinstance(step, MovedCell)]
-        return sorted([*moved, *(step.index for step in self.removed_cells)])
+        moved_indexes = [step.old_index for step in self.insertions if isinstance(step, MovedCell)]
+        return sorted([*moved_indexes, *(step.index for step in self.removed_cells)])
 
 
 def compute_patch(

@@ -51,7 +51,7 @@ def render_unified_diff(path: str, changes: Sequence[CellChange | MetadataChange
     cell_changes.sort(
         key=lambda c: c.index_after if c.index_after is not None else c.index_before or 0
     )
-    lines = [line for own in metadata_changes for line in _render_notebook_lines(path, own)]
+    lines = [line for change in metadata_changes for line in _render_notebook_lines(path, change)]
     lines += [line for change in cell_changes for line in _render_cell_lines(path, change)]
     text = "".join(lines)
     if len(text) <= _MAX_CHARACTERS:

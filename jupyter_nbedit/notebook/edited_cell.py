@@ -190,11 +190,11 @@ def write_new_cell(
     members: Mapping[str, bytes | None],
 ) -> bytes:
     """Return the bytes of a new cell in the style of an example; ``members`` are encoded values."""
-    forbidden = _FORBIDDEN_MEMBERS.get(cell_type, ())
+    forbidden_members = _FORBIDDEN_MEMBERS.get(cell_type, ())
     values = {
         name: value
         for name, value in members.items()
-        if value is not None and name not in forbidden
+        if value is not None and name not in forbidden_members
     }
     values |= {"cell_type": example.write_text(cell_type), "source": example.write_source(source)}
     if cell_id is not None:
@@ -253,8 +253,8 @@ def list_changed_members(cell: Cell, target: TargetCell) -> set[str]:
         if target.cell_type == "code":
             names |= _CLEARED_VALUES.keys() - cell.members.keys()
         # Members that the type forbids are removed, even if the batch sets them.
-        forbidden = set(_FORBIDDEN_MEMBERS.get(target.cell_type, ()))
-        names = names - forbidden | forbidden & cell.members.keys()
+        forbidden_members = set(_FORBIDDEN_MEMBERS.get(target.cell_type, ()))
+        names = names - forbidden_members | forbidden_members & cell.members.keys()
     return names
 
 

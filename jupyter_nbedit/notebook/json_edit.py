@@ -153,9 +153,9 @@ def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> N
             raise InvalidNotebook(message, member=name)
 
 
-def _has_same_value(written: bytes, value: Any) -> bool:
+def _has_same_value(encoded_value: bytes, value: Any) -> bool:
     """Return whether an encoded value equals a value and has the same type."""
-    old_value = json_spans.decode(written, Span(0, len(written)))
+    old_value = json_spans.decode(encoded_value, Span(0, len(encoded_value)))
     return json.dumps(old_value, sort_keys=True) == json.dumps(value, sort_keys=True)
 
 

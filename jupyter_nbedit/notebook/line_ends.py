@@ -32,10 +32,10 @@ def adapt_source(new: str, current: str) -> str:
     return new if has_crlf(current) or new == current else use_line_feeds(new)
 
 
-def is_same_source(expected: str, current: str) -> bool:
+def is_same_source(expected_source: str, current: str) -> bool:
     """Return whether a cell has the source that a request expects; line ends may differ."""
-    return expected == current or (
-        not has_crlf(current) and use_line_feeds(expected) == use_line_feeds(current)
+    return expected_source == current or (
+        not has_crlf(current) and use_line_feeds(expected_source) == use_line_feeds(current)
     )
 
 

@@ -142,19 +142,19 @@ def _compute_size(mime: str, value: Any) -> int:
 
 
 def _join_output(output: dict[str, Any]) -> dict[str, Any]:
-    joined = dict(output)
-    if "text" in joined:
-        joined["text"] = _join_lines(joined["text"])
-    data = joined.get("data")
+    joined_output = dict(output)
+    if "text" in joined_output:
+        joined_output["text"] = _join_lines(joined_output["text"])
+    data = joined_output.get("data")
     if isinstance(data, dict):
-        joined["data"] = {
+        joined_output["data"] = {
             # In JSON data a list is a value; in all other types it is a list of lines.
             mime: value
             if mime == "application/json" or mime.endswith("+json")
             else _join_lines(value)
             for mime, value in data.items()
         }
-    return joined
+    return joined_output
 
 
 def _join_lines(value: Any) -> Any:

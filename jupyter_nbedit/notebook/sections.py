@@ -305,9 +305,9 @@ class SectionNames:
 
 def _split_level(name: str) -> tuple[int | None, str]:
     """Split a name into the level, given by `#` and a space, and the text."""
-    stripped = name.lstrip(_WHITE)
-    text = stripped.lstrip("#")
-    level = len(stripped) - len(text)
+    stripped_name = name.lstrip(_WHITE)
+    text = stripped_name.lstrip("#")
+    level = len(stripped_name) - len(text)
     if not 1 <= level <= _LEVELS or not text.startswith((" ", "\t")):
         return None, name
     return level, blocks.strip_closing_sequence(text.strip(_WHITE))

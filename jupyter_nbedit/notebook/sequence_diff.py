@@ -32,9 +32,9 @@ class Difference(NamedTuple):
 def list_differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]:
     """List the differences of two sequences, in order; no two are adjacent."""
     differences: list[Difference] = []
-    trimmed = _trim(old, new, Difference(0, len(old), 0, len(new)))
+    trimmed_difference = _trim(old, new, Difference(0, len(old), 0, len(new)))
     limit = _STEPS + _STEPS_PER_CHARACTER * (sum(map(len, old)) + sum(map(len, new)))
-    for part in _refine(old, new, trimmed, limit):
+    for part in _refine(old, new, trimmed_difference, limit):
         if differences and (differences[-1].stop, differences[-1].new_stop) == (
             part.start,
             part.new_start,
@@ -70,13 +70,16 @@ def _refine(
         yield from _match(old, new, difference)
         return
     for part in _split_at_anchors(old, new, difference):
-        trimmed = _trim(old, new, part)
-        steps = _count_steps(old, new, trimmed)
+        trimmed_difference = _trim(old, new, part)
+        steps = _count_steps(old, new, trimmed_difference)
         if steps <= limit:
             limit -= steps
-            yield from _match(old, new, trimmed)
-        elif trimmed.start < trimmed.stop or trimmed.new_start < trimmed.new_stop:
-            yield trimmed
+            yield from _match(old, new, trimmed_difference)
+        elif (
+            trimmed_difference.start < trimmed_difference.stop
+            or trimmed_difference.new_start < trimmed_difference.new_stop
+        ):
+            yield trimmed_difference
 
 
 def _count_steps(old: Sequence[str], new: Sequence[str], part: Difference) -> int:

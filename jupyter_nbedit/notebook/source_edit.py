@@ -104,10 +104,10 @@ def _find_occurrences(source: str, text: str) -> Iterator[int]:
 
 
 def _list_line_numbers(source: str, positions: list[int]) -> Iterator[int]:
-    line, counted_until = 1, 0
+    line, counted_offset = 1, 0
     for position in positions:
-        line += source.count("\n", counted_until, position)
-        counted_until = position
+        line += source.count("\n", counted_offset, position)
+        counted_offset = position
         yield line
 
 

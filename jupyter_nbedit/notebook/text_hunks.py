@@ -57,15 +57,15 @@ def rebase_hunks(hunks: Sequence[Hunk], before: str, current: str) -> list[Hunk]
     start = _common(before, current)
     end = _common(before[start:][::-1], current[start:][::-1])
     shift = len(current) - len(before)
-    rebased: list[Hunk] = []
+    rebased_hunks: list[Hunk] = []
     for hunk in hunks:
         if hunk.stop < start:
-            rebased.append(hunk)
+            rebased_hunks.append(hunk)
         elif hunk.start > len(before) - end:
-            rebased.append(_shift(hunk, shift))
+            rebased_hunks.append(_shift(hunk, shift))
         else:
             return None
-    return rebased
+    return rebased_hunks
 
 
 def is_still_applied(before: str, after: str, current: str) -> bool:

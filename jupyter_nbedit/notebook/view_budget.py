@@ -108,8 +108,8 @@ def _add_source(entry: _OutlineEntry, options: ViewOptions, budget: _Budget) -> 
             view, source=UNSET, summary=entry.text, omitted=CellTruncation(source=len(source))
         )
     budget.remaining_chars = available - max(1, stop)
-    omitted = CellTruncation(source=len(source) - stop) if stop < len(source) else UNSET
-    return msgspec.structs.replace(view, source=source[:stop], omitted=omitted)
+    truncation = CellTruncation(source=len(source) - stop) if stop < len(source) else UNSET
+    return msgspec.structs.replace(view, source=source[:stop], omitted=truncation)
 
 
 def _add_other_members(view: CellView, options: ViewOptions, budget: _Budget) -> CellView:
@@ -121,13 +121,13 @@ def _add_other_members(view: CellView, options: ViewOptions, budget: _Budget) ->
         whole_or_not = options.outputs_detail == "full"
         outputs = _spend_on_outputs(outputs, budget, omitted_sizes, are_indivisible=whole_or_not)
     source = view.omitted.source if isinstance(view.omitted, CellTruncation) else 0
-    omitted = CellTruncation(source=source, **omitted_sizes)
+    truncation = CellTruncation(source=source, **omitted_sizes)
     return msgspec.structs.replace(
         view,
         metadata=metadata,
         attachments=attachments,
         outputs=outputs,
-        omitted=omitted if omitted != CellTruncation() else UNSET,
+        omitted=truncation if truncation != CellTruncation() else UNSET,
     )
 
 
@@ -151,7 +151,7 @@ def _spend_on_outputs(
     are_indivisible: bool,
 ) -> list[dict[str, Any]]:
     """Return the outputs up to the first that does not fit as a whole."""
-    rendered: list[dict[str, Any]] = []
+    rendered_outputs: list[dict[str, Any]] = []
     characters = 0
     is_truncated = False
     for output in outputs:
@@ -165,7 +165,7 @@ def _spend_on_outputs(
             holder[name] = text
         if not is_truncated and budget.spend(frame):
             omitted_characters = sum(budget.truncate(slot) for slot in slots)
-            rendered.append(output)
+            rendered_outputs.append(output)
             is_truncated = omitted_characters > 0
             characters += omitted_characters
         else:
@@ -173,6 +173,6 @@ def _spend_on_outputs(
             characters += frame if are_indivisible else sum(len(text) for text in texts)
     if characters:
         omitted_sizes["outputs"] = characters
-    if len(rendered) < len(outputs):
-        omitted_sizes["output_count"] = len(outputs) - len(rendered)
-    return rendered
+    if len(rendered_outputs) < len(outputs):
+        omitted_sizes["output_count"] = len(outputs) - len(rendered_outputs)
+    return rendered_outputs

@@ -80,13 +80,13 @@ class PathLocks:
     @contextmanager
     def inherit() -> Iterator[None]:
         """Let tasks that are started in this context use the locks of the current task."""
-        inherited = _InheritedTasks(_get_own_tasks())
-        token = _INHERITED_TASKS.set(inherited)
+        inherited_tasks = _InheritedTasks(_get_own_tasks())
+        token = _INHERITED_TASKS.set(inherited_tasks)
         try:
             yield
         finally:
             # Tasks that outlive the context keep this value of the variable.
-            inherited.tasks = frozenset()
+            inherited_tasks.tasks = frozenset()
             _INHERITED_TASKS.reset(token)
 
     @asynccontextmanager

@@ -58,9 +58,9 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
 
     def bind(self, text: Buffer) -> CellSpans:
         """Return the same spans for another buffer with equal bytes; resolved spans are shared."""
-        copied = copy(self)
-        copied._text = text  # noqa: SLF001 -- it is one of this class
-        return copied
+        spans = copy(self)
+        spans._text = text  # noqa: SLF001 -- it is one of this class
+        return spans
 
     def add_unresolved(self, count: int, span: Span) -> None:
         """Add cells that fill a range of the text except for their separators."""
@@ -153,12 +153,12 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
             self._resolve(first)
             self._resolve(last - 1)
         ranges = sorted(self._unresolved.copy().items())
-        selected = CellSpans(self._starts[first:last], self._stops[first:last], self._text)
+        selection = CellSpans(self._starts[first:last], self._stops[first:last], self._text)
         for begin, (end, span) in ranges:
             if first <= begin < last:
-                selected._firsts.append(begin - first)
-                selected._unresolved[begin - first] = end - first, span
-        return selected
+                selection._firsts.append(begin - first)
+                selection._unresolved[begin - first] = end - first, span
+        return selection
 
     def __iter__(self) -> Iterator[Span]:
         """Yield all spans."""

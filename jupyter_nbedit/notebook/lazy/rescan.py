@@ -65,18 +65,18 @@ def rescan_edited(
         stop = cells[last].start if last < len(cells) else array.stop - 1
         shift_before = shift
         shift += sum(len(splice.text) - (splice.stop - splice.start) for splice in group)
-        scanned = _scan_between(
+        scan_result = _scan_between(
             text[start + shift_before : stop + shift],
             is_preceded=first > 0,
             is_followed=last < len(cells),
         )
-        if scanned is None:
+        if scan_result is None:
             return None
         spans = [
             Span(begin + start + shift_before, end + start + shift_before)
-            for begin, end in scanned[0]
+            for begin, end in scan_result[0]
         ]
-        edited_ranges.append(EditedRange(first, last, spans, scanned[1], shift))
+        edited_ranges.append(EditedRange(first, last, spans, scan_result[1], shift))
     return edited_ranges
 
 

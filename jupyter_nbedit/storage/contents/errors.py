@@ -64,16 +64,16 @@ def map_contents_error(error: Exception, not_found: ErrorFactory) -> NbEditError
     # The stock manager looks for a backup of a file that it failed to write; for a new file there
     # is none.
     if any(
-        isinstance(raised, OSError) and raised.errno in _NO_SPACE_ERRNOS
-        for raised in _iterate_causes(error)
+        isinstance(cause_or_error, OSError) and cause_or_error.errno in _NO_SPACE_ERRNOS
+        for cause_or_error in _iterate_causes(error)
     ):
         return NoSpace(_NO_SPACE)
     cause = error.__cause__ or error.__context__ if isinstance(error, HTTPError) else error
-    mapped = _map_by_cause(cause, not_found) if isinstance(cause, OSError) else None
-    if mapped is None and isinstance(error, HTTPError):
-        mapped = _map_by_status(error.status_code, not_found, has_cause=cause is not None)
+    mapped_error = _map_by_cause(cause, not_found) if isinstance(cause, OSError) else None
+    if mapped_error is None and isinstance(error, HTTPError):
+        mapped_error = _map_by_status(error.status_code, not_found, has_cause=cause is not None)
     message = "The server's contents manager failed; the server's log says why. Read the file."
-    return mapped or StorageFailure(message, applied=False)
+    return mapped_error or StorageFailure(message, applied=False)
 
 
 def _map_by_cause(cause: OSError, not_found: ErrorFactory) -> NbEditError | None:
@@ -114,18 +114,18 @@ def _get_message(error: HTTPError) -> str:
 def is_post_save_failure(error: BaseException) -> bool:
     """Return whether an exception comes from a post-save hook, so that the file was saved."""
     return any(
-        _is_raised_below(_POST_SAVE_CALLERS, raised.__traceback__)
-        for raised in _iterate_causes(error)
+        _is_raised_below(_POST_SAVE_CALLERS, cause.__traceback__)
+        for cause in _iterate_causes(error)
     )
 
 
 def _find_pre_save_veto(error: BaseException) -> HTTPError | None:
     """Return the error of a pre-save hook; some managers wrap it in an error of their own."""
-    for raised in _iterate_causes(error):
-        if isinstance(raised, HTTPError) and _is_raised_below(
-            _PRE_SAVE_CALLERS, raised.__traceback__
+    for cause in _iterate_causes(error):
+        if isinstance(cause, HTTPError) and _is_raised_below(
+            _PRE_SAVE_CALLERS, cause.__traceback__
         ):
-            return raised
+            return cause
     return None
 
 

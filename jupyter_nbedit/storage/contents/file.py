@@ -202,26 +202,28 @@ class ContentsFile:
                 raise await self._build_save_error(error, text, base) from error
             warnings.append(HOOK_FAILED)
         try:
-            saved = await self.read()
+            saved_content = await self.read()
         except NbEditError:
             return await build_unread_result(text, warnings, has_event=probe.has_event)
-        if saved.text != text:
+        if saved_content.text != text:
             warnings.append(CHANGED_MEANWHILE)
-        digest = await run_in_thread_if_large(len(saved.text), compute_sha256, saved.text)
-        saved_text = None if saved.text == text else saved.text
+        digest = await run_in_thread_if_large(
+            len(saved_content.text), compute_sha256, saved_content.text
+        )
+        saved_text = None if saved_content.text == text else saved_content.text
         return SaveResult(
-            digest, saved.last_modified, warnings, saved_text, has_event=probe.has_event
+            digest, saved_content.last_modified, warnings, saved_text, has_event=probe.has_event
         )
 
     async def _build_save_error(
         self, error: Exception, text: bytes, base: Content | None
     ) -> NbEditError:
         """Return the error for a failed save, and remove a partly written new file."""
-        mapped = map_contents_error(error, self.not_found)
+        mapped_error = map_contents_error(error, self.not_found)
         is_removed = base is None and await self.remove_partial_file(text.startswith)
-        if is_removed and isinstance(mapped, NoSpace):
+        if is_removed and isinstance(mapped_error, NoSpace):
             return NoSpace("There is no room for the file; nothing was written.")
-        return mapped
+        return mapped_error
 
     async def remove_partial_file(self, is_partial: Callable[[bytes], bool]) -> bool:
         """Remove what a failed save has left of a new file.

@@ -159,18 +159,25 @@ class NotebookStorage:
         self, path: str, text: bytes, warnings: list[str], *, has_event: bool
     ) -> SaveResult:
         try:
-            saved = await self.read(path)
+            saved_content = await self.read(path)
         except NbEditError:
             return replace(
                 await build_unread_result(text, warnings, has_event=has_event), is_signed=True
             )
         if not await run_in_thread_if_large(
-            len(text), lambda text: is_same_notebook(text, saved.text), text
+            len(text), lambda text: is_same_notebook(text, saved_content.text), text
         ):
             warnings.append(_CHANGED_AS_TEXT if self._is_paired else CHANGED_MEANWHILE)
-        digest = await run_in_thread_if_large(len(saved.text), compute_sha256, saved.text)
+        digest = await run_in_thread_if_large(
+            len(saved_content.text), compute_sha256, saved_content.text
+        )
         return SaveResult(
-            digest, saved.last_modified, warnings, saved.text, is_signed=True, has_event=has_event
+            digest,
+            saved_content.last_modified,
+            warnings,
+            saved_content.text,
+            is_signed=True,
+            has_event=has_event,
         )
 
     async def ensure_absent(self, path: str) -> None:

@@ -125,13 +125,18 @@ class FileExchange:
 
     def _is_replaced_original(self) -> bool:
         """Return whether the replaced file is the old file, unmodified."""
-        replaced, original = self._get_replaced_status(), self._original_status
+        replaced_status, original_status = self._get_replaced_status(), self._original_status
         # The exchange itself changes the change time.
-        return (replaced.st_dev, replaced.st_ino, replaced.st_size, replaced.st_mtime_ns) == (
-            original.st_dev,
-            original.st_ino,
-            original.st_size,
-            original.st_mtime_ns,
+        return (
+            replaced_status.st_dev,
+            replaced_status.st_ino,
+            replaced_status.st_size,
+            replaced_status.st_mtime_ns,
+        ) == (
+            original_status.st_dev,
+            original_status.st_ino,
+            original_status.st_size,
+            original_status.st_mtime_ns,
         )
 
     def _roll_back(self) -> None:

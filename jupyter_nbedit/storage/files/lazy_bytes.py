@@ -144,13 +144,13 @@ class LazyFileBytes:
         ChangedDuringRead
             If the file is no longer what was opened.
         """
-        filled = 0
-        while filled < len(buffer):
+        filled_bytes = 0
+        while filled_bytes < len(buffer):
             with map_os_errors():
-                count = os.preadv(self.descriptor, [buffer[filled:]], start + filled)
+                count = os.preadv(self.descriptor, [buffer[filled_bytes:]], start + filled_bytes)
             if not count:
                 raise _build_changed_error()
-            filled += count
+            filled_bytes += count
         self._check()
 
     def _check(self) -> None:
