@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.notebook.apply import OperationResult
+from jupyter_nbedit.notebook.apply_batch import OperationResult
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.storage.base import Guard

@@ -163,7 +163,7 @@ def _follow_links() -> None:
 def _overwrite_changes() -> None:
     from jupyter_nbedit.notebook.splices import Splice, apply_splices
     from jupyter_nbedit.storage.base import StaleContent
-    from jupyter_nbedit.storage.files.storage import FileStorage
+    from jupyter_nbedit.storage.files.file_storage import FileStorage
 
     write = FileStorage.write
 
@@ -204,7 +204,7 @@ def _ignore_claims() -> None:
 
 
 def _sign_untrusted() -> None:
-    from jupyter_nbedit.storage.files.storage import FileStorage
+    from jupyter_nbedit.storage.files.file_storage import FileStorage
     from jupyter_nbedit.trust.manager import TrustManager
 
     known, write = TrustManager.find_digest, FileStorage.write

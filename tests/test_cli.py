@@ -132,7 +132,7 @@ def test_cli_and_client_load_neither_nbformat_nor_jupyter_server() -> None:
     code = (
         "import sys\n"
         "import jupyter_nbedit.cli, jupyter_nbedit.db.database, jupyter_nbedit.history.store\n"
-        "import jupyter_nbedit.notebook.apply, jupyter_nbedit.storage.files.storage\n"
+        "import jupyter_nbedit.notebook.apply_batch, jupyter_nbedit.storage.files.file_storage\n"
         "print({'nbformat', 'jupyter_server'} & set(sys.modules))"
     )
     process = subprocess.run(

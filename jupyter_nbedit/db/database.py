@@ -20,6 +20,7 @@ from logging import Logger
 from pathlib import Path
 from typing import TypeVar
 
+from jupyter_nbedit.db.database_files import PrivateFile
 from jupyter_nbedit.db.errors import (
     HISTORY,
     NewerFile,
@@ -32,10 +33,9 @@ from jupyter_nbedit.db.errors import (
     is_table_lost,
     map_sqlite_errors,
 )
-from jupyter_nbedit.db.files import PrivateFile
-from jupyter_nbedit.db.presence import Presence
+from jupyter_nbedit.db.running_servers import Presence
 from jupyter_nbedit.db.schema import SCHEMA, Schema
-from jupyter_nbedit.db.structure import check_contents, check_structure, describe_structure
+from jupyter_nbedit.db.structure_check import check_contents, check_structure, describe_structure
 from jupyter_nbedit.errors import HistoryUnavailable
 
 _Result = TypeVar("_Result")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jupyter_nbedit.edits.plan import PlannedChange, plan_full_document
+from jupyter_nbedit.edits.planned_change import PlannedChange, plan_full_document
 from jupyter_nbedit.errors import (
     CellChanged,
     HistoryUnavailable,
@@ -34,7 +34,7 @@ from jupyter_nbedit.proposals.service import choose_parts
 
 if TYPE_CHECKING:
     from jupyter_nbedit.edits.service import EditService
-    from jupyter_nbedit.notebook.apply import EditPlan
+    from jupyter_nbedit.notebook.apply_batch import EditPlan
     from jupyter_nbedit.proposals.service import ProposalService
     from jupyter_nbedit.reading.loading import LoadedNotebook
 

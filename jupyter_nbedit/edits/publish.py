@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jupyter_nbedit.concurrency import BackgroundTask, run_in_thread_if_large
-from jupyter_nbedit.edits.plan import ComputedEdit
+from jupyter_nbedit.edits.planned_change import ComputedEdit
 from jupyter_nbedit.history.models import NewEntry
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply

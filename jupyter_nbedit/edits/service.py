@@ -11,7 +11,7 @@ import msgspec
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.modes import ModeManager
-from jupyter_nbedit.edits.plan import (
+from jupyter_nbedit.edits.planned_change import (
     ComputedEdit,
     PlannedChange,
     compute_spliced_sha256,

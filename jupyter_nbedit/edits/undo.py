@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.edits.plan import PlannedChange
+from jupyter_nbedit.edits.planned_change import PlannedChange
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NothingToUndo, UndoConflict
 from jupyter_nbedit.history.models import Entry
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply, UndoRequest
-from jupyter_nbedit.notebook.apply import EditPlan
+from jupyter_nbedit.notebook.apply_batch import EditPlan
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert

@@ -16,7 +16,7 @@ from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
 from jupyter_nbedit.models import MOST_OPERATIONS
 from jupyter_nbedit.search.models import MOST_HITS
 from jupyter_nbedit.storage.base import Guard
-from jupyter_nbedit.storage.files.exchange import GUARDS
+from jupyter_nbedit.storage.files.rename_exchange import GUARDS
 from jupyter_nbedit.tools import ADDRESSES
 
 

@@ -15,7 +15,7 @@ from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
-from jupyter_nbedit.notebook.lazy.columns import CellHeaders, CellSpans
+from jupyter_nbedit.notebook.lazy.cell_arrays import CellHeaders, CellSpans
 from jupyter_nbedit.notebook.lazy.rescan import rescan_edited
 from jupyter_nbedit.notebook.lazy.scan import (
     HEADERS_DECODER,

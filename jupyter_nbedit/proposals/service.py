@@ -27,6 +27,7 @@ from jupyter_nbedit.history.models import (
     build_cell_diffs_of_new,
 )
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.proposals.applied_proposals import is_applied
 from jupyter_nbedit.proposals.models import (
     Claim,
     Decision,
@@ -35,13 +36,12 @@ from jupyter_nbedit.proposals.models import (
     ProposalContent,
     check_pending,
 )
-from jupyter_nbedit.proposals.traces import is_applied
 from jupyter_nbedit.reading.loading import DocumentCache, load_notebook
 
 if TYPE_CHECKING:
     from jupyter_nbedit.events.emitters import ReviewEventEmitter
     from jupyter_nbedit.models import EditReply, WriteRequest
-    from jupyter_nbedit.notebook.apply import EditPlan
+    from jupyter_nbedit.notebook.apply_batch import EditPlan
     from jupyter_nbedit.proposals.store import ProposalStore
     from jupyter_nbedit.storage.base import Storages
 

@@ -21,19 +21,19 @@ from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFoun
 from jupyter_nbedit.storage import walk
 from jupyter_nbedit.storage.api_paths import get_root_name, is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
+from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.locks import install_locks
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
-from jupyter_nbedit.storage.contents.storage import ContentsStorage
+from jupyter_nbedit.storage.event_loop_calls import run_on_loop
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import OwnWriteCache
-from jupyter_nbedit.storage.files.storage import FileStorage
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.kinds import StorageKind, detect_kind, has_plain_files, list_kinds
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.loop_calls import run_on_loop
 from jupyter_nbedit.storage.paths import is_unsafe
-from jupyter_nbedit.storage.rtc.notebook_room import RoomStorage
 from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
+from jupyter_nbedit.storage.rtc.room_storage import RoomStorage
 from jupyter_nbedit.storage.rtc.rooms import (
     TEXT,
     find_room,

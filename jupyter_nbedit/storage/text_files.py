@@ -10,7 +10,7 @@ from typing import Any
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.contents.file import ContentsFile, emit_save
+from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, emit_save
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.rooms import TEXT, find_room
 from jupyter_nbedit.storage.rtc.text_room import RoomTextFile

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.edits.plan import plan_full_document
+from jupyter_nbedit.edits.planned_change import plan_full_document
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import FileNotFound, InvalidRequest, NotebookNotFound, PlanMode
 from jupyter_nbedit.models import EditReply, EditRequest, OperationFactory, WriteRequest

@@ -28,6 +28,7 @@ from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.tools import results
 from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
+from jupyter_nbedit.tools.line_numbers import MOST_CHARACTERS, MOST_LINES, number_lines
 from jupyter_nbedit.tools.notebook_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
@@ -38,13 +39,10 @@ from jupyter_nbedit.tools.notebook_edit import (
     plan_edit,
 )
 from jupyter_nbedit.tools.results import (
-    MOST_CHARACTERS,
-    MOST_LINES,
     Block,
     CellEditResult,
     TextBlock,
     describe_proposal,
-    number_lines,
 )
 from jupyter_nbedit.tools.string_replace import replace_string
 from jupyter_nbedit.tools.text_encoding import decode_text, encode_text

@@ -1,4 +1,4 @@
-"""Results of tools as text: files with line numbers, notebooks by cells, edits in a sentence."""
+"""Results of tools as text: a file, a notebook by its cells, an edit in a sentence."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta
 
-from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.models import EditReply
-from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import to_readable
 from jupyter_nbedit.notebook.views import CellView
 from jupyter_nbedit.reading.models import ReadReply
 from jupyter_nbedit.tools import pdf
+from jupyter_nbedit.tools.line_numbers import number_lines
 from jupyter_nbedit.tools.text_encoding import decode_text
 
 _IMAGES = {
@@ -210,58 +209,6 @@ class CellEditResult:
         if clears_outputs:
             sentences.append("Its outputs were cleared.")
         return " ".join([*sentences, *more, *self.reply.warnings])
-
-
-#: The largest number of lines that are shown at once, and of characters of a line.
-MOST_LINES = 2000
-MOST_CHARACTERS = 2000
-
-
-def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
-    """Return lines with their numbers from 1, and a note about what is not shown.
-
-    Parameters
-    ----------
-    text
-        The text; a line ends with a line feed, or a carriage return and a line feed.
-    offset
-        The number of the first line that is shown.
-    limit
-        The largest number of lines to show.
-
-    Raises
-    ------
-    InvalidRequest
-        If the text has fewer than ``offset`` lines.
-    """
-    if text in {"", "\ufeff"}:
-        return "The file is empty."
-    lines = split_lines(text)
-    if offset > len(lines):
-        message = f"The file has {len(lines)} lines; found `offset` {offset}."
-        raise InvalidRequest(message)
-    last = min(offset - 1 + min(limit, MOST_LINES), len(lines))
-    shown = [f"{n:6}\t{_cut(lines[n - 1])}" for n in range(offset, last + 1)]
-    if last < len(lines):
-        shown.append(
-            f"\n(Lines {last + 1} to {len(lines)} are not shown; read on with `offset` {last + 1}.)"
-        )
-    return "\n".join(shown)
-
-
-def split_lines(text: str) -> list[str]:
-    """Return the lines of a text without line ends and byte order mark."""
-    lines = text.removeprefix("\ufeff").split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
-
-
-def _cut(line: str) -> str:
-    if len(line) <= MOST_CHARACTERS:
-        return line
-    shown = line[: find_grapheme_boundary(line, MOST_CHARACTERS)]
-    return f"{shown}… ({len(line) - len(shown)} more characters are not shown)"
 
 
 class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text"):

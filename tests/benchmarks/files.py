@@ -17,12 +17,12 @@ import orjson
 import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from jupyter_nbedit.notebook.apply import apply_operations
+from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.reading.loading import DocumentCache, load_notebook
-from jupyter_nbedit.storage.files.exchange import FileExchange
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import OwnWriteCache
-from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.files.rename_exchange import FileExchange
 from jupyter_nbedit.storage.locks import PathLocks
 
 #: A cell by its id, or by its index.

@@ -20,11 +20,11 @@ from pathlib import Path
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook.apply import apply_operations
+from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.reading.loading import load_notebook
 from jupyter_nbedit.storage.base import StaleContent
-from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.races.users import switch_user
 

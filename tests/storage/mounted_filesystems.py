@@ -17,7 +17,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 
 TEXT = b'{"cells": []}'
 NAMES = ("a.ipynb", "A.ipynb", "B.IPYNB", "b.ipynb", "caf\u00e9.ipynb", "cafe\u0301.ipynb")

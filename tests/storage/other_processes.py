@@ -25,7 +25,7 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import StaleContent
-from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.storage import mounted_filesystems
 

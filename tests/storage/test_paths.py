@@ -17,7 +17,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage.api_paths import to_api_path
-from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.storage.conftest import NAME, TEXT, Root
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import InvalidNotebook
-from jupyter_nbedit.notebook.apply import apply_operations
+from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.notebook.splices import apply_splices

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook.apply import apply_operations
+from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Insert, Move, Replace
 from jupyter_nbedit.trust.digest import (

@@ -10,7 +10,7 @@ import msgspec
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
-from jupyter_nbedit.notebook.lazy.columns import CellSpans
+from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
 from jupyter_nbedit.notebook.lazy.scan import HEADERS_DECODER, ScannedHeader
 from jupyter_nbedit.notebook.splices import Splice
 

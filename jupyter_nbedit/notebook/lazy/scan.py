@@ -18,7 +18,7 @@ import msgspec
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import MalformedJSON, Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, LazyBytes
-from jupyter_nbedit.notebook.lazy.columns import CellHeaders, CellSpans
+from jupyter_nbedit.notebook.lazy.cell_arrays import CellHeaders, CellSpans
 
 
 class ScannedHeader(msgspec.Struct, gc=False):

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.errors import UndoConflict
 from jupyter_nbedit.notebook import json_edit, json_spans
-from jupyter_nbedit.notebook.apply import CellResult, EditPlan, OperationResult, build_plan
+from jupyter_nbedit.notebook.apply_batch import CellResult, EditPlan, OperationResult, build_plan
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.edited_cell import (

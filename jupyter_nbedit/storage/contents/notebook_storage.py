@@ -21,12 +21,15 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.contents.contents_storage import ensure_absent
 from jupyter_nbedit.storage.contents.errors import (
     is_post_save_failure,
     map_contents_error,
     map_contents_errors,
 )
-from jupyter_nbedit.storage.contents.file import (
+from jupyter_nbedit.storage.contents.jupytext import list_paired_paths
+from jupyter_nbedit.storage.contents.locks import get_unlocked_save, is_asynchronous
+from jupyter_nbedit.storage.contents.manager_calls import (
     CHANGED_MEANWHILE,
     HOOK_FAILED,
     ContentsFile,
@@ -37,8 +40,6 @@ from jupyter_nbedit.storage.contents.file import (
     emit_save,
     parse_timestamp,
 )
-from jupyter_nbedit.storage.contents.jupytext import list_paired_paths
-from jupyter_nbedit.storage.contents.locks import get_unlocked_save, is_asynchronous
 from jupyter_nbedit.storage.contents.merged_model import (
     Notebook,
     add_ids,
@@ -48,7 +49,6 @@ from jupyter_nbedit.storage.contents.merged_model import (
     serialize,
     set_trusted,
 )
-from jupyter_nbedit.storage.contents.storage import ensure_absent
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import check_suffix
 from jupyter_nbedit.trust import manager

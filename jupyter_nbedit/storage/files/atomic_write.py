@@ -19,11 +19,10 @@ from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, Stor
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_segments
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.files import linux
+from jupyter_nbedit.storage.files import linux_calls
 from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
-from jupyter_nbedit.storage.files.exchange import FileExchange
 from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes, ResumableSha256
-from jupyter_nbedit.storage.files.linux import UNSUPPORTED_ERRNOS
+from jupyter_nbedit.storage.files.linux_calls import UNSUPPORTED_ERRNOS
 from jupyter_nbedit.storage.files.metadata import advance_mtime, copy_attributes
 from jupyter_nbedit.storage.files.read import (
     Snapshot,
@@ -32,6 +31,7 @@ from jupyter_nbedit.storage.files.read import (
     has_same_content,
     is_unmodified,
 )
+from jupyter_nbedit.storage.files.rename_exchange import FileExchange
 from jupyter_nbedit.storage.files.temp_files import TEMPORARY, lock_temp
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
@@ -361,13 +361,13 @@ def write_all(descriptor: int, text: bytes | memoryview) -> None:
 
 def _copy(base: LazyFileBytes, splices: Sequence[Splice], new_file: int) -> None:
     growth = sum(len(text) - (stop - start) for start, stop, text in splices)
-    linux.preallocate(new_file, len(base) + growth)
+    linux_calls.preallocate(new_file, len(base) + growth)
     written_bytes = flushed_bytes = 0
     for piece in _iterate_spliced(base, splices, 0):
         write_all(new_file, piece)
         written_bytes += len(piece)
         if written_bytes - flushed_bytes >= _FLUSHED_BYTES:
-            linux.start_writeback(new_file, flushed_bytes, written_bytes - flushed_bytes)
+            linux_calls.start_writeback(new_file, flushed_bytes, written_bytes - flushed_bytes)
             flushed_bytes = written_bytes
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from jupyter_nbedit.storage.files import linux
+from jupyter_nbedit.storage.files import linux_calls
 
 _CALLS = {os.access, os.link, os.open, os.rename, os.stat, os.unlink}
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -47,10 +47,10 @@ def open_directory(real: str) -> Iterator[OpenDirectory]:
 
 def _open(real: str) -> int:
     try:
-        return linux.open_no_symlinks(real, _PATH_FLAGS | _CLOSED_ON_EXEC)
+        return linux_calls.open_no_symlinks(real, _PATH_FLAGS | _CLOSED_ON_EXEC)
     except OSError as error:
         # The length of a path in one system call is limited, the depth of directories is not.
-        if error.errno not in linux.UNSUPPORTED_ERRNOS | {errno.ENAMETOOLONG}:
+        if error.errno not in linux_calls.UNSUPPORTED_ERRNOS | {errno.ENAMETOOLONG}:
             raise
     descriptor = os.open(os.sep, _PATH_FLAGS | _CLOSED_ON_EXEC)
     for name in filter(None, real.split(os.sep)):
@@ -128,11 +128,11 @@ class OpenDirectory:
         Raises
         ------
         OSError
-            One of `linux.UNSUPPORTED_ERRNOS` if the system cannot do that.
+            One of `linux_calls.UNSUPPORTED_ERRNOS` if the system cannot do that.
         """
         if self.descriptor is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        linux.rename(self.descriptor, source, target)
+        linux_calls.rename(self.descriptor, source, target)
 
     def exchange(self, one: str, other: str) -> None:
         """Exchange two names atomically.
@@ -140,11 +140,11 @@ class OpenDirectory:
         Raises
         ------
         OSError
-            One of `linux.UNSUPPORTED_ERRNOS` if the system cannot do that.
+            One of `linux_calls.UNSUPPORTED_ERRNOS` if the system cannot do that.
         """
         if self.descriptor is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        linux.exchange(self.descriptor, one, other)
+        linux_calls.exchange(self.descriptor, one, other)
 
     def link(self, source: str, target: str) -> None:
         """Create a hard link with a name that does not exist."""

@@ -16,11 +16,11 @@ from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.contents.errors import ErrorFactory
-from jupyter_nbedit.storage.contents.file import compute_sha256
+from jupyter_nbedit.storage.contents.manager_calls import compute_sha256
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.rooms import Room
 from jupyter_nbedit.storage.rtc.shared_notebook import ORIGIN, apply_hunks
-from jupyter_nbedit.storage.rtc.sync import (
+from jupyter_nbedit.storage.rtc.wait_for_room import (
     EXISTS,
     build_lost_update_error,
     build_unsaved_warning,

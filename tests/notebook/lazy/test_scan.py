@@ -15,7 +15,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, is_ascii, iterate_chunks
-from jupyter_nbedit.notebook.lazy.columns import CellSpans
+from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from jupyter_nbedit.notebook.lazy.splice_view import SplicedView
 from jupyter_nbedit.notebook.splices import Splice, apply_splices

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
-from jupyter_nbedit.notebook.apply import EditPlan
+from jupyter_nbedit.notebook.apply_batch import EditPlan
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
 from jupyter_nbedit.notebook.undo.record import UndoRecord

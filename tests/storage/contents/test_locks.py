@@ -22,7 +22,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.contents.locks import get_unlocked_save, install_locks, is_stock
-from jupyter_nbedit.storage.files.storage import FileStorage
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.error_checks import no_changes
 from tests.storage.conftest import NAME, run_other_tasks

@@ -2,7 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { NbEditError } from '../server/client';
 import type { ConflictingCell } from '../server/models';
 import type { ProposalModel } from './proposalModel';
-import type { ShownPart } from './shownPart';
+import type { ShownPart } from './proposalPartView';
 import * as wording from './wording';
 
 /** What a decision needs from the tab. */

@@ -5,11 +5,11 @@ import type { Proposal, ProposedPart } from '../server/models';
 import type { DiffView } from '../ui/diffView';
 import { goToCell, preserveViewport, releaseScrollHold } from '../ui/viewport';
 import { DecisionController, type DecisionHost } from './decisionController';
-import { locatePart, type Anchor, type TabCell } from './partPosition';
+import { locatePart, type Anchor, type TabCell } from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
 import type { ProposalModel } from './proposalModel';
 import { ReviewBar } from './reviewBar';
-import { getPartKey, planLayoutChanges, sortParts, type ShownPart } from './shownPart';
+import { getPartKey, planLayoutChanges, sortParts, type ShownPart } from './proposalPartView';
 import * as wording from './wording';
 
 /** Changes within this time cause one update, in milliseconds. */

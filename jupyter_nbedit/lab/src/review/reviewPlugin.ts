@@ -15,7 +15,7 @@ import { DiffView, getCellLanguage } from '../ui/diffView';
 import { reviewIcon } from '../ui/icons';
 import { requireUserGesture } from '../ui/userGesture';
 import { NotebookReview } from './notebookReview';
-import { isAboutNotebook } from './partPosition';
+import { isAboutNotebook } from './proposalPartPosition';
 import { ProposalList } from './proposalList';
 import { ProposalModel } from './proposalModel';
 import { getTextPair } from './wording';

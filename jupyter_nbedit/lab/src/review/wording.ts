@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CellDiff, ConflictingCell, Proposal, ProposedPart } from '../server/models';
 import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
-import { isAboutNotebook, isInsert, type PartPosition } from './partPosition';
+import { isAboutNotebook, isInsert, type PartPosition } from './proposalPartPosition';
 
 /** Maximum number of proposers that are listed; more are counted. */
 const MAX_LISTED_NAMES = 2;

@@ -1,8 +1,8 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { beforeEach, expect, test } from 'vitest';
 import { DecisionController } from '../../src/review/decisionController';
-import type { PartPosition } from '../../src/review/partPosition';
-import type { ShownPart } from '../../src/review/shownPart';
+import type { PartPosition } from '../../src/review/proposalPartPosition';
+import type { ShownPart } from '../../src/review/proposalPartView';
 import { NbEditError } from '../../src/server/client';
 import type { Proposal } from '../../src/server/models';
 import { changed, makeProposal } from './parts';

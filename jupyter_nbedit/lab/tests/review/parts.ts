@@ -1,4 +1,4 @@
-import type { TabCell } from '../../src/review/partPosition';
+import type { TabCell } from '../../src/review/proposalPartPosition';
 import type { CellDiff, CellState, Proposal, ProposedPart } from '../../src/server/models';
 
 export function makeCellState(source: string, more: Partial<CellState> = {}): CellState {

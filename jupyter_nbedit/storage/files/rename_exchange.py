@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from jupyter_nbedit.errors import StorageFailure
 from jupyter_nbedit.storage.base import Guard, StaleContent
 from jupyter_nbedit.storage.files.directory import OpenDirectory
-from jupyter_nbedit.storage.files.linux import CAN_EXCHANGE, UNSUPPORTED_ERRNOS
+from jupyter_nbedit.storage.files.linux_calls import CAN_EXCHANGE, UNSUPPORTED_ERRNOS
 
 if sys.platform == "linux":
     import fcntl

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import UNSET
 
 from jupyter_nbedit.models import EditReply, WriteRequest
-from jupyter_nbedit.notebook.apply import EditPlan, OperationResult, apply_operations
+from jupyter_nbedit.notebook.apply_batch import EditPlan, OperationResult, apply_operations
 from jupyter_nbedit.notebook.diff import CellChange, MetadataChange, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import Buffer

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.contents.file import ContentsFile, emit_save
+from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, emit_save
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import check_suffix
 

@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch, is_appl
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
-from jupyter_nbedit.storage.contents.file import compute_sha256
+from jupyter_nbedit.storage.contents.manager_calls import compute_sha256
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.rooms import Room
 from jupyter_nbedit.storage.rtc.shared_notebook import (
@@ -29,7 +29,7 @@ from jupyter_nbedit.storage.rtc.shared_notebook import (
     apply_patch,
     repair_ids,
 )
-from jupyter_nbedit.storage.rtc.sync import (
+from jupyter_nbedit.storage.rtc.wait_for_room import (
     EXISTS,
     build_lost_update_error,
     build_unsaved_warning,

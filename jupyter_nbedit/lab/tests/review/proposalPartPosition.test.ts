@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isAboutNotebook, isInsert, locatePart } from '../../src/review/partPosition';
+import { isAboutNotebook, isInsert, locatePart } from '../../src/review/proposalPartPosition';
 import {
   makeCells,
   changed,

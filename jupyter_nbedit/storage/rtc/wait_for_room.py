@@ -13,7 +13,7 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError
 from jupyter_nbedit.storage.base import Content, StaleContent
 from jupyter_nbedit.storage.contents.errors import ErrorFactory
-from jupyter_nbedit.storage.contents.file import compute_sha256
+from jupyter_nbedit.storage.contents.manager_calls import compute_sha256
 from jupyter_nbedit.storage.rtc.rooms import Room
 
 # The time that a room may take to load a file, or changes of another program.

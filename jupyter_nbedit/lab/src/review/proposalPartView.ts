@@ -1,7 +1,7 @@
 import type { Cell } from '@jupyterlab/cells';
 import type { PanelLayout, Widget } from '@lumino/widgets';
 import type { Proposal, ProposedPart } from '../server/models';
-import { isInsert, type PartPosition } from './partPosition';
+import { isInsert, type PartPosition } from './proposalPartPosition';
 import type { ProposalBlock } from './proposalBlock';
 
 /** A part of a proposal as shown in one view of the notebook. */

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook.actions import AffectedCells, apply_operation
+from jupyter_nbedit.notebook.apply_operation import AffectedCells, apply_operation
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.diff import CellChange, MetadataChange
 from jupyter_nbedit.notebook.document import Document
