@@ -260,10 +260,10 @@ async def test_a_failed_migration_leaves_the_file_unchanged(
 
 
 async def test_a_damaged_table_that_a_migration_would_change_is_quarantined(
-    opened: Database, folder: DatabaseFolder
+    database: Database, folder: DatabaseFolder
 ) -> None:
-    await write_text(opened, "x")
-    await opened.close()
+    await write_text(database, "x")
+    await database.close()
     content = folder.file.read_bytes()
     assert content.count(b"(text TEXT)") == 1
     folder.file.write_bytes(content.replace(b"(text TEXT)", b"(tezt TEXT)"))
