@@ -24,8 +24,8 @@ from jupyter_nbedit.models import (
     UndoRequest,
     get_or_none,
 )
+from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.notebook.request_body import decode_body
 from jupyter_nbedit.tabs import TabRegistry
 
 #: Only these names of this package and those of `jupyter_nbedit.errors` are public.

@@ -37,7 +37,7 @@ from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from jupyter_nbedit.handlers.openapi.spec import get_spec
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.models import LONGEST_LABEL
-from jupyter_nbedit.notebook.request_body import decode_body
+from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.search.service import SearchService

@@ -24,7 +24,7 @@ from jupyter_nbedit.notebook.lazy.scan import (
     scan_cells,
     to_columns,
 )
-from jupyter_nbedit.notebook.lazy.splice_view import SplicedView
+from jupyter_nbedit.notebook.lazy.spliced_buffer import SplicedView
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 
 #: How a request names a cell: a string is an id or, only if no cell has that id, ``cell-N`` counted

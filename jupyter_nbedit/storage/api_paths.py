@@ -9,7 +9,7 @@ from typing import Any
 from jupyter_core.paths import is_hidden
 
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
-from jupyter_nbedit.storage.contents.locks import is_rooted
+from jupyter_nbedit.storage.contents.manager_locks import is_rooted
 from jupyter_nbedit.storage.paths import follow_links, is_unsafe
 
 _MAX_SHOWN_CHARACTERS = 200

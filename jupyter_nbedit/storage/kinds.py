@@ -11,8 +11,8 @@ from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_known_pairs, is_pair
-from jupyter_nbedit.storage.contents.locks import is_defined_in, is_stock
 from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, get_drives
+from jupyter_nbedit.storage.contents.manager_locks import is_defined_in, is_stock
 from jupyter_nbedit.storage.locks import PathLocks
 
 # Methods that must be Jupyter Server's own if the notebook is exactly its file.

@@ -23,7 +23,7 @@ from jupyter_nbedit.storage.api_paths import get_root_name, is_served, to_api_pa
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.locks import install_locks
+from jupyter_nbedit.storage.contents.manager_locks import install_locks
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
 from jupyter_nbedit.storage.event_loop_calls import run_on_loop
 from jupyter_nbedit.storage.files.file_storage import FileStorage

@@ -20,8 +20,8 @@ from jupyter_server.utils import ensure_async
 from jupyter_nbedit.errors import Busy, FolderNotFound, NbEditError, NotebookNotFound
 from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedPath, Walker, WalkItem
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.locks import is_link
 from jupyter_nbedit.storage.contents.manager_calls import ContentsFile
+from jupyter_nbedit.storage.contents.manager_locks import is_link
 from jupyter_nbedit.storage.event_loop_calls import run_on_loop
 from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file

@@ -1,4 +1,4 @@
-"""The tools that agents call; each module holds one toolset.
+"""The tools that agents call; each module of `toolsets` holds one toolset.
 
 A tool translates its arguments to operations of `jupyter_nbedit.notebook.operations`, and the reply
 to the form that its kind of agent expects.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from jupyter_nbedit.errors import ToolNotFound
-from jupyter_nbedit.tools import claude_code, mycode, nexo, omp, sections
 from jupyter_nbedit.tools.base import Tool
+from jupyter_nbedit.tools.toolsets import claude_code, mycode, nexo, omp, sections
 
 #: All tools, in the order in which they are listed.
 TOOLS: tuple[Tool[Any], ...] = (

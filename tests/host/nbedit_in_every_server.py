@@ -15,7 +15,7 @@ from typing import Any
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.manager import ContentsManager
 
-from jupyter_nbedit.storage.contents.locks import install_locks
+from jupyter_nbedit.storage.contents.manager_locks import install_locks
 from jupyter_nbedit.storage.locks import PathLocks
 
 _LOCKS = PathLocks(Path(tempfile.mkdtemp(prefix="nbedit-locks-")), logging.getLogger(__name__))

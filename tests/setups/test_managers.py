@@ -11,7 +11,7 @@ import pytest
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
-from jupyter_nbedit.storage.contents.locks import install_locks
+from jupyter_nbedit.storage.contents.manager_locks import install_locks
 from jupyter_nbedit.storage.kinds import StorageKind, detect_kind
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.setups.needs import needs

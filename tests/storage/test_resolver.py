@@ -24,7 +24,7 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import StaleContent
-from jupyter_nbedit.storage.contents.locks import install_locks
+from jupyter_nbedit.storage.contents.manager_locks import install_locks
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.handlers.error_checks import get_error, no_changes

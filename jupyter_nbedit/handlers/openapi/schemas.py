@@ -32,11 +32,11 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
 )
 from jupyter_nbedit.search.models import SearchRequest
-from jupyter_nbedit.tools.claude_code import NotebookEditInput
-from jupyter_nbedit.tools.mycode import MycodeInput
-from jupyter_nbedit.tools.nexo import NexoInput
-from jupyter_nbedit.tools.omp import OmpInput
-from jupyter_nbedit.tools.sections import SectionsInput
+from jupyter_nbedit.tools.toolsets.claude_code import NotebookEditInput
+from jupyter_nbedit.tools.toolsets.mycode import MycodeInput
+from jupyter_nbedit.tools.toolsets.nexo import NexoInput
+from jupyter_nbedit.tools.toolsets.omp import OmpInput
+from jupyter_nbedit.tools.toolsets.sections import SectionsInput
 
 _AT = "#/components/schemas/{name}"
 _FREE = "JSONWithoutTrusted"

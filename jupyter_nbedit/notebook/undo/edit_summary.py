@@ -11,7 +11,6 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.edited_cell import decode_metadata
 from jupyter_nbedit.notebook.splices import Splice, invert_splices
-from jupyter_nbedit.notebook.undo.blob_builder import UndoBlobBuilder
 from jupyter_nbedit.notebook.undo.record import (
     CellContent,
     CellState,
@@ -23,6 +22,7 @@ from jupyter_nbedit.notebook.undo.record import (
     compute_content_key,
     compute_short_hash,
 )
+from jupyter_nbedit.notebook.undo.removed_bytes import UndoBlobBuilder
 
 # The number of neighbours of a gap that are stored on either side.
 _NEIGHBOURS = 3

@@ -23,7 +23,7 @@ from jupyter_nbedit.storage.contents.errors import (
     map_contents_error,
     map_contents_errors,
 )
-from jupyter_nbedit.storage.contents.locks import (
+from jupyter_nbedit.storage.contents.manager_locks import (
     get_unlocked_save,
     has_hashes,
     install_locks,

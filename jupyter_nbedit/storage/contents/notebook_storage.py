@@ -28,7 +28,6 @@ from jupyter_nbedit.storage.contents.errors import (
     map_contents_errors,
 )
 from jupyter_nbedit.storage.contents.jupytext import list_paired_paths
-from jupyter_nbedit.storage.contents.locks import get_unlocked_save, is_asynchronous
 from jupyter_nbedit.storage.contents.manager_calls import (
     CHANGED_MEANWHILE,
     HOOK_FAILED,
@@ -40,7 +39,8 @@ from jupyter_nbedit.storage.contents.manager_calls import (
     emit_save,
     parse_timestamp,
 )
-from jupyter_nbedit.storage.contents.merged_model import (
+from jupyter_nbedit.storage.contents.manager_locks import get_unlocked_save, is_asynchronous
+from jupyter_nbedit.storage.contents.notebook_bytes import (
     Notebook,
     add_ids,
     is_same_notebook,

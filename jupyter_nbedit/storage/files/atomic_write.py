@@ -21,9 +21,9 @@ from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_segme
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.files import linux_calls
 from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
+from jupyter_nbedit.storage.files.file_attributes import advance_mtime, copy_attributes
 from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes, ResumableSha256
 from jupyter_nbedit.storage.files.linux_calls import UNSUPPORTED_ERRNOS
-from jupyter_nbedit.storage.files.metadata import advance_mtime, copy_attributes
 from jupyter_nbedit.storage.files.read import (
     Snapshot,
     are_timestamps_reliable,

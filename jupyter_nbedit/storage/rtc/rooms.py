@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NotAPlainFile
-from jupyter_nbedit.storage.contents.locks import is_rooted
+from jupyter_nbedit.storage.contents.manager_locks import is_rooted
 
 #: Format and type of a file in a room: the prefix of the room's id.
 NOTEBOOK = "json:notebook"

@@ -17,7 +17,7 @@ from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, is_ascii, iterate_chunks
 from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
-from jupyter_nbedit.notebook.lazy.splice_view import SplicedView
+from jupyter_nbedit.notebook.lazy.spliced_buffer import SplicedView
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from tests.fuzz import scanners
 from tests.notebook.lazy.fake_buffer import FakeBuffer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.storage.contents.locks import EXPECTED_HASH
+from jupyter_nbedit.storage.contents.manager_locks import EXPECTED_HASH
 from tests.handlers.error_checks import no_changes
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client

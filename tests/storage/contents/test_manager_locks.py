@@ -21,7 +21,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.contents.locks import get_unlocked_save, install_locks, is_stock
+from jupyter_nbedit.storage.contents.manager_locks import get_unlocked_save, install_locks, is_stock
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.error_checks import no_changes

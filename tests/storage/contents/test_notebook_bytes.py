@@ -8,7 +8,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from jupyter_nbedit.storage.contents.merged_model import (
+from jupyter_nbedit.storage.contents.notebook_bytes import (
     add_ids,
     is_same_notebook,
     is_trusted,
