@@ -84,7 +84,7 @@ class PrivateFile:
         return path
 
     def publish_new(self, path: Path) -> None:
-        """Give a complete file the name of the database, unless another server was faster."""
+        """Rename a complete file to the name of the database, unless another server was faster."""
         try:
             os.link(path, self.path)
         except FileExistsError:

@@ -182,7 +182,7 @@ class ComputedEdit:
         )
 
     @cached_property
-    def after(self) -> Document:
+    def document_after(self) -> Document:
         """The notebook after the edit."""
         return self.notebook.document.apply_splices(self.plan.splices)
 

@@ -134,7 +134,7 @@ class Publisher:
             )
 
     def _remember_version(self, edit: ComputedEdit, result: WriteResult) -> None:
-        after = edit.after if result.text is None else Document.parse(result.text)
+        after = edit.document_after if result.text is None else Document.parse(result.text)
         self.versions.remember(result.hash, after)
 
     async def _add_to_history(

@@ -247,7 +247,7 @@ class EditService:
             try:
                 await notebook.compute_hash()
                 if result.text is None:
-                    after = await run_in_thread_if_large(len(data), lambda: edit.after)
+                    after = await run_in_thread_if_large(len(data), lambda: edit.document_after)
                     self.documents.put(result.hash, after)
             except NbEditError as error:
                 message = (
@@ -281,5 +281,5 @@ class EditService:
         if not trusted:
             return None
         return PendingSignature(
-            self.trust, document, lambda: edit.after, edit.plan.splices[0].start, digest
+            self.trust, document, lambda: edit.document_after, edit.plan.splices[0].start, digest
         )

@@ -245,14 +245,14 @@ class SectionNames:
         self._headings = headings
 
     @cached_property
-    def _by_raw(self) -> dict[str, list[int]]:
+    def _positions_by_raw(self) -> dict[str, list[int]]:
         positions: dict[str, list[int]] = {}
         for position, heading in enumerate(self._headings):
             positions.setdefault(heading.raw, []).append(position)
         return positions
 
     @cached_property
-    def _by_text(self) -> dict[tuple[int | None, str], list[int]]:
+    def _positions_by_text(self) -> dict[tuple[int | None, str], list[int]]:
         """The indexes of headings by level and text, and by text alone."""
         positions: dict[tuple[int | None, str], list[int]] = {}
         for position, heading in enumerate(self._headings):
@@ -277,10 +277,10 @@ class SectionNames:
         SectionNotFound, AmbiguousSection
         """
         check_section_name(name)
-        positions = self._by_raw.get(name.strip(), [])
+        positions = self._positions_by_raw.get(name.strip(), [])
         if not positions:
             level, text = _split_level(name)
-            positions = self._by_text.get((level, to_plain_text(text)), [])
+            positions = self._positions_by_text.get((level, to_plain_text(text)), [])
         if len(positions) == 1:
             return positions[0]
         if positions:

@@ -50,7 +50,7 @@ class Send:
     verb: str = "POST"
     headers: Mapping[str, str] = field(default_factory=lambda: JSON)
 
-    def written(self) -> bytes | None:
+    def serialize_body(self) -> bytes | None:
         """Return the body as it goes out."""
         if self.body is None or isinstance(self.body, bytes):
             return self.body

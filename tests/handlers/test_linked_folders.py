@@ -75,7 +75,7 @@ class LinkedServer:
 
 
 @pytest.fixture
-def linked(live: Client) -> Iterator[LinkedServer]:
+def linked_server(live: Client) -> Iterator[LinkedServer]:
     found = LinkedServer(live, f"linked-{next(_NUMBERS)}")
     (found.root / "real").mkdir(parents=True)
     (found.root / "link").symlink_to("real")
@@ -86,62 +86,68 @@ def linked(live: Client) -> Iterator[LinkedServer]:
 @pytest.mark.parametrize("made", ["real", "link"])
 @pytest.mark.parametrize("renamed", ["real", "link"])
 def test_modes_proposals_and_history_follow_a_rename_through_any_path(
-    linked: LinkedServer, made: str, renamed: str
+    linked_server: LinkedServer, made: str, renamed: str
 ) -> None:
-    number = linked.put(f"{made}/a.ipynb", mode="plan")
-    linked.rename(f"{renamed}/a.ipynb", f"{renamed}/b.ipynb")
-    linked.wait_for_events()
-    assert linked.get_own_mode("real/b.ipynb") == "plan"
+    number = linked_server.put(f"{made}/a.ipynb", mode="plan")
+    linked_server.rename(f"{renamed}/a.ipynb", f"{renamed}/b.ipynb")
+    linked_server.wait_for_events()
+    assert linked_server.get_own_mode("real/b.ipynb") == "plan"
     for path in ("real/b.ipynb", "link/b.ipynb"):
-        assert (linked.get_own_mode(path), linked.list_proposals(path)) == ("plan", [number])
-        assert linked.list_edits(path) == 1
-        get_error(linked.patch(path, REPLACE), 403, "plan_mode")
-    linked.accept(number)
-    assert "# Proposed" in (linked.root / "real" / "b.ipynb").read_text()
+        assert (linked_server.get_own_mode(path), linked_server.list_proposals(path)) == (
+            "plan",
+            [number],
+        )
+        assert linked_server.list_edits(path) == 1
+        get_error(linked_server.patch(path, REPLACE), 403, "plan_mode")
+    linked_server.accept(number)
+    assert "# Proposed" in (linked_server.root / "real" / "b.ipynb").read_text()
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
 def test_data_of_a_notebook_deleted_through_a_link_is_removed(
-    linked: LinkedServer, made: str
+    linked_server: LinkedServer, made: str
 ) -> None:
-    number = linked.put(f"{made}/a.ipynb")
-    target = f"api/contents/{linked.top}/link/a.ipynb"
-    assert linked.client.request("DELETE", target).status == 204
-    linked.wait_for_events()
-    (linked.root / "real" / "a.ipynb").write_bytes(TEXT)
-    assert linked.get_own_mode("link/a.ipynb") is None
-    assert linked.list_proposals("real/a.ipynb") == []
-    assert linked.client.request("GET", f"nbedit/proposals/{number}").status == 404
-    assert linked.list_edits("real/a.ipynb") == 0
+    number = linked_server.put(f"{made}/a.ipynb")
+    target = f"api/contents/{linked_server.top}/link/a.ipynb"
+    assert linked_server.client.request("DELETE", target).status == 204
+    linked_server.wait_for_events()
+    (linked_server.root / "real" / "a.ipynb").write_bytes(TEXT)
+    assert linked_server.get_own_mode("link/a.ipynb") is None
+    assert linked_server.list_proposals("real/a.ipynb") == []
+    assert linked_server.client.request("GET", f"nbedit/proposals/{number}").status == 404
+    assert linked_server.list_edits("real/a.ipynb") == 0
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
 @pytest.mark.parametrize("how", ["renamed", "deleted"])
 def test_renaming_or_deleting_a_link_moves_or_removes_no_data(
-    linked: LinkedServer, made: str, how: str
+    linked_server: LinkedServer, made: str, how: str
 ) -> None:
-    number = linked.put(f"{made}/a.ipynb")
+    number = linked_server.put(f"{made}/a.ipynb")
     if how == "renamed":
-        linked.rename("link", "link2")
+        linked_server.rename("link", "link2")
     else:
-        (linked.root / "link").unlink()
-        event = {"action": "delete", "path": f"{linked.top}/link"}
+        (linked_server.root / "link").unlink()
+        event = {"action": "delete", "path": f"{linked_server.top}/link"}
         body = json.dumps({"schema_id": CONTENTS, "version": "1", "data": event}).encode()
-        assert linked.client.request("POST", "api/events", body, JSON).status == 204
-    linked.wait_for_events()
+        assert linked_server.client.request("POST", "api/events", body, JSON).status == 204
+    linked_server.wait_for_events()
     for path in ("real/a.ipynb", *(["link2/a.ipynb"] if how == "renamed" else [])):
-        assert (linked.get_own_mode(path), linked.list_proposals(path)) == ("review", [number])
-        assert linked.list_edits(path) == 1
-    linked.accept(number)
-    assert "# Proposed" in (linked.root / "real" / "a.ipynb").read_text()
+        assert (linked_server.get_own_mode(path), linked_server.list_proposals(path)) == (
+            "review",
+            [number],
+        )
+        assert linked_server.list_edits(path) == 1
+    linked_server.accept(number)
+    assert "# Proposed" in (linked_server.root / "real" / "a.ipynb").read_text()
 
 
 @pytest.mark.parametrize("made", ["real", "link"])
-def test_data_follows_the_folder_behind_a_link(linked: LinkedServer, made: str) -> None:
-    number = linked.put(f"{made}/a.ipynb")
-    linked.rename("real", "moved")
-    linked.wait_for_events()
-    assert linked.get_own_mode("moved/a.ipynb") == "review"
-    assert linked.list_proposals("moved/a.ipynb") == [number]
-    linked.accept(number)
-    assert "# Proposed" in (linked.root / "moved" / "a.ipynb").read_text()
+def test_data_follows_the_folder_behind_a_link(linked_server: LinkedServer, made: str) -> None:
+    number = linked_server.put(f"{made}/a.ipynb")
+    linked_server.rename("real", "moved")
+    linked_server.wait_for_events()
+    assert linked_server.get_own_mode("moved/a.ipynb") == "review"
+    assert linked_server.list_proposals("moved/a.ipynb") == [number]
+    linked_server.accept(number)
+    assert "# Proposed" in (linked_server.root / "moved" / "a.ipynb").read_text()

@@ -45,7 +45,7 @@ def write(root: Path, notebook: bytes) -> None:
 
 
 def send(client: Client, request: Send, numbers: list[int], token: str | None = None) -> Answer:
-    target, body = request.target, request.written()
+    target, body = request.target, request.serialize_body()
     for place, number in enumerate(numbers):
         target = target.replace(f"{{{place}}}", str(number))
         body = body and body.replace(b'"{%d}"' % place, b"%d" % number)
@@ -111,7 +111,7 @@ def test_an_error_has_the_expected_status_reason_details_and_message(
             assert send(client, request, numbers).body == answer.body
     assert {name: found[name] for name in case.details} == case.details
     # What is no batch does not know its number in one.
-    assert "operation" not in found or b'"operations"' in (case.request.written() or b"")
+    assert "operation" not in found or b'"operations"' in (case.request.serialize_body() or b"")
     message = answer.json["message"]
     for place, number in enumerate(numbers):
         message = re.sub(rf"\b([Ee]dit|proposal) {number}\b", rf"\1 <{place}>", message)

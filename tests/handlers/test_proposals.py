@@ -324,7 +324,7 @@ def test_a_proposed_notebook_is_decided_whole_and_overwrites_nothing(
 def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_trusted(
     live: Client, path: str
 ) -> None:
-    def trusted() -> bool:
+    def is_trusted_now() -> bool:
         found: bool = live.read(path).json["trusted"]
         return found
 
@@ -332,11 +332,11 @@ def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_trusted(
     (live.root / path).write_bytes(ODD.replace(b"as is", str(uuid4()).encode()))
     number, other = propose(live, path, ALPHA), propose(live, path, BETA)
     assert decide(live, number).status == 200
-    assert not trusted()
+    assert not is_trusted_now()
     assert live.request("POST", f"api/contents/{path}/trust", b"").status == 201
-    assert trusted()
+    assert is_trusted_now()
     assert decide(live, other).status == 200
-    assert trusted()
+    assert is_trusted_now()
 
 
 def test_a_paused_notebook_accepts_proposals_by_a_person(live: Client, path: str) -> None:
@@ -375,15 +375,15 @@ def test_proposals_are_listed_for_one_notebook_or_for_all(live: Client, path: st
     first, second = propose(live, path, ALPHA), propose(live, path, BETA)
     decide(live, first, "reject")
 
-    def listed(query: str) -> list[int]:
+    def list_numbers(query: str) -> list[int]:
         found = get_json(live, f"proposals?{query}")["proposals"]
         return [proposal["proposal_id"] for proposal in found]
 
-    assert listed(f"path={path}") == [second]
-    assert listed(f"path={path}&status=all") == [second, first]
-    assert listed(f"path={path}&status=all&limit=1") == [second]
-    assert listed("")[0] == second
-    assert listed("path=missing.ipynb") == []
+    assert list_numbers(f"path={path}") == [second]
+    assert list_numbers(f"path={path}&status=all") == [second, first]
+    assert list_numbers(f"path={path}&status=all&limit=1") == [second]
+    assert list_numbers("")[0] == second
+    assert list_numbers("path=missing.ipynb") == []
     for query in ("status=rejected", "limit=0", "limit=201", "sort=up"):
         get_error(live.request("GET", f"nbedit/proposals?{query}"), 400, "invalid_request")
 

@@ -185,7 +185,7 @@ class BlockingStorage(MemoryStorage):
 
 
 @pytest.fixture
-def held(jp_serverapp: Any) -> Iterator[BlockingStorage]:
+def blocking_storage(jp_serverapp: Any) -> Iterator[BlockingStorage]:
     """Make searches of the server wait until the test releases them."""
     storage = BlockingStorage()
     find_app(jp_serverapp).services.search.storages = SingleStorage(storage)
@@ -194,7 +194,7 @@ def held(jp_serverapp: Any) -> Iterator[BlockingStorage]:
 
 
 async def test_a_disconnected_client_cancels_its_search_and_others_are_served(
-    local: Local, held: BlockingStorage, jp_serverapp: Any
+    local: Local, blocking_storage: BlockingStorage, jp_serverapp: Any
 ) -> None:
     body = b'{"query": "needle"}'
     connection = socket.create_connection(("127.0.0.1", jp_serverapp.port))
@@ -204,7 +204,7 @@ async def test_a_disconnected_client_cancels_its_search_and_others_are_served(
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     connection.sendall(head.encode() + body)
-    assert await asyncio.to_thread(held.reading.wait, 60)
+    assert await asyncio.to_thread(blocking_storage.reading.wait, 60)
     large = samples.notebook(*(samples.raw("x" * 1000, f"id-{n}") for n in range(500)))
     for text in (TEXT, large):
         (local.root / "a.ipynb").write_bytes(text)
@@ -212,8 +212,8 @@ async def test_a_disconnected_client_cancels_its_search_and_others_are_served(
     connection.close()
     # The server has seen the end of the connection when it has served a later one.
     assert (await local.read("a.ipynb")).status == 200
-    held.go.set()
+    blocking_storage.go.set()
     for _ in range(3):
         answer = await send_json_locally(local, "POST", "search", {"query": "needle"})
         assert len(answer.json["hits"]) == 3
-    assert held.reads == 1 + 3 * 3
+    assert blocking_storage.reads == 1 + 3 * 3

@@ -191,7 +191,7 @@ class ModelBatch:
         top = {name: value for name, value in notebook.items() if name != "cells"}
         return is_same and self.cells == self.was and self.top == top
 
-    def at(self, what: object) -> int:
+    def find_index(self, what: object) -> int:
         return next(at for at, entry in enumerate(self.row) if entry is what)
 
     def find(self, address: str | int) -> JSON:
@@ -254,7 +254,7 @@ class ModelBatch:
 
     def put(self, cell: JSON, mark: object) -> JSON:
         self.marks[id(cell)] = marks = (object(), object())
-        at = self.at(mark)
+        at = self.find_index(mark)
         self.row[at:at] = [marks[0], cell, marks[1]]
         return cell
 
@@ -266,7 +266,7 @@ class ModelBatch:
         return self.put(cell, mark)
 
     def remove(self, cell: JSON) -> None:
-        del self.row[self.at(cell)]
+        del self.row[self.find_index(cell)]
 
     def mark(self, place: JSON) -> object:
         if "at" in place:

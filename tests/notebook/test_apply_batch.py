@@ -49,12 +49,12 @@ NOTEBOOK = notebook(
 )
 
 
-def after(document: Document, *operations: dict[str, Any]) -> bytes:
+def apply_and_join(document: Document, *operations: dict[str, Any]) -> bytes:
     return apply_splices(document.text, edit(document, *operations).splices)
 
 
 def sources(document: Document, *operations: dict[str, Any]) -> list[str]:
-    return [cell["source"] for cell in load_cells(after(document, *operations))]
+    return [cell["source"] for cell in load_cells(apply_and_join(document, *operations))]
 
 
 def put(source: str, **fields: Any) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def test_a_thousand_cells_can_be_inserted_each_after_the_previous_one() -> None:
     chain = [put("0", after="a", id="i0")]
     chain += [put("x", after=f"i{at}", id=f"i{at + 1}") for at in range(999)]
 
-    ids = [cell["id"] for cell in load_cells(after(ABC, *chain))]
+    ids = [cell["id"] for cell in load_cells(apply_and_join(ABC, *chain))]
 
     assert ids == ["a", *(f"i{at}" for at in range(1000)), "b", "c"]
 
@@ -142,14 +142,14 @@ def test_a_thousand_cells_can_be_inserted_each_after_the_previous_one() -> None:
 def test_a_metadata_patch_changes_only_the_bytes_of_its_members(
     operation: dict[str, Any], old: str, new: str
 ) -> None:
-    assert after(Document.parse(ODD), operation).decode() == ODD.decode().replace(old, new)
+    assert apply_and_join(Document.parse(ODD), operation).decode() == ODD.decode().replace(old, new)
 
 
 def test_new_metadata_are_placed_where_nbformat_places_them() -> None:
     document = Document.parse(samples.three_cells())
     of_cell = set_metadata("alpha", tags=["a"], k={"b": {"c": []}})
 
-    text = after(document, set_metadata(authors=[{"name": "x"}], title="y"), of_cell)
+    text = apply_and_join(document, set_metadata(authors=[{"name": "x"}], title="y"), of_cell)
 
     again = json.dumps(json.loads(text), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     assert text.decode() == again
@@ -170,7 +170,7 @@ def test_a_source_with_a_lone_surrogate_can_be_edited_elsewhere() -> None:
     text = samples.notebook(samples.raw("x 1", "x")).replace(b"x 1", b"\\ud83d 1")
     operation = {"op": "replace_text", "cell": "x", "old": "1", "new": "2"}
 
-    assert after(Document.parse(text), operation) == text.replace(b" 1", b" 2")
+    assert apply_and_join(Document.parse(text), operation) == text.replace(b" 1", b" 2")
 
 
 @pytest.mark.parametrize(
@@ -195,13 +195,13 @@ def test_an_invalid_execution_count_is_cleared_only_in_code_cells(
 ) -> None:
     document = Document.parse(b'{"cells": [' + cell + b'], "nbformat": 4}')
 
-    assert after(document, operation) == document.text[:].replace(old, new)
+    assert apply_and_join(document, operation) == document.text[:].replace(old, new)
 
 
 def test_metadata_that_a_notebook_lacks_are_added_after_its_last_member() -> None:
     document = Document.parse(b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "x": 1}')
 
-    assert after(document, set_metadata(title="t")) == (
+    assert apply_and_join(document, set_metadata(title="t")) == (
         b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "x": 1, "metadata": {"title": "t"}}'
     )
 
@@ -213,7 +213,7 @@ def test_a_cell_without_metadata_can_be_split_and_can_get_metadata() -> None:
     of_cell = {"op": "set_metadata", "patch": {"k": 1}, "cell": 0}
 
     assert sources(document, {"op": "split", "cell": 0, "at_line": 2}) == ["a", "b"]
-    changed = json.loads(after(document, of_cell, set_metadata(k=1)))
+    changed = json.loads(apply_and_join(document, of_cell, set_metadata(k=1)))
     assert changed == {**top, "cells": [{**cell, "metadata": {"k": 1}}], "metadata": {"k": 1}}
 
 
@@ -226,7 +226,7 @@ def test_split_copies_attachments_and_execution_times_of_finished_cells() -> Non
     )
     splits = [{"op": "split", "cell": at, "at_line": 2} for at in range(3)]
 
-    cells = load_cells(after(document, *splits))
+    cells = load_cells(apply_and_join(document, *splits))
 
     executions = [cell["metadata"].get("execution") for cell in cells]
     assert executions == [STARTED, None, ENDED, ENDED, None, None]
@@ -255,7 +255,9 @@ def test_merge_combines_attachments(attachments: list[Any], merged: Any) -> None
     members = [{} if one is ... else {"attachments": one} for one in attachments]
     document = notebook(*(samples.markdown("x", f"c{n}", **one) for n, one in enumerate(members)))
 
-    [cell] = load_cells(after(document, {"op": "merge", "cells": list(range(len(members)))}))
+    [cell] = load_cells(
+        apply_and_join(document, {"op": "merge", "cells": list(range(len(members)))})
+    )
 
     assert cell["attachments"] == merged
 

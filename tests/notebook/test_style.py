@@ -36,13 +36,13 @@ DUMPS = [
 
 def write_notebook(cells: list[Any], *, ascii: bool, crlf: bool, kind: type, **dumps: Any) -> bytes:  # noqa: A002
     """Write a notebook as a writer of this habit does."""
-    cells = [{**cell, "source": sourced(model.get_source(cell), kind)} for cell in cells]
+    cells = [{**cell, "source": build_with_source(model.get_source(cell), kind)} for cell in cells]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(notebook, ensure_ascii=ascii, **dumps) + "\n"
     return text.replace("\n", "\r\n" if crlf else "\n").encode()
 
 
-def sourced(source: str, kind: type) -> Any:
+def build_with_source(source: str, kind: type) -> Any:
     return source if kind is str else source.splitlines(keepends=True)
 
 
@@ -67,28 +67,28 @@ def test_an_edit_writes_the_bytes_that_the_original_writer_would_write(
     new = {**CODE, "source": SOURCE, "id": NEW_ID, "metadata": metadata, **CLEARED}
     new = {name: new[name] for name in arranged[0]}
 
-    def edited(*operations: dict[str, Any]) -> bytes:
+    def apply(*operations: dict[str, Any]) -> bytes:
         document = Document.parse(write_notebook(arranged, **habit))
         return apply_splices(document.text, edit(document, *operations).splices)
 
     put = {"op": "insert", "cell_type": "code", "source": SOURCE, "metadata": metadata}
     for at in range(4):
         more = [*arranged[:at], new, *arranged[at:]]
-        assert edited({**put, "index": at}) == write_notebook(more, **habit)
+        assert apply({**put, "index": at}) == write_notebook(more, **habit)
     for at in range(3):
         cleared = CLEARED if arranged[at]["cell_type"] == "code" else {}
         changed = {**arranged[at], "source": SOURCE, **cleared}
         others = [*arranged[:at], *arranged[at + 1 :]]
-        assert edited({"op": "replace", "cell": at, "source": SOURCE}) == write_notebook(
+        assert apply({"op": "replace", "cell": at, "source": SOURCE}) == write_notebook(
             [*arranged[:at], changed, *arranged[at + 1 :]], **habit
         )
-        assert edited({"op": "delete", "cell": at}) == write_notebook(others, **habit)
+        assert apply({"op": "delete", "cell": at}) == write_notebook(others, **habit)
         for gap in range(4):
             now = gap - (gap > at)
-            assert edited({"op": "move", "cell": at, "index": gap}) == write_notebook(
+            assert apply({"op": "move", "cell": at, "index": gap}) == write_notebook(
                 [*others[:now], arranged[at], *others[now:]], **habit
             )
-    assert edited(
+    assert apply(
         {"op": "replace", "cell": 1, "cell_type": "raw", "source": "x\n"}
     ) == write_notebook(
         [arranged[0], arranged[1] | {"cell_type": "raw", "source": "x\n"}, arranged[2]], **habit

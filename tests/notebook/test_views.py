@@ -43,7 +43,7 @@ OUTPUTS: list[dict[str, Any]] = [
 ]
 
 
-def shown(*cells: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
+def render(*cells: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
     document = Document.parse(samples.notebook(*cells))
     views = render_cells(
         (document.get_cell(index) for index in range(len(document))), ViewOptions(**how)
@@ -54,7 +54,7 @@ def shown(*cells: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
 
 def outputs(how: str | None, *options: Any, view: str = "source") -> Any:
     cell = samples.code("x", "a", outputs=list(options or OUTPUTS))
-    return shown(cell, view=view, outputs=how)[0].get("outputs")
+    return render(cell, view=view, outputs=how)[0].get("outputs")
 
 
 def test_output_texts_have_no_ansi_escapes_and_images_have_type_and_size() -> None:
@@ -125,24 +125,24 @@ def test_a_full_view_has_metadata_and_attachments() -> None:
     attached = {"a.png": {"image/png": BASE64}, "b.txt": {"text/plain": ["é", "\n"]}}
     metadata = {"tags": ["x"], "nested": {"list": [1, None]}}
     cell = samples.markdown("![](attachment:a.png)", "a", attachments=attached, metadata=metadata)
-    found = shown(cell, view="full")[0]
+    found = render(cell, view="full")[0]
     assert found["source"] == "![](attachment:a.png)"
     assert found["metadata"] == metadata
     assert found["attachments"] == {
         "a.png": {"image/png": {"mime": "image/png", "bytes": len(PNG)}},
         "b.txt": {"text/plain": {"mime": "text/plain", "bytes": 3}},
     }
-    assert shown(cell, view="full", outputs="full")[0]["attachments"] == {
+    assert render(cell, view="full", outputs="full")[0]["attachments"] == {
         "a.png": {"image/png": BASE64},
         "b.txt": {"text/plain": "é\n"},
     }
     for view in ("outline", "source"):
-        assert not {"metadata", "attachments"} & set(shown(cell, view=view)[0])
+        assert not {"metadata", "attachments"} & set(render(cell, view=view)[0])
 
 
 @pytest.mark.parametrize("attachments", [None, [], "x", {}, {"a.png": "x"}])
 def test_invalid_attachments_are_not_shown(attachments: Any) -> None:
-    found = shown(samples.markdown("x", "a", attachments=attachments), view="full")[0]
+    found = render(samples.markdown("x", "a", attachments=attachments), view="full")[0]
     assert "attachments" not in found
 
 

@@ -75,7 +75,7 @@ SCHEMA = schemathesis.openapi.from_dict(
 
 
 @pytest.fixture(scope="module")
-def sent() -> Iterator[collections.Counter[str]]:
+def sent_counts() -> Iterator[collections.Counter[str]]:
     """Count what is sent; if all operations were tested, check that it was enough."""
     counted: collections.Counter[str] = collections.Counter()
     yield counted
@@ -86,7 +86,7 @@ def sent() -> Iterator[collections.Counter[str]]:
 
 @SCHEMA.parametrize()
 def test_the_server_does_what_the_document_says(
-    case: Case, live: Client, sent: collections.Counter[str]
+    case: Case, live: Client, sent_counts: collections.Counter[str]
 ) -> None:
     # A list of nothing is wrong for most parameters, but is not sent at all, and so is right.
     assume(all(value not in ([], {}, None) for value in (case.query or {}).values()))
@@ -94,7 +94,7 @@ def test_the_server_does_what_the_document_says(
     assume(len(quote(repr(case.query))) < LONGEST_QUERY)
     lay_out(live.root)
     aim(case, live.root)
-    sent[case.operation.label] += 1
+    sent_counts[case.operation.label] += 1
     try:
         response = case.call_and_validate(
             base_url=f"http://127.0.0.1:{live.port}",
@@ -131,11 +131,11 @@ def aim(case: Case, root: Path) -> None:
         **dict.fromkeys(("notebook_path", "file_path"), tuple(f"{root}/{f}" for f in NAMES)),
     }
     if case.path_parameters and right_in(case, ParameterLocation.PATH):
-        case.path_parameters = aimed(case.path_parameters, targets, chance)
+        case.path_parameters = replace_names(case.path_parameters, targets, chance)
     if right_in(case, ParameterLocation.BODY):
         # JSON Schema counts 1.0 among the integers. That we do not, the document says in words.
         case.body = json.loads(json.dumps(case.body), parse_float=whole)
-        case.body = aimed(case.body, targets, chance)
+        case.body = replace_names(case.body, targets, chance)
 
 
 def whole(number: str) -> float:
@@ -145,20 +145,20 @@ def whole(number: str) -> float:
 
 
 def right_in(case: Case, location: ParameterLocation) -> bool:
-    """Tell whether a part of the case is as the document has it."""
+    """Return whether a part of the case is valid by the document."""
     found = case.meta.components.get(location) if case.meta else None
     return found is not None and found.mode.is_positive
 
 
-def aimed(value: Any, targets: Mapping[str, Sequence[str]], chance: random.Random) -> Any:
+def replace_names(value: Any, targets: Mapping[str, Sequence[str]], chance: random.Random) -> Any:
     """Put what is there in the place of most texts that name something."""
     if isinstance(value, list):
-        return [aimed(item, targets, chance) for item in value]
+        return [replace_names(item, targets, chance) for item in value]
     if not isinstance(value, dict):
         return value
     return {
         name: chance.choice(targets[name])
         if isinstance(item, str) and name in targets and chance.random() < AIMED
-        else aimed(item, targets, chance)
+        else replace_names(item, targets, chance)
         for name, item in value.items()
     }

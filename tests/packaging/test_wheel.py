@@ -52,7 +52,7 @@ def make_environment(folder: Path, *requirements: str | Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def build_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """Return a folder that all processes of this test run share."""
     own = tmp_path_factory.getbasetemp()
     folder = (own if worker_id == "master" else own.parent) / "built"
@@ -69,21 +69,21 @@ def lock(folder: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def sdist(shared: Path) -> Path:
-    with lock(shared):
-        if not list(shared.glob("*.tar.gz")):
-            run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", shared)
-    (built,) = shared.glob("*.tar.gz")
+def sdist(build_folder: Path) -> Path:
+    with lock(build_folder):
+        if not list(build_folder.glob("*.tar.gz")):
+            run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", build_folder)
+    (built,) = build_folder.glob("*.tar.gz")
     return built
 
 
 @pytest.fixture(scope="module")
-def wheel(shared: Path, sdist: Path) -> Path:
+def wheel(build_folder: Path, sdist: Path) -> Path:
     """Return the wheel of the sdist, built where there is no node and no npm."""
-    with lock(shared):
-        if not list(shared.glob("*.whl")):
-            build_wheel(sdist, shared)
-    (built,) = shared.glob("*.whl")
+    with lock(build_folder):
+        if not list(build_folder.glob("*.whl")):
+            build_wheel(sdist, build_folder)
+    (built,) = build_folder.glob("*.whl")
     return built
 
 

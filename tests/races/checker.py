@@ -86,13 +86,13 @@ def _complete_edits(history: ObservedHistory) -> list[Edit]:
     """Complete edits without a reply from the history."""
     rows = {entry.name: entry for entry in history.rows}
 
-    def completed(edit: Edit) -> Edit:
+    def complete(edit: Edit) -> Edit:
         entry = None if edit.is_acknowledged else rows.get(edit.name)
         if entry is None:
             return edit
         return replace(edit, parent=entry.parent, hash=entry.hash, edit_id=entry.edit_id)
 
-    return [completed(edit) for edit in history.edits]
+    return [complete(edit) for edit in history.edits]
 
 
 def _check_numbers(chain: Chain) -> Iterator[str]:

@@ -111,7 +111,7 @@ async def open_collaboration_room(
     server = JupyterWebsocketServer(lambda **_: None, rooms_ready=False, auto_clean_rooms=False)
     settings["jupyter_server_ydoc"] = SimpleNamespace(ywebsocket_server=server)
 
-    async def opened(path: str) -> Any:
+    async def open_room(path: str) -> Any:
         file_id = settings["file_id_manager"].index(path)
         name = f"json:notebook:{file_id}"
         room = DocumentRoom(
@@ -125,7 +125,7 @@ async def open_collaboration_room(
     serving = asyncio.create_task(server.start())
     await server.started.wait()
     try:
-        yield RoomNotebook(path, root / path, _build_resolver(settings, folder), opened)
+        yield RoomNotebook(path, root / path, _build_resolver(settings, folder), open_room)
     finally:
         await loaders.clear()
         await server.stop()
@@ -150,12 +150,12 @@ async def open_documents_room(folder: Path, root: Path, path: str) -> AsyncItera
     manager = YRoomManager(parent=app)
     settings["yroom_manager"] = manager
 
-    async def opened(path: str) -> Any:
+    async def open_room(path: str) -> Any:
         file_id = settings["file_id_manager"].index(path)
         return await manager.get_room(f"json:notebook:{file_id}").get_jupyter_ydoc()
 
     try:
-        yield RoomNotebook(path, root / path, _build_resolver(settings, folder), opened)
+        yield RoomNotebook(path, root / path, _build_resolver(settings, folder), open_room)
     finally:
         await manager.stop()
         settings["file_id_manager"].con.close()

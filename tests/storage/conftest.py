@@ -133,7 +133,7 @@ def after_call(monkeypatch: pytest.MonkeyPatch) -> AfterCall:
         call, pending = getattr(os, name), list(turns)
         matches = subjects if callable(subjects) else lambda subject: subject == subjects
 
-        def made(subject: Any, *arguments: Any, **options: Any) -> Any:
+        def interposed_call(subject: Any, *arguments: Any, **options: Any) -> Any:
             try:
                 return call(subject, *arguments, **options)
             finally:
@@ -143,7 +143,7 @@ def after_call(monkeypatch: pytest.MonkeyPatch) -> AfterCall:
                         raise turn
                     turn()
 
-        monkeypatch.setattr(os, name, made)
+        monkeypatch.setattr(os, name, interposed_call)
 
     return interpose
 

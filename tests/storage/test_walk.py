@@ -105,13 +105,13 @@ async def test_a_walk_starts_at_the_given_path(tree: Root) -> None:
 
 
 async def test_folders_above_the_start_are_not_reported_again(tree: Root) -> None:
-    async def entered(start: str) -> list[str]:
+    async def list_entered(start: str) -> list[str]:
         items = await list_items(tree, start=start)
         return [one.path for one in items if not isinstance(one, (NotebookFile, SkippedPath))]
 
-    assert await entered("") == ["b", "b/c", "b.ipynb", "d", "d/e", "d/e/f"]
-    assert await entered("b/c") == ["b.ipynb", "d", "d/e", "d/e/f"]
-    assert await entered("d/e/f/g.ipynb") == []
+    assert await list_entered("") == ["b", "b/c", "b.ipynb", "d", "d/e", "d/e/f"]
+    assert await list_entered("b/c") == ["b.ipynb", "d", "d/e", "d/e/f"]
+    assert await list_entered("d/e/f/g.ipynb") == []
 
 
 HIDDEN = [".a.ipynb", ".b/a.ipynb", "b/.ipynb_checkpoints/a.ipynb", "__pycache__/a.ipynb"]

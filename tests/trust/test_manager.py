@@ -183,7 +183,7 @@ async def test_real_notebooks_are_trusted_like_in_jupyter_and_stay_trusted(
     editing = services.build_editing(services.build_storages(manager), notary=manager.notary)
     file = services.root / NAME
 
-    async def shown() -> set[bool]:
+    async def list_shown() -> set[bool]:
         """Return the trust of the code cells in Jupyter."""
         cells = (await manager.get(NAME))["content"]["cells"]
         return {cell["metadata"]["trusted"] for cell in cells if cell["cell_type"] == "code"}
@@ -196,10 +196,10 @@ async def test_real_notebooks_are_trusted_like_in_jupyter_and_stay_trusted(
         assert not await is_trusted(manager.notary, text)
         await manager.trust_notebook(NAME)
         ours = (await editing.read(NAME)).trusted
-        assert await shown() == {ours}
+        assert await list_shown() == {ours}
         if ours:
             trusted_ones += 1
             await editing.edit(NAME, Insert(source="new", cell_type="code", at="start"))
-            assert await shown() == {True}
+            assert await list_shown() == {True}
     assert checked >= 20
     assert trusted_ones > checked / 2

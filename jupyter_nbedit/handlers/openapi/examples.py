@@ -61,7 +61,7 @@ class Example(
         return parse_qs(urlsplit(self.target).query, keep_blank_values=True)
 
     @property
-    def succeeded(self) -> bool:
+    def is_success(self) -> bool:
         """Whether the response is not an error."""
         return self.status < 400  # noqa: PLR2004 -- HTTP's own border
 

@@ -323,7 +323,7 @@ class OpenAPIBuilder:
     def build_examples(self) -> dict[str, dict[str, Any]]:
         """Return the examples of errors, which operations share."""
         return {
-            example.name: example.render() for example in self.examples if not example.succeeded
+            example.name: example.render() for example in self.examples if not example.is_success
         }
 
     def build_operation(self, operation: DocumentedOperation) -> dict[str, Any]:
@@ -332,7 +332,7 @@ class OpenAPIBuilder:
         own_examples = [
             example for example in self.examples if self._is_example_of(example, operation)
         ]
-        successful = [example for example in own_examples if example.succeeded]
+        successful = [example for example in own_examples if example.is_success]
         responses = self._build_replies(spec, successful) | self._build_error_responses(
             spec, own_examples
         )

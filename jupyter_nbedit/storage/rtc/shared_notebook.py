@@ -103,7 +103,7 @@ def _take_snapshot(
 
 
 def repair_ids(document: Any) -> None:
-    """Give each shared cell an id of its own, so that it is in the text of the room's save."""
+    """Set a unique id in each shared cell, so that the save of the room contains it."""
     # `get` gives a new id to repeated ids and drops equal cells, but only if the format has ids;
     # otherwise the room writes all cells.
     has_repeats = len(document.get()["cells"]) < len(document.ycells)
