@@ -50,9 +50,7 @@ def test_an_edit_with_a_full_history_disk_is_made_with_a_warning(outcomes: dict[
 
 
 @pytest.mark.parametrize("case", ["replace", "create", "undo", "large"] if NIGHTLY else ["replace"])
-def test_a_slow_disk_does_not_block_the_event_loop(
-    shim: Path, fast_folder: Path, case: str
-) -> None:
+def test_a_slow_disk_does_not_block_the_loop(shim: Path, fast_folder: Path, case: str) -> None:
     job = {
         "job": "slow",
         "case": case,

@@ -36,9 +36,7 @@ async def test_another_manager_uses_contents_storage(local: Local) -> None:
     assert await get_storage_kinds(local) == (["contents"], "contents")
 
 
-async def test_with_a_registered_hook_notebook_storage_is_used(
-    local: Local, jp_serverapp: Any
-) -> None:
+async def test_notebook_storage_is_used_with_a_hook(local: Local, jp_serverapp: Any) -> None:
     assert await get_storage_kinds(local) == (["file"], "file")
 
     jp_serverapp.contents_manager.register_pre_save_hook(lambda **_: None)

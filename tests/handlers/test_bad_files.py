@@ -88,9 +88,7 @@ def test_hidden_outside_and_missing_notebooks_get_the_same_error(live: Client, r
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "socket", "device"])
 @pytest.mark.threat("S6")
-def test_a_path_that_is_no_regular_file_is_refused_without_blocking(
-    live: Client, kind: str
-) -> None:
+def test_a_path_that_is_no_regular_file_is_refused_at_once(live: Client, kind: str) -> None:
     path = live.root / f"{kind}.ipynb"
     match kind:
         case "folder":

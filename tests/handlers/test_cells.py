@@ -110,9 +110,7 @@ def test_a_negative_number_may_be_a_cell_id(live: Client, path: str) -> None:
     get_error(answer, 400, "invalid_request")
 
 
-def test_the_metadata_of_a_cell_is_changed_with_or_without_its_source(
-    live: Client, path: str
-) -> None:
+def test_metadata_of_a_cell_is_changed_with_or_without_its_source(live: Client, path: str) -> None:
     assert send(live, "PATCH", path, "alpha", metadata={"tags": ["a"], "x": 1}).status == 200
     (alpha, *_) = samples.load_cells((live.root / path).read_bytes())
     assert (alpha["metadata"], alpha["source"]) == ({"tags": ["a"], "x": 1}, "x = 1\nx")

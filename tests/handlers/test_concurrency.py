@@ -142,9 +142,7 @@ def test_an_edit_waits_for_a_notebook_that_another_program_writes(live: Client, 
     assert list_sources(live, path) == [*map(str, range(99)), "edited"]
 
 
-def test_a_notebook_that_stays_incomplete_is_refused_after_the_wait(
-    live: Client, path: str
-) -> None:
+def test_a_notebook_that_stays_incomplete_is_refused_after_a_wait(live: Client, path: str) -> None:
     file = live.root / path
     file.write_bytes(samples.three_cells()[:100])
     with no_changes(file):

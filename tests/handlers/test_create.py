@@ -60,9 +60,7 @@ def test_the_reply_to_create_has_the_form_of_an_edit_without_previous_hash(live:
 
 
 @pytest.mark.parametrize("body", [{}, {"cells": []}, {"language": "julia"}, {"kernelspec": "ir"}])
-def test_a_notebook_may_have_no_cells_and_minimal_metadata(
-    live: Client, body: dict[str, Any]
-) -> None:
+def test_a_notebook_may_lack_cells_and_most_metadata(live: Client, body: dict[str, Any]) -> None:
     name = f"empty {hash(str(body))}.ipynb"
     assert put(live, name, **body).status == 201
     text = (live.root / name).read_text()
@@ -104,9 +102,7 @@ def test_a_dry_run_creates_nothing_and_returns_the_hash(live: Client) -> None:
     assert put(live, "dry.ipynb", cells=CELLS[:1]).json["hash"] == answer.json["hash"]
 
 
-async def test_all_listeners_get_the_event_of_a_new_notebook(
-    local: Local, jp_ws_fetch: Any
-) -> None:
+async def test_listeners_get_the_event_of_a_new_notebook(local: Local, jp_ws_fetch: Any) -> None:
     async with open_listener(jp_ws_fetch) as listener:
         body = {"cells": CELLS, "client": "me"}
         answer = await send_json_locally(local, "PUT", "notebooks/a.ipynb", body)

@@ -240,9 +240,7 @@ async def test_a_damaged_record_is_reported(local: Local, jp_serverapp: Any) -> 
     assert (await get_history(local)).status == 200
 
 
-async def test_pages_over_all_notebooks_omit_only_deleted_ones(
-    local: Local, jp_serverapp: Any
-) -> None:
+async def test_pages_of_all_notebooks_omit_deleted_ones(local: Local, jp_serverapp: Any) -> None:
     # More notebooks than are looked for, and more edits than are looked at, for one page.
     ledger, there = find_app(jp_serverapp).edit_history, list[int]()
     for number in range(2_500):

@@ -88,9 +88,7 @@ def test_undo_skips_an_edit_of_notebook_metadata_that_was_undone_by_hand(
     assert json.loads(file.read_bytes())["metadata"] == {}
 
 
-def test_undo_skips_manually_undone_edits_in_a_notebook_without_ids(
-    live: Client, path: str
-) -> None:
+def test_undo_skips_manually_undone_edits_in_notebooks_without_ids(live: Client, path: str) -> None:
     (live.root / path).write_bytes(notebook(*(raw(one) for one in "abcd"), minor=4))
     edit(live, path, replace(0, "A"))
     edit(live, path, replace(2, "C"))

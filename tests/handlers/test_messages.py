@@ -143,7 +143,7 @@ def test_every_reason_has_a_case_and_one_status(messages: Messages) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 418, 500, 503, 599])
-def test_an_error_of_another_component_has_the_common_form_and_none_of_its_text(
+def test_an_error_of_another_component_has_the_common_form_without_its_text(
     status: int,
 ) -> None:
     for failure in (HTTPError(status, "in /home/me"), OSError(2, "no", "/home/me"), None):

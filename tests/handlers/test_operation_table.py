@@ -73,7 +73,7 @@ def test_the_rows_cover_every_operation() -> None:
     assert covered_operations == known, "add a row to tests/handlers/operation_table.py"
 
 
-def test_a_split_keeps_the_id_in_the_first_part_and_creates_one_for_the_second(
+def test_a_split_keeps_the_id_in_the_first_part_and_creates_one_for_the_next(
     live: Client,
 ) -> None:
     reply, cells = edit(live, CELLS, [op("split", cell="code", at_line=3)])

@@ -305,9 +305,7 @@ def test_a_proposed_notebook_is_created_when_it_is_accepted(live: Client, path: 
     assert [part["cell_id"] for part in proposal["parts"]] == list(list_sources(live, name))
 
 
-def test_a_proposed_notebook_is_decided_whole_and_overwrites_nothing(
-    live: Client, path: str
-) -> None:
+def test_a_proposed_notebook_is_decided_whole_and_replaces_nothing(live: Client, path: str) -> None:
     set_mode(live, "review")
     name = f"new-{path}"
     number = create(live, name).json["proposal_id"]

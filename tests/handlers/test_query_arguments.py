@@ -44,7 +44,7 @@ def test_a_timestamp_query_argument_is_ignored_on_every_route(
         assert answer.status == expected.status, answer.body
 
 
-def test_a_timestamp_query_argument_works_with_arguments_of_the_route(
+def test_a_timestamp_argument_works_with_arguments_of_the_route(
     fresh_notebook: Client,
 ) -> None:
     target = f"nbedit/notebooks/{NAME}?view=outline&1700000000000&cell=beta&cell=alpha"

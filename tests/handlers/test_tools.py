@@ -255,9 +255,7 @@ def test_outputs_of_every_kind_are_shown_as_text(live: Client, notebook: Path) -
     )
 
 
-def test_a_notebook_too_large_to_show_is_truncated_with_a_note(
-    live: Client, notebook: Path
-) -> None:
+def test_a_notebook_too_large_to_show_is_cut_with_a_note(live: Client, notebook: Path) -> None:
     output = {"output_type": "stream", "name": "stdout", "text": "x" * 3_000_000}
     cells = [samples.code("x", name, outputs=[output]) for name in ("one", "two")]
     notebook.write_bytes(samples.notebook(*cells, samples.markdown("# End", "three")))

@@ -28,9 +28,7 @@ from tests.support.services import ServiceBuilder
 TEXT = ODD
 
 
-def test_undo_of_the_newest_edit_restores_all_bytes_and_redo_repeats_it(
-    live: Client, path: str
-) -> None:
+def test_undo_of_the_last_edit_restores_all_bytes_and_redo_repeats(live: Client, path: str) -> None:
     file = live.root / path
     number = edit(live, path, replace("alpha", "x = 2"), {"op": "delete", "cell": "gamma"})
     after = file.read_bytes()
@@ -50,9 +48,7 @@ def test_undo_of_the_newest_edit_restores_all_bytes_and_redo_repeats_it(
     assert file.read_bytes() == ODD
 
 
-def test_repeated_undo_reverts_one_edit_after_the_other_to_the_first(
-    live: Client, path: str
-) -> None:
+def test_repeated_undo_reverts_edit_after_edit_to_the_first(live: Client, path: str) -> None:
     versions = []
     for n in range(4):
         versions.append((live.root / path).read_bytes())

@@ -33,7 +33,7 @@ async def list_numbers(
 # What is kept -------------------------------------------------------------------------------------
 
 
-async def test_edit_numbers_are_not_reused_after_purge_and_restart(
+async def test_edit_numbers_are_not_used_again_after_purge(
     services: ServiceBuilder,
 ) -> None:
     first = services.build_history()
@@ -167,7 +167,7 @@ async def test_stored_sizes_are_counted_correctly(services: ServiceBuilder) -> N
     assert idle == 0
 
 
-async def test_a_record_that_would_displace_all_others_is_not_stored(
+async def test_a_record_too_large_for_others_is_not_stored(
     services: ServiceBuilder,
 ) -> None:
     history = services.build_history(max_bytes=100_000)
@@ -180,9 +180,7 @@ async def test_a_record_that_would_displace_all_others_is_not_stored(
     ]
 
 
-async def test_old_edits_are_pruned_and_leave_no_bytes(
-    services: ServiceBuilder, clock: Clock
-) -> None:
+async def test_old_edits_are_pruned_without_trace(services: ServiceBuilder, clock: Clock) -> None:
     history = services.build_history(max_days=2)
     for _ in range(3):
         await history.add(build_entry(message=CANARY), CANARY.encode())
@@ -203,7 +201,7 @@ async def test_old_edits_are_pruned_and_leave_no_bytes(
 # Names that go, names that change -----------------------------------------------------------------
 
 
-async def test_deleting_a_folder_deletes_exactly_the_histories_in_it(
+async def test_a_deleted_folder_takes_only_its_histories_along(
     services: ServiceBuilder,
 ) -> None:
     history = services.build_history()

@@ -96,9 +96,7 @@ DELETE_NEW = {"op": "delete", "cell": "new"}
         ([move("a", at="end"), move("c", at="start")], "cba"),
     ],
 )
-def test_the_operations_of_a_batch_interact(
-    operations: list[dict[str, Any]], expected: str
-) -> None:
+def test_operations_of_a_batch_interact(operations: list[dict[str, Any]], expected: str) -> None:
     assert sources(ABC, *operations) == list(expected)
 
 

@@ -114,7 +114,7 @@ def test_a_patch_turns_the_cells_before_into_the_cells_after(
 
 
 @given(edits())
-def test_a_patch_does_not_mention_unchanged_cells_that_do_not_move(
+def test_a_patch_omits_unchanged_cells_that_do_not_move(
     edit: tuple[Cells, Cells],
 ) -> None:
     before, after = edit

@@ -21,9 +21,7 @@ def apply_changes(text: str, changes: list[Hunk]) -> str:
 
 
 @given(sources, sources)
-def test_hunks_turn_one_text_into_the_other_and_each_changes_something(
-    before: str, after: str
-) -> None:
+def test_hunks_turn_one_text_into_another_and_each_changes_it(before: str, after: str) -> None:
     found = list_hunks(before, after)
     assert apply_changes(before, found) == after
     assert all(one.stop <= next_.start for one, next_ in pairwise(found))

@@ -60,9 +60,7 @@ operations = st.one_of(
 @example("10%\r20%", replace_text("\r", "\n"))
 @example("10%\n20%", replace_text("%\r2", "%, 2"))
 @example("a\nb", replace_text("b", "1\r\n2\r3"))
-def test_texts_get_the_line_ends_of_the_cell_like_in_the_model(
-    current: str, operation: JSON
-) -> None:
+def test_texts_get_the_line_ends_of_the_cell_as_in_the_model(current: str, operation: JSON) -> None:
     check_batch("line ends", document(current), [operation])
 
 

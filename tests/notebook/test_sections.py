@@ -72,9 +72,7 @@ def test_an_ambiguous_heading_is_refused_unless_the_level_selects_one() -> None:
         ("# A\n", "", "# A\n"),
     ],
 )
-def test_content_is_appended_at_the_end_of_a_section(
-    text: str, content: str, expected: str
-) -> None:
+def test_content_is_added_at_the_end_of_a_section(text: str, content: str, expected: str) -> None:
     assert sections.append(text, "A", content) == expected
 
 

@@ -144,7 +144,7 @@ async def _accept_and_reject(both: ServerPair, minor: int, accepting: str) -> No
     }
 
 
-async def test_parts_accepted_concurrently_by_two_servers_are_all_made(
+async def test_parts_accepted_at_once_by_two_servers_are_all_made(
     servers: RaceServers,
 ) -> None:
     async with connect(servers) as both:

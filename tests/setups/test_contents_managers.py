@@ -149,7 +149,7 @@ def test_a_notebook_is_created_and_never_overwrites_another(place: RemoteFolder)
     get_error(place.create(f"{place.prefix}nowhere/a.ipynb"), 404, "notebook_not_found")
 
 
-def test_hidden_outside_and_missing_paths_get_the_same_error_on_a_drive(
+def test_hidden_outside_and_missing_paths_get_one_error_on_a_drive(
     drive: RemoteFolder,
 ) -> None:
     folder = drive.client.root.parents[1] / "drive"

@@ -95,7 +95,7 @@ async def test_a_room_that_never_loads_does_not_block_reads(
     assert live.file.read_bytes() == result.text
 
 
-async def test_a_lock_that_waited_for_a_file_returns_the_room_that_opened(
+async def test_a_lock_that_waited_for_a_file_returns_its_new_room(
     live: RoomNotebook,
 ) -> None:
     async def kind() -> str:

@@ -249,9 +249,7 @@ async def test_a_notebook_without_ids_is_edited_and_gets_none(rooms: RoomServer,
     assert not any("id" in cell for cell in notebook["cells"])
 
 
-async def test_a_room_is_found_by_every_name_of_its_file(
-    closing_rooms: RoomServer, path: str
-) -> None:
+async def test_a_room_is_found_by_any_name_of_a_file(closing_rooms: RoomServer, path: str) -> None:
     write_notebook(closing_rooms, path, code("a", "x"))
     link = f"link-{path}"
     (closing_rooms.root / link).symlink_to(path)
@@ -265,9 +263,7 @@ async def test_a_room_is_found_by_every_name_of_its_file(
     assert (closing_rooms.root / link).is_symlink()
 
 
-async def test_an_out_of_band_change_and_an_edit_are_both_kept(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_an_out_of_band_change_and_edit_are_both_kept(rooms: RoomServer, path: str) -> None:
     write_notebook(rooms, path, code("a", "x"), code("b", "y"))
     async with await rooms.enter(path) as person:
         write_notebook(rooms, path, code("a", "x"), code("b", "from outside"))
@@ -336,7 +332,7 @@ async def test_an_edit_waits_for_a_room_that_is_loading(rooms: RoomServer, path:
     assert ways[-1] == "room"
 
 
-async def test_duplicate_cells_of_a_room_are_repaired_by_an_edit(
+async def test_duplicate_cells_of_a_room_are_repaired_by_edits(
     rooms: RoomServer, path: str
 ) -> None:
     write_notebook(rooms, path, code("a", "x"), code("b", "y"))
@@ -357,9 +353,7 @@ async def test_duplicate_cells_of_a_room_are_repaired_by_an_edit(
         assert sources(read_from_disk(rooms, path))[1:] == ["y", "another"]
 
 
-async def test_a_room_with_manual_save_is_not_saved_by_an_edit(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_a_room_with_manual_save_is_not_saved_by_edits(rooms: RoomServer, path: str) -> None:
     if isinstance(rooms.backend, DocumentsBackend):
         pytest.skip("jupyter-server-documents always saves")
     write_notebook(rooms, path, code("a", "x"))

@@ -42,7 +42,7 @@ async def test_a_text_open_in_a_room_is_edited_there(rooms: RoomServer, path: st
         assert file.read_text() == "all\nnew\n"
 
 
-async def test_no_typed_text_is_lost_while_a_text_file_is_edited(
+async def test_no_typed_text_is_lost_when_a_text_file_is_edited(
     rooms: RoomServer, path: str
 ) -> None:
     file = write_file(rooms, path, "\n\n# 0\n")
@@ -71,9 +71,7 @@ async def test_no_typed_text_is_lost_while_a_text_file_is_edited(
         await person.wait_until(lambda: file.read_text() == expected)
 
 
-async def test_a_file_open_as_a_notebook_is_not_written_as_text(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_a_file_open_as_notebook_is_not_written_as_text(rooms: RoomServer, path: str) -> None:
     # Jupytext opens texts as notebooks; without it, what is in the text decides.
     file = write_file(rooms, path, samples.notebook(samples.markdown("one", "a")).decode())
     content = file.read_bytes()

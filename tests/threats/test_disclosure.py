@@ -97,9 +97,7 @@ async def test_executable_markup_is_plain_data_in_replies_and_events(
 @pytest.mark.parametrize(
     "jp_server_config", [{"ServerApp": {"identity_provider_class": AdaProvider}}], indirect=True
 )
-async def test_the_stated_client_name_is_never_the_user_name(
-    local: Local, jp_ws_fetch: Any
-) -> None:
+async def test_a_stated_client_name_is_never_the_user_name(local: Local, jp_ws_fetch: Any) -> None:
     (local.root / NAME).write_bytes(GOOD)
     async with open_listener(jp_ws_fetch) as listener:
         assert (await local.patch(NAME, replace("beta", "x"), client="admin")).status == 200

@@ -169,9 +169,7 @@ def assert_not_there(strict_client: Client, way: LinkCase) -> None:
 
 @pytest.mark.parametrize("way", LINK_CASES.values(), ids=LINK_CASES)
 @pytest.mark.threat("S2")
-def test_by_default_a_link_is_followed_like_in_the_contents_api(
-    live: Client, way: LinkCase
-) -> None:
+def test_by_default_a_link_is_followed_as_in_the_contents_api(live: Client, way: LinkCase) -> None:
     with make_link(live, way) as path:
         theirs = live.request("GET", f"api/contents/{path}?content=0")
         ours = live.read(path)

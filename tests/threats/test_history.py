@@ -70,9 +70,7 @@ def read_stored(client: Client) -> bytes:
 
 
 @pytest.mark.threat("S18")
-def test_a_new_notebook_does_not_inherit_the_history_of_a_deleted_one(
-    own: Client, name: str
-) -> None:
+def test_a_new_notebook_does_not_get_the_history_of_a_deleted_one(own: Client, name: str) -> None:
     paste_and_take_out(own, name)
     number = get_history(own, name)[0]["edit_id"]
     assert own.request("DELETE", f"api/contents/{name}").status == 204

@@ -92,9 +92,7 @@ def test_a_hidden_path_is_reported_as_missing_by_every_verb(live: Client, hidden
 
 
 @pytest.mark.threat("S7")
-def test_too_large_requests_are_refused_while_others_are_served(
-    live: Client, notebook: Path
-) -> None:
+def test_too_large_requests_are_refused_and_others_served(live: Client, notebook: Path) -> None:
     with assert_others_are_served(live), no_changes(notebook.parent):
         for _ in range(3):
             answer = live.send(NAME, build_body(**END).ljust(LIMIT + 1))

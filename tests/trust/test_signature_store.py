@@ -62,9 +62,7 @@ async def test_the_first_signature_is_committed_at_once_and_the_next_ones_togeth
     assert not signature_store.is_empty(notary)
 
 
-async def test_signatures_removed_by_others_are_gone(
-    notary: NotebookNotary, database: Path
-) -> None:
+async def test_signatures_that_others_remove_go(notary: NotebookNotary, database: Path) -> None:
     add_all(notary, *NAMES)
     # What waits is in no transaction that would keep others away. `jupyter trust --reset` removes
     # the file; a running server keeps its own until it ends.

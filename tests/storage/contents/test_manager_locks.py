@@ -88,9 +88,7 @@ async def test_a_method_of_the_manager_waits_for_an_edit(
         await task
 
 
-async def test_a_full_read_waits_for_a_save(
-    manager: AsyncLargeFileManager, locks: PathLocks
-) -> None:
+async def test_full_reads_wait_for_saves(manager: AsyncLargeFileManager, locks: PathLocks) -> None:
     whole = [{}, {"content": True}, {"type": "notebook"}, {"content": 1, "require_hash": True}]
     async with locks.lock(str(Path(manager.root_dir, NAME))):
         reading = [
@@ -139,9 +137,7 @@ async def test_other_files_are_saved_meanwhile(
         await manager.save(text, "b.txt")
 
 
-async def test_a_rename_never_waits_for_itself(
-    manager: AsyncLargeFileManager, tmp_path: Path
-) -> None:
+async def test_no_rename_waits_for_itself(manager: AsyncLargeFileManager, tmp_path: Path) -> None:
     # Names share lock files, so among this many pairs some share one. Who waits for itself is
     # refused in the end.
     await manager.rename(NAME, "0.ipynb")

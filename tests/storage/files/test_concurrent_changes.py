@@ -143,9 +143,7 @@ def test_a_large_file_is_read_only_as_it_was_opened(
         _ = content.text
 
 
-def test_a_replaced_large_file_stays_readable_in_its_old_version(
-    place: Root, notebook: Path
-) -> None:
+def test_a_replaced_large_file_stays_readable_as_it_was(place: Root, notebook: Path) -> None:
     notebook.write_bytes(LARGE)
     base = place.read()
     place.write(base)

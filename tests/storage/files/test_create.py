@@ -57,7 +57,7 @@ def test_no_folder_is_created_and_no_hidden_folder_is_visible(place: Root, path:
     assert list_names(place.root.parent) == ["root"]
 
 
-def test_nothing_is_created_in_a_read_only_folder(
+def test_no_file_is_created_in_a_read_only_folder(
     place: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)

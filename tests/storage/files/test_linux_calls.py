@@ -102,9 +102,7 @@ def test_a_failing_disk_creates_no_file(
     assert list_names(place.root) == []
 
 
-def test_missing_disk_space_is_reported_before_anything_is_written(
-    place: Root, notebook: Path
-) -> None:
+def test_missing_disk_space_is_reported_before_any_write(place: Root, notebook: Path) -> None:
     notebook.write_bytes(LARGE)
 
     def work() -> None:

@@ -44,9 +44,7 @@ def test_a_large_file_is_copied_around_the_splices(
 
 
 @pytest.mark.parametrize("size", [0, 1, 249_999, 250_000, 250_001, CHUNK_BYTES])
-def test_a_file_in_memory_is_written_around_the_splices(
-    place: Root, notebook: Path, size: int
-) -> None:
+def test_a_file_in_memory_is_written_around_splices(place: Root, notebook: Path, size: int) -> None:
     notebook.write_bytes(TEXT[:size])
     assert_written(place, notebook, [Splice(size // 2, size // 2, b"new")])
 
