@@ -26,7 +26,7 @@ async def _start_jupyter_server_extension(serverapp: Any) -> None:
         operation = {"op": "replace", "cell": "count", "source": source}
         try:
             await nbedit.edit(path, [operation], user=event["user"], client=CLIENT)
-        except NbEditError as refusal:
-            serverapp.log.info("Not counted in %r: %s", path, refusal.reason)
+        except NbEditError as error:
+            serverapp.log.info("Not counted in %r: %s", path, error.reason)
 
     nbedit.on_edit(count)
