@@ -150,7 +150,7 @@ async def test_a_decision_after_corruption_does_not_apply_after_the_next_corrupt
         await services.build_modes().get_effective("a.ipynb")
 
 
-async def test_a_quarantined_file_is_deleted_later_and_its_mark_stays(
+async def test_a_quarantined_file_goes_and_its_mark_stays(
     services: ServiceBuilder,
 ) -> None:
     modes = await build_damaged(services)

@@ -145,7 +145,7 @@ class FailingHistory(EditHistory):
         raise HistoryUnavailable(message)
 
 
-async def test_an_edit_that_cannot_be_recorded_is_made_with_a_warning(
+async def test_an_edit_without_history_is_made_with_a_warning(
     services: ServiceBuilder,
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})

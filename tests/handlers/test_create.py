@@ -82,9 +82,7 @@ def test_create_never_overwrites_an_existing_path(live: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["no/such/folder.ipynb", ".hidden.ipynb", "../out.ipynb"])
-def test_create_makes_no_folder_and_reports_nothing_about_missing_ones(
-    live: Client, path: str
-) -> None:
+def test_create_makes_no_folder_and_reports_no_missing_ones(live: Client, path: str) -> None:
     with no_changes(live.root):
         bodies = {put(live, path, dry_run=dry).body for dry in (False, True)}
         missing = live.request("GET", "nbedit/notebooks/missing.ipynb")

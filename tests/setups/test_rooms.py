@@ -171,9 +171,7 @@ async def test_trust_is_kept_on_disk_and_never_added(rooms: RoomServer, path: st
             assert "trusted" not in added[0]["metadata"]
 
 
-async def test_a_notebook_that_is_not_open_gets_no_room_and_no_id(
-    rooms: RoomServer, path: str
-) -> None:
+async def test_a_closed_notebook_gets_no_room_and_no_id(rooms: RoomServer, path: str) -> None:
     write_notebook(rooms, path, code("a", "x = 'needle'"))
     log = rooms.read_log()
     assert (await rooms.read(path))["live"] is False

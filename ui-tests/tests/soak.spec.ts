@@ -37,8 +37,8 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
   };
   const save = async () => {
     // JupyterLab ignores Ctrl-S while it still makes the checkpoint of the save before.
-    const pressed = async () => ((await tab.isDirty()) ? tab.save() : 'completed');
-    await expect.poll(pressed, { timeout: 20_000 }).toContain('completed');
+    const pressSave = async () => ((await tab.isDirty()) ? tab.save() : 'completed');
+    await expect.poll(pressSave, { timeout: 20_000 }).toContain('completed');
   };
   for (let round = 0; round < ROUNDS; round++) {
     const dice = pick(10);

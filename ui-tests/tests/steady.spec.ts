@@ -106,11 +106,11 @@ test('500 edits in a minute leave nothing behind @nightly', async ({
   const took = (Date.now() - begin) / 1000;
   const after = await measureResources(session);
 
-  const told = ({ heap, nodes, listeners }: ResourceUse) =>
+  const formatUse = ({ heap, nodes, listeners }: ResourceUse) =>
     `${(heap / 1e6).toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners`;
   console.log(
     `    ${COUNT} edits in ${took.toFixed(0)} s: longest frames ${gaps.join(', ')} ms (without ` +
-      `edits ${still.join(', ')}); after ${FIRST} edits ${told(before)}, after ${COUNT} ${told(after)}`
+      `edits ${still.join(', ')}); after ${FIRST} edits ${formatUse(before)}, after ${COUNT} ${formatUse(after)}`
   );
   expect(await tab.getSources()).toEqual(folder.readSources('steady.ipynb'));
   expect(await tab.isDirty()).toBe(false);

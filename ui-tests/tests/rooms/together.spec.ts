@@ -15,7 +15,7 @@ interface Model {
   content: { cells: { source: string; metadata: { trusted?: boolean } }[] };
 }
 
-interface Hashed {
+interface FileHash {
   hash: string;
 }
 
@@ -103,7 +103,7 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
       `${Date.now() - since} ms after the last key`
   );
   const hashOnDisk = async () => {
-    const model = (await agent.get(`/api/contents/${path}?content=0&hash=1`)) as Hashed;
+    const model = (await agent.get(`/api/contents/${path}?content=0&hash=1`)) as FileHash;
     return model.hash;
   };
   expect(await one.getCaret()).toMatchObject({ line: 2, before: `print(1)${last}`, after: '' });

@@ -159,11 +159,11 @@ export function getTextPair(part: CellDiff): {
   const keys = [
     ...new Set([...Object.keys(before?.metadata ?? {}), ...Object.keys(after?.metadata ?? {})])
   ].filter(key => JSON.stringify(before?.metadata[key]) !== JSON.stringify(after?.metadata[key]));
-  const shown = (side: CellDiff['before']): string | null => {
+  const getShownSource = (side: CellDiff['before']): string | null => {
     const entries = Object.entries(side?.metadata ?? {}).filter(([key]) => keys.includes(key));
     return keys.length === 0 ? null : JSON.stringify(Object.fromEntries(entries), null, 2);
   };
-  return { before: shown(before), after: shown(after), isMetadata: true };
+  return { before: getShownSource(before), after: getShownSource(after), isMetadata: true };
 }
 
 /** Return the parts that are not decided yet. */

@@ -191,11 +191,17 @@ test('each cell in the way of an undo is told with its reason', () => {
 
 test('a time is told from now, and never lies in the future', () => {
   vi.stubGlobal('document', { documentElement: { lang: 'en' } });
-  const at = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
+  const formatTimeAgo = (seconds: number): string =>
+    new Date(Date.now() - seconds * 1000).toISOString();
   expect(
-    [at(-30), at(5), at(59), at(125), at(2 * 3600 + 60), at(25 * 3600)].map(time =>
-      describeAge(time, Date.now())
-    )
+    [
+      formatTimeAgo(-30),
+      formatTimeAgo(5),
+      formatTimeAgo(59),
+      formatTimeAgo(125),
+      formatTimeAgo(2 * 3600 + 60),
+      formatTimeAgo(25 * 3600)
+    ].map(time => describeAge(time, Date.now()))
   ).toEqual(['now', 'now', 'now', '2 minutes ago', '2 hours ago', 'yesterday']);
 });
 

@@ -15,14 +15,14 @@ import {
 } from '../../src/merge/notebookMerge';
 import { mergeText } from '../../src/merge/textMerge';
 import {
-  changed,
+  changeCell,
   edit,
   applyEdits,
   edits,
   arbitraryContent,
   onDisk,
   openInTab,
-  seen,
+  listCellValues,
   text
 } from './notebooks';
 
@@ -72,7 +72,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
         const base = openInTab(content);
         const disk = onDisk(applyEdits(base, changes, 'disk'));
         const result = mergeNotebooks(base, base, disk);
-        expect(seen(result)).toEqual(seen(disk));
+        expect(listCellValues(result)).toEqual(listCellValues(disk));
         expect(result.conflicts).toEqual([]);
       })
     );
@@ -86,7 +86,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
         const result = mergeNotebooks(base, local, onDisk(base));
         expect(applyToTab(result)).toEqual({ ...local, cells: applyToTab(result).cells });
         expect(listKeys(applyToTab(result))).toEqual(listKeys(local));
-        expect(seen(result)).toEqual(seen(local));
+        expect(listCellValues(result)).toEqual(listCellValues(local));
         expect(result.changedIndexes).toEqual([]);
         expect(result.removedCount).toBe(0);
       })
@@ -260,7 +260,7 @@ test('the result is the same whenever the tab looks at the disk', () => {
             }
           }
           look();
-          return seen(local);
+          return listCellValues(local);
         };
         expect(outcome(step => looks[step] === true)).toEqual(outcome(() => false));
       }
@@ -269,12 +269,12 @@ test('the result is the same whenever the tab looks at the disk', () => {
 
   /** The tab changes cells 0, 2, 4, ..., the disk cells 1, 3, 5, .... */
   function one(now: Notebook, change: unknown, offset: 0 | 1): Notebook {
-    const written = change as Parameters<typeof changed>[1] | undefined;
+    const written = change as Parameters<typeof changeCell>[1] | undefined;
     const at = written === undefined ? -1 : written.cell * 2 + offset;
     return {
       ...now,
       cells: now.cells.map((cell, index) =>
-        written !== undefined && index === at ? changed(cell, written) : cell
+        written !== undefined && index === at ? changeCell(cell, written) : cell
       )
     };
   }
@@ -290,7 +290,7 @@ test('the result is the same in whichever order the disk got its insertions', ()
         const base = openInTab(content);
         const local = write(base, 0, typed);
         const all = order.filter(index => index < base.cells.length);
-        const inserted = (names: number[]): Notebook =>
+        const insertCells = (names: number[]): Notebook =>
           names.reduce(
             (now, index) => ({
               ...now,
@@ -303,15 +303,15 @@ test('the result is the same in whichever order the disk got its insertions', ()
             base
           );
         const sorted = [...all].sort((a, b) => a - b);
-        const once = mergeNotebooks(base, local, onDisk(inserted(sorted)));
+        const once = mergeNotebooks(base, local, onDisk(insertCells(sorted)));
         let [tab, known, disk] = [local, base, base];
         for (const index of all) {
-          disk = inserted(all.slice(0, all.indexOf(index) + 1));
+          disk = insertCells(all.slice(0, all.indexOf(index) + 1));
           const step = mergeNotebooks(known, tab, onDisk(disk));
           tab = applyToTab(step, `step-${index}`);
           known = resolveKeys(step.newBase, listKeys(tab));
         }
-        expect(seen(tab)).toEqual(seen(once));
+        expect(listCellValues(tab)).toEqual(listCellValues(once));
       }
     )
   );

@@ -111,13 +111,13 @@ export function applyEdits(notebook: Notebook, changes: readonly Edit[], side: s
       cells.splice(at, 1);
       cells.splice(change.to % (cells.length + 1), 0, old);
     } else {
-      cells = cells.with(at, changed(old, change));
+      cells = cells.with(at, changeCell(old, change));
     }
   });
   return { ...notebook, cells };
 }
 
-export function changed(
+export function changeCell(
   cell: Cell,
   change: Extract<Edit, { op: 'write' | 'append' | 'retype' | 'run' | 'tag' }>
 ): Cell {
@@ -152,7 +152,7 @@ function makeCell(source: string, name: string, minor: number): Cell {
 }
 
 /** What a reader of the notebook sees: without names, and without the tab's view on trust. */
-export function seen(notebook: { readonly cells: readonly Cell[] }): unknown[] {
+export function listCellValues(notebook: { readonly cells: readonly Cell[] }): unknown[] {
   return notebook.cells.map(({ type, source, metadata, attachments, outputs, executionCount }) => ({
     type,
     source,

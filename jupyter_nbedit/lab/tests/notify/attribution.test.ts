@@ -127,14 +127,18 @@ test('what is left without an edit is what the others are said to have done', ()
   const [share] = attributeChange(arrived, [...changes, gone, metadata], KEYS) as [
     AttributedChange
   ];
-  const left = (...undone: number[]): AttributedChange | null =>
+  const whatIsLeft = (...undone: number[]): AttributedChange | null =>
     undone.reduce<AttributedChange | null>((rest, id) => rest && removeEdit(rest, id), share);
-  expect(left(1)).toMatchObject({ cells: ['b', 'd'], removedCount: 1, hasMetadataChange: true });
-  expect(left(1, 2)).toMatchObject({ cells: ['d'], removedCount: 1 });
-  expect(left(4)).toMatchObject({ cells: ['a', 'b', 'd'], removedCount: 0 });
-  expect(left(5)).toMatchObject({ hasMetadataChange: false, removedCount: 1 });
-  expect(left(9)).toEqual(share);
-  expect(left(1, 2, 3, 4, 5)).toBeNull();
+  expect(whatIsLeft(1)).toMatchObject({
+    cells: ['b', 'd'],
+    removedCount: 1,
+    hasMetadataChange: true
+  });
+  expect(whatIsLeft(1, 2)).toMatchObject({ cells: ['d'], removedCount: 1 });
+  expect(whatIsLeft(4)).toMatchObject({ cells: ['a', 'b', 'd'], removedCount: 0 });
+  expect(whatIsLeft(5)).toMatchObject({ hasMetadataChange: false, removedCount: 1 });
+  expect(whatIsLeft(9)).toEqual(share);
+  expect(whatIsLeft(1, 2, 3, 4, 5)).toBeNull();
 });
 
 function makeOperation(op: string, id: string | null, index: number | null = 0): OperationEntry {

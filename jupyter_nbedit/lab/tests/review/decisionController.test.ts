@@ -5,7 +5,7 @@ import type { PartPosition } from '../../src/review/proposalPartPosition';
 import type { ShownPart } from '../../src/review/proposalPartView';
 import { NbEditError } from '../../src/server/client';
 import type { Proposal } from '../../src/server/models';
-import { changed, makeProposal } from './parts';
+import { makeChangedPart, makeProposal } from './parts';
 
 let asked: string[];
 let answer: Promise<void>;
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 
 function shownParts(...states: PartPosition['state'][]): ShownPart[] {
-  const parts = states.map((_, index) => changed(`c${index}`, index, { part: index }));
+  const parts = states.map((_, index) => makeChangedPart(`c${index}`, index, { part: index }));
   return parts.map((part, index) => ({
     proposal: makeProposal(parts),
     part,

@@ -136,7 +136,7 @@ test('the choices are those of the notebook and of the server, each with what ho
     server: 'review',
     fixed: false
   };
-  const chosen = (choices: ReturnType<typeof listModeChoices>): string[] =>
+  const listChosen = (choices: ReturnType<typeof listModeChoices>): string[] =>
     choices.filter(({ isSelected }) => isSelected).map(({ label }) => label);
   expect(listModeChoices(reply, trans).map(({ scope, mode }) => `${scope} ${mode}`)).toEqual([
     'notebook edit',
@@ -147,11 +147,11 @@ test('the choices are those of the notebook and of the server, each with what ho
     'server review',
     'server plan'
   ]);
-  expect(chosen(listModeChoices(reply, trans))).toEqual([
+  expect(listChosen(listModeChoices(reply, trans))).toEqual([
     'This notebook: As the server (Review first)',
     'All notebooks: Review first'
   ]);
-  expect(chosen(listModeChoices({ ...reply, own: 'plan' }, trans))).toContain(
+  expect(listChosen(listModeChoices({ ...reply, own: 'plan' }, trans))).toContain(
     'This notebook: Paused'
   );
   expect(listModeChoices({ ...reply, path: null }, trans).map(({ scope }) => scope)).toEqual([

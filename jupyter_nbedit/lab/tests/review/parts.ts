@@ -29,7 +29,11 @@ export function makeDeletePart(id: string, index: number, more: Partial<Proposed
   return makePart({ cell_id: id, index_before: index, before: makeCellState(id), ...more });
 }
 
-export function changed(id: string | null, index: number, more: Partial<ProposedPart> = {}) {
+export function makeChangedPart(
+  id: string | null,
+  index: number,
+  more: Partial<ProposedPart> = {}
+) {
   const before = makeCellState(id ?? 'text');
   const places = { cell_id: id, index_before: index, index };
   return makePart({ ...places, before, after: makeCellState('other'), ...more });

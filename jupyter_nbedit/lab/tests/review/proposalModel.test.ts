@@ -2,7 +2,7 @@ import type { Event } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { ProposalModel, type ProposalClient } from '../../src/review/proposalModel';
 import type { EditReply, Proposal } from '../../src/server/models';
-import { changed, makeProposal } from './parts';
+import { makeChangedPart, makeProposal } from './parts';
 
 const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
 
@@ -37,8 +37,8 @@ class TestServer implements ProposalClient {
   }
 }
 
-const older = makeProposal([changed('a', 0)], { proposal_id: 1 });
-const newer = makeProposal([changed('b', 1)], { proposal_id: 2, path: 'b.ipynb' });
+const older = makeProposal([makeChangedPart('a', 0)], { proposal_id: 1 });
+const newer = makeProposal([makeChangedPart('b', 1)], { proposal_id: 2, path: 'b.ipynb' });
 
 let server: TestServer;
 let emit: (emission: object) => void;
@@ -142,8 +142,8 @@ test('what was known stays while the server does not answer, which is said once'
 });
 
 test('the changes of a notebook are counted apart from those of the others', async () => {
-  const decided = changed('d', 2, { part: 1, status: 'accepted' });
-  server.pending = [newer, makeProposal([changed('a', 0), decided], { proposal_id: 1 })];
+  const decided = makeChangedPart('d', 2, { part: 1, status: 'accepted' });
+  server.pending = [newer, makeProposal([makeChangedPart('a', 0), decided], { proposal_id: 1 })];
   proposals.refresh();
   await settle();
   expect(proposals.count('b.ipynb')).toEqual({ currentNotebook: 1, otherNotebooks: 1 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isAboutNotebook, isInsert, locatePart } from '../../src/review/proposalPartPosition';
 import {
   makeCells,
-  changed,
+  makeChangedPart,
   makeDeletePart,
   makeInsertPart,
   makePart,
@@ -13,7 +13,7 @@ const FIVE = makeCells('a', 'b', 'c', 'd', 'e');
 
 describe('A part about a cell', () => {
   test('is shown below the cell with its id, wherever that stands by now', () => {
-    const change = changed('c', 2);
+    const change = makeChangedPart('c', 2);
     expect(locatePart(change, [change], makeCells('x', 'a', 'c'))).toEqual({
       cell: 2,
       side: 'below',
@@ -22,14 +22,16 @@ describe('A part about a cell', () => {
   });
 
   test('says so if the cell has another text or type by now', () => {
-    const change = changed('c', 2, { before: makeCellState('as it was') });
+    const change = makeChangedPart('c', 2, { before: makeCellState('as it was') });
     expect(locatePart(change, [change], FIVE).state).toBe('changed');
-    const converted = changed('c', 2, { before: makeCellState('c', { cell_type: 'markdown' }) });
+    const converted = makeChangedPart('c', 2, {
+      before: makeCellState('c', { cell_type: 'markdown' })
+    });
     expect(locatePart(converted, [converted], FIVE).state).toBe('changed');
   });
 
   test('says so if the cell is gone, and is shown where it was', () => {
-    const change = changed('c', 2);
+    const change = makeChangedPart('c', 2);
     expect(locatePart(change, [change], makeCells('a', 'b', 'd'))).toEqual({
       cell: 1,
       side: 'below',
@@ -39,20 +41,20 @@ describe('A part about a cell', () => {
   });
 
   test('is shown at the cell with its text where cells have no ids', () => {
-    const change = changed(null, 1, { before: makeCellState('c') });
+    const change = makeChangedPart(null, 1, { before: makeCellState('c') });
     const shown = FIVE.map((cell, index) => ({ ...cell, id: `of the tab ${index}` }));
     expect(locatePart(change, [change], shown)).toMatchObject({ cell: 2, state: 'as-proposed' });
   });
 
   test('is shown at its index where several cells have its text, or none', () => {
-    const change = changed(null, 2, { before: makeCellState('same') });
+    const change = makeChangedPart(null, 2, { before: makeCellState('same') });
     const same = ['same', 'x', 'same', 'same'].map(source => ({ id: '', type: 'code', source }));
     expect(locatePart(change, [change], same)).toMatchObject({ cell: 2, state: 'as-proposed' });
     expect(locatePart(change, [change], FIVE)).toMatchObject({ cell: 2, state: 'changed' });
   });
 
   test('is found by its index among cells that share its id', () => {
-    const change = changed('b', 2, { before: makeCellState('second') });
+    const change = makeChangedPart('b', 2, { before: makeCellState('second') });
     const twins = ['x', 'first', 'second'].map(source => ({ id: 'b', type: 'code', source }));
     expect(locatePart(change, [change], twins)).toMatchObject({ cell: 2, state: 'as-proposed' });
   });
@@ -77,7 +79,7 @@ describe('A new cell', () => {
       makeDeletePart('a', 0),
       first,
       second,
-      changed('c', 2, { index: 4, moved: true, after: makeCellState('c') }),
+      makeChangedPart('c', 2, { index: 4, moved: true, after: makeCellState('c') }),
       makeDeletePart('e', 4)
     ];
     expect(locatePart(second, parts, FIVE)).toMatchObject({ cell: 1, side: 'below' });

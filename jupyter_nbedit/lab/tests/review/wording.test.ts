@@ -2,7 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test } from 'vitest';
 import * as wording from '../../src/review/wording';
 import {
-  changed,
+  makeChangedPart,
   makeDeletePart,
   makeInsertPart,
   makePart,
@@ -20,15 +20,17 @@ describe('What a part would do is said', () => {
     expect(wording.describePart(makeDeletePart('a', 1), trans)).toBe(
       'proposes to delete this cell'
     );
-    expect(wording.describePart(changed('a', 1), trans)).toBe('proposes to change this cell');
+    expect(wording.describePart(makeChangedPart('a', 1), trans)).toBe(
+      'proposes to change this cell'
+    );
     const same = { before: makeCellState('a'), after: makeCellState('a') };
-    expect(wording.describePart(changed('a', 1, { ...same, index: 4, moved: true }), trans)).toBe(
-      'proposes to move this cell to position 5'
-    );
-    expect(wording.describePart(changed('a', 1, { ...same, outputs_cleared: true }), trans)).toBe(
-      'proposes to clear the outputs of this cell'
-    );
-    expect(wording.describePart(changed('a', 1, same), trans)).toBe(
+    expect(
+      wording.describePart(makeChangedPart('a', 1, { ...same, index: 4, moved: true }), trans)
+    ).toBe('proposes to move this cell to position 5');
+    expect(
+      wording.describePart(makeChangedPart('a', 1, { ...same, outputs_cleared: true }), trans)
+    ).toBe('proposes to clear the outputs of this cell');
+    expect(wording.describePart(makeChangedPart('a', 1, same), trans)).toBe(
       'proposes to change the metadata of this cell'
     );
     const notebook = { before: makeCellState(''), after: makeCellState('') };
@@ -38,7 +40,7 @@ describe('What a part would do is said', () => {
   });
 
   test('for several changes of one cell at once', () => {
-    const all = changed('a', 1, {
+    const all = makeChangedPart('a', 1, {
       after: makeCellState('b', { cell_type: 'markdown' }),
       index: 0,
       moved: true,
@@ -98,7 +100,7 @@ describe('The texts that are compared', () => {
       after: 'new n'
     });
     expect(wording.getTextPair(makeDeletePart('a', 1))).toMatchObject({ before: 'a', after: null });
-    expect(wording.getTextPair(changed('a', 1))).toEqual({
+    expect(wording.getTextPair(makeChangedPart('a', 1))).toEqual({
       before: 'a',
       after: 'other',
       isMetadata: false
@@ -106,7 +108,7 @@ describe('The texts that are compared', () => {
   });
 
   test('are the metadata that differ where the source stays', () => {
-    const tagged = changed('a', 1, {
+    const tagged = makeChangedPart('a', 1, {
       before: makeCellState('a', { metadata: { kept: 1, gone: true, tags: [] } }),
       after: makeCellState('a', { metadata: { kept: 1, tags: ['x'] } })
     });
@@ -117,13 +119,13 @@ describe('The texts that are compared', () => {
   });
 
   test('are none for a cell that is only moved', () => {
-    const moved = changed('a', 1, { after: makeCellState('a'), moved: true });
+    const moved = makeChangedPart('a', 1, { after: makeCellState('a'), moved: true });
     expect(wording.getTextPair(moved)).toMatchObject({ before: null, after: null });
   });
 });
 
 test('a cell in the way is that of the part with its id, or with its index where it has none', () => {
-  const part = changed('a', 3);
+  const part = makeChangedPart('a', 3);
   expect(wording.isConflictOf({ cell_id: 'a', index: null, why: 'gone' }, part)).toBe(true);
   expect(wording.isConflictOf({ cell_id: 'b', index: 3, why: 'changed' }, part)).toBe(false);
   expect(wording.isConflictOf({ cell_id: null, index: 3, why: 'changed' }, part)).toBe(true);

@@ -2,15 +2,15 @@ import type { ServerConnection } from '@jupyterlab/services';
 import { expect, test } from 'vitest';
 import { NbEditClient, NbEditError } from '../../src/server/client';
 
-interface Asked {
+interface SentRequest {
   readonly url: string;
   readonly method: string;
   readonly body: unknown;
 }
 
 /** A server of ours behind a `fetch` that answers the same to all, and what it was asked. */
-function makeClient(status: number, text: string): { server: NbEditClient; asked: Asked[] } {
-  const asked: Asked[] = [];
+function makeClient(status: number, text: string): { server: NbEditClient; asked: SentRequest[] } {
+  const asked: SentRequest[] = [];
   const settings = {
     baseUrl: 'http://127.0.0.1:8888/user/a%40b/',
     init: {},

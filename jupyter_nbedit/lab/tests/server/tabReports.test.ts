@@ -22,18 +22,18 @@ class Socket {
   }
 
   send(message: string): void {
-    this._said.push(JSON.parse(message) as object);
+    this._reports.push(JSON.parse(message) as object);
   }
 
-  /** What the page has said since this was asked last. */
-  said(): object[] {
-    return this._said.splice(0);
+  /** Return what the page has reported since the last call. */
+  takeReports(): object[] {
+    return this._reports.splice(0);
   }
 
   onopen: (() => void) | null = null;
   onclose: (() => void) | null = null;
   readyState = 0;
-  private readonly _said: object[] = [];
+  private readonly _reports: object[] = [];
 }
 
 let isThere: boolean;
@@ -81,7 +81,7 @@ async function connectSocket(
   await flushTimers();
   const socket = assertPresent(Socket.all.at(-1));
   socket.accept();
-  socket.said();
+  socket.takeReports();
   return { socket, one: assertPresent(opened[0]), other: opened[1] };
 }
 
@@ -100,7 +100,7 @@ test('what was open before there was a connection is said with it', async () => 
   tabs.open('a.ipynb').report('1', 'shown');
   await flushTimers();
   assertPresent(Socket.all[0]).accept();
-  expect(assertPresent(Socket.all[0]).said()).toEqual([
+  expect(assertPresent(Socket.all[0]).takeReports()).toEqual([
     { tabs: { 'a.ipynb': 1 } },
     makeReport('a.ipynb', '1', null)
   ]);
@@ -111,11 +111,11 @@ test('tabs are told of when they open, close and move', async () => {
   const other = tabs.open('b.ipynb');
   tabs.open('b.ipynb');
   await flushTimers();
-  expect(socket.said()).toEqual([{ tabs: { 'a.ipynb': 1, 'b.ipynb': 2 } }]);
+  expect(socket.takeReports()).toEqual([{ tabs: { 'a.ipynb': 1, 'b.ipynb': 2 } }]);
   tabs.close(other);
   one.setPath('c.ipynb');
   await flushTimers();
-  expect(socket.said()).toEqual([{ tabs: { 'c.ipynb': 1, 'b.ipynb': 1 } }]);
+  expect(socket.takeReports()).toEqual([{ tabs: { 'c.ipynb': 1, 'b.ipynb': 1 } }]);
   expect(Socket.all).toHaveLength(1);
 });
 
@@ -123,17 +123,17 @@ test('what a tab shows is said once, with the newest edit that it took in', asyn
   const { socket, one } = await connectSocket('a.ipynb');
   one.markApplied([{ editId: 7 }, { editId: null }, { editId: 6 }]);
   await flushTimers();
-  expect(socket.said()).toEqual([]);
+  expect(socket.takeReports()).toEqual([]);
   one.report('h', 'merged');
   one.report('h', 'merged');
   await flushTimers();
   one.markApplied([]);
   one.report('h', 'merged');
   await flushTimers();
-  expect(socket.said()).toEqual([makeReport('a.ipynb', 'h', 7, 'merged')]);
+  expect(socket.takeReports()).toEqual([makeReport('a.ipynb', 'h', 7, 'merged')]);
   one.report(null, 'shown');
   await flushTimers();
-  expect(socket.said()).toEqual([makeReport('a.ipynb', null, 7)]);
+  expect(socket.takeReports()).toEqual([makeReport('a.ipynb', null, 7)]);
 });
 
 test('of several tabs of a notebook the one that is behind counts', async () => {
@@ -141,11 +141,11 @@ test('of several tabs of a notebook the one that is behind counts', async () => 
   one.markApplied([{ editId: 7 }]);
   one.report('h', 'shown');
   await flushTimers();
-  expect(socket.said()).toEqual([]);
+  expect(socket.takeReports()).toEqual([]);
   other?.markApplied([{ editId: 8 }]);
   other?.report('i', 'waiting');
   await flushTimers();
-  expect(socket.said()).toEqual([makeReport('a.ipynb', null, 7, 'waiting')]);
+  expect(socket.takeReports()).toEqual([makeReport('a.ipynb', null, 7, 'waiting')]);
 });
 
 test('a tab that moved says anew what it shows', async () => {
@@ -154,7 +154,7 @@ test('a tab that moved says anew what it shows', async () => {
   await flushTimers();
   one.setPath('b.ipynb');
   await flushTimers();
-  expect(socket.said().slice(1)).toEqual([
+  expect(socket.takeReports().slice(1)).toEqual([
     { tabs: { 'b.ipynb': 1 } },
     makeReport('b.ipynb', 'h', null)
   ]);
@@ -169,11 +169,14 @@ test('a lost connection is made again, and nothing is taken for known there', as
   await vi.advanceTimersByTimeAsync(1000);
   const again = assertPresent(Socket.all[1]);
   again.accept();
-  expect(again.said()).toEqual([{ tabs: { 'a.ipynb': 1 } }, makeReport('a.ipynb', 'h', null)]);
+  expect(again.takeReports()).toEqual([
+    { tabs: { 'a.ipynb': 1 } },
+    makeReport('a.ipynb', 'h', null)
+  ]);
   one.markApplied([{ editId: 3 }]);
   one.report('i', 'shown');
   await flushTimers();
-  expect(again.said()).toEqual([makeReport('a.ipynb', 'i', 3)]);
+  expect(again.takeReports()).toEqual([makeReport('a.ipynb', 'i', 3)]);
 });
 
 test('a server that is away is asked ever more seldom', async () => {
