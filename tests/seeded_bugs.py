@@ -58,7 +58,7 @@ def run_tests(
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", *options, *tests],
         cwd=ROOT,
-        env={**_with_path(folder, env), _BUG: bug, _FOLDER: str(folder)},
+        env={**_prepend_path(folder, env), _BUG: bug, _FOLDER: str(folder)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -73,7 +73,7 @@ def activate() -> None:
 
     def start_child(process: Any, *arguments: Any, env: Any = None, **options: Any) -> None:
         # Some tests give their processes another path.
-        env = _with_path(folder, os.environ if env is None else env)
+        env = _prepend_path(folder, os.environ if env is None else env)
         start(process, *arguments, env=env, **options)
 
     subprocess.Popen.__init__ = start_child
@@ -81,7 +81,7 @@ def activate() -> None:
         BUGS[name].activate()
 
 
-def _with_path(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+def _prepend_path(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
 
 

@@ -98,7 +98,7 @@ def send_body(body: Any, headers: Mapping[str, str] = JSON) -> Send:
     return Send(NOTEBOOK, body, "PATCH", headers)
 
 
-def with_header(name: str, value: str, **fields: Any) -> Send:
+def set_header(name: str, value: str, **fields: Any) -> Send:
     return patch(END, headers={**JSON, name: value}, **fields)
 
 
@@ -266,14 +266,14 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "surrogates: two that are apart": surrogates(rb"\ud83d x \ude00", rb"\ud83d"),
         "surrogates: one before a backslash": surrogates(rb"\ud83d\\ude00", rb"\ud83d"),
         "surrogates: one behind a pair": surrogates(rb"\\ud800 \ud83d\ude00 \udead", rb"\udead"),
-        "session: beyond ASCII": with_header("X-NbEdit-Session", "\u00e9t\u00e9s!"),
-        "session: with a tab": with_header("X-NbEdit-Session", "a\tb"),
-        "key: too long": with_header("Idempotency-Key", "k" * 201),
-        "key: empty": with_header("Idempotency-Key", ""),
-        "If-Match: no quotes": with_header("If-Match", HASH),
-        "If-Match: two": with_header("If-Match", f'"{HASH}", "{HASH}"'),
-        "If-Match: one quote": with_header("If-Match", f'"{HASH}'),
-        "If-Match: another hash than the body's": with_header(
+        "session: beyond ASCII": set_header("X-NbEdit-Session", "\u00e9t\u00e9s!"),
+        "session: with a tab": set_header("X-NbEdit-Session", "a\tb"),
+        "key: too long": set_header("Idempotency-Key", "k" * 201),
+        "key: empty": set_header("Idempotency-Key", ""),
+        "If-Match: no quotes": set_header("If-Match", HASH),
+        "If-Match: two": set_header("If-Match", f'"{HASH}", "{HASH}"'),
+        "If-Match: one quote": set_header("If-Match", f'"{HASH}'),
+        "If-Match: another hash than the body's": set_header(
             "If-Match", f'"{HASH}"', hash="1" * 64
         ),
         "query: another name": get(f"{NOTEBOOK}?other=1"),
@@ -505,9 +505,9 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "since it was proposed": Case(ACCEPT, first=[EDIT, OTHERS], mode="review"),
     },
     "hash_mismatch": {
-        "of the header": Case(with_header("If-Match", f'"{HASH}"'), {"expected": HASH}),
+        "of the header": Case(set_header("If-Match", f'"{HASH}"'), {"expected": HASH}),
         "of the body": Case(patch(END, hash=HASH), {"expected": HASH}),
-        "of the body, any in the header": with_header("If-Match", "*", hash=HASH),
+        "of the body, any in the header": set_header("If-Match", "*", hash=HASH),
     },
     "read_required": {"anything": Case(EDIT, server="owners")},
     "version_unknown": {"since": Case(get(f"{NOTEBOOK}?since={HASH}"), {"since": HASH})},

@@ -81,7 +81,7 @@ class RandomOperations:
             return self.random.choice(self.ids)
         return at if self.random.random() < 0.7 else f"cell-{at}"
 
-    def named(self) -> dict[str, Any]:
+    def draw_address(self) -> dict[str, Any]:
         if self.random.random() < 0.5:
             return {"cell": self.cell()}
         return {"cells": [self.cell() for _ in range(self.random.randrange(1, 4))]}
@@ -119,10 +119,10 @@ class RandomOperations:
         return {"source": self.source(), "cell_type": cell_type, **fields, **self.place()}
 
     def delete(self) -> dict[str, Any]:
-        return self.named()
+        return self.draw_address()
 
     def move(self) -> dict[str, Any]:
-        return {**self.named(), **self.place()}
+        return {**self.draw_address(), **self.place()}
 
     def split(self) -> dict[str, Any]:
         return {"cell": self.cell(), "at_line": self.random.choice([2, 2, 3])}
@@ -132,7 +132,7 @@ class RandomOperations:
         return {"cells": [at, at + 1]}
 
     def clear_outputs(self) -> dict[str, Any]:
-        return self.random.choice([{"all": True}, self.named()])
+        return self.random.choice([{"all": True}, self.draw_address()])
 
     def set_metadata(self) -> dict[str, Any]:
         named = {"cell": self.cell()} if self.random.random() < 0.7 else {}

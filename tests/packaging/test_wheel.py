@@ -105,7 +105,7 @@ def members(wheel: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def without_jupyterlab(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_environment(tmp_path_factory.mktemp("bare") / "venv", wheel)
 
 
@@ -185,11 +185,11 @@ def test_installing_next_to_jupyterlab_enables_both_extensions(
 
 @installs
 def test_the_server_extension_works_without_jupyterlab(
-    without_jupyterlab: Path, own_home: dict[str, str]
+    plain_environment: Path, own_home: dict[str, str]
 ) -> None:
-    installed = run(without_jupyterlab / "pip", "list", "--format=freeze", env=own_home)
+    installed = run(plain_environment / "pip", "list", "--format=freeze", env=own_home)
     demo = run(
-        *(without_jupyterlab / "jupyter", "nbedit", "demo", "--no-browser", "--once"), env=own_home
+        *(plain_environment / "jupyter", "nbedit", "demo", "--no-browser", "--once"), env=own_home
     )
 
     assert "jupyter_server==" in installed
@@ -199,9 +199,9 @@ def test_the_server_extension_works_without_jupyterlab(
 
 @installs
 def test_the_demo_without_jupyterlab_names_what_to_install(
-    without_jupyterlab: Path, own_home: dict[str, str]
+    plain_environment: Path, own_home: dict[str, str]
 ) -> None:
-    error = run(without_jupyterlab / "jupyter", "nbedit", "demo", status=1, env=own_home)
+    error = run(plain_environment / "jupyter", "nbedit", "demo", status=1, env=own_home)
 
     assert "-m pip install 'jupyter_nbedit[lab]'" in error
     assert "--no-browser --once" in error
@@ -209,12 +209,12 @@ def test_the_demo_without_jupyterlab_names_what_to_install(
 
 @installs
 def test_the_demo_with_a_disabled_extension_names_what_to_check(
-    without_jupyterlab: Path, own_home: dict[str, str]
+    plain_environment: Path, own_home: dict[str, str]
 ) -> None:
-    extension = (without_jupyterlab / "jupyter", "server", "extension")
+    extension = (plain_environment / "jupyter", "server", "extension")
     run(*extension, "disable", "jupyter_nbedit", "--sys-prefix", env=own_home)
 
-    demo = (without_jupyterlab / "jupyter", "nbedit", "demo", "--no-browser", "--once")
+    demo = (plain_environment / "jupyter", "nbedit", "demo", "--no-browser", "--once")
     error = run(*demo, status=1, env=own_home)
 
     run(*extension, "enable", "jupyter_nbedit", "--sys-prefix", env=own_home)

@@ -60,14 +60,14 @@ class LoadResult:
     kills: int
 
     @property
-    def acknowledged(self) -> int:
+    def acknowledged_count(self) -> int:
         return sum(edit.is_acknowledged for edit in self.history.edits)
 
     def __str__(self) -> str:
         history, notes = self.history, self.notes
         events = sum(len(feed.events) for feed in history.feeds)
         return (
-            f"{self.acknowledged} of {len(history.edits)} edits acknowledged "
+            f"{self.acknowledged_count} of {len(history.edits)} edits acknowledged "
             f"in {self.seconds:.1f} s, {len(history.reads)} reads, {events} events, "
             f"{self.kills} kills, {notes.cut_connections} connections cut, "
             f"{notes.broken_connections} broken; "
@@ -97,7 +97,7 @@ class _Subscriber:
         return cls(run, socket, time.monotonic())
 
     def has_all(self, expected: set[str | None]) -> bool:
-        return self.run.ended is not None or expected <= {event.hash for event in self.events}
+        return self.run.end_time is not None or expected <= {event.hash for event in self.events}
 
     async def listen(self) -> None:
         while (message := await self.socket.read_message()) is not None:
@@ -134,10 +134,8 @@ class Subscribers:
             subscriber.socket.close()
             await task
         return [
-            Feed(
-                subscriber.run.name, subscriber.since, subscriber.events, bool(subscriber.run.ended)
-            )
-            for subscriber, _ in self._all
+            Feed(one.run.name, one.since, one.events, is_truncated=bool(one.run.end_time))
+            for one, _ in self._all
         ]
 
 

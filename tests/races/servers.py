@@ -20,7 +20,7 @@ class ServerRun:
     server: ServerProcess
 
     @property
-    def ended(self) -> float | None:
+    def end_time(self) -> float | None:
         """When nothing it was sent can happen any more; None as long as it lives."""
         return self.server.ended
 
@@ -48,7 +48,7 @@ class RaceServers:
 
     @property
     def live_runs(self) -> list[ServerRun]:
-        return [run for run in self.runs.values() if run.ended is None]
+        return [run for run in self.runs.values() if run.end_time is None]
 
     def start(self, name: str) -> ServerRun:
         """Start a server that does not run, and wait until it answers."""

@@ -24,7 +24,7 @@ def assert_is_linearizable(load: RaceLoad, folder: Path) -> None:
     wrong = find_violations(outcome.history)
     assert wrong == [], "\n".join([f"{len(wrong)} violations:", *wrong[:20]])
     assert outcome.kills == load.kills
-    assert outcome.acknowledged > 0.9 * load.edits
+    assert outcome.acknowledged_count > 0.9 * load.edits
 
 
 @pytest.mark.skipif(not is_nightly(), reason="all of it holds with kills, too: nightly")

@@ -34,7 +34,7 @@ class RaceResult:
     ours: dict[str, Any]
 
     @property
-    def lost(self) -> int:
+    def lost_count(self) -> int:
         return len(self.theirs["lost"]) + len(self.ours["lost"])
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ def test_no_out_of_band_write_during_edits_is_lost(kind: str, user: int) -> None
     with make_shared_folder() as top:
         race = run_race(top, kind, user)
     print(f"{kind}, as user {user}, {WRITES} writes: {race}")
-    assert race.lost == 0, race
+    assert race.lost_count == 0, race
     # They have met: some edits were made, and some were not because of what the others wrote.
     assert race.theirs["writes"] == WRITES
     assert race.ours["edits"] > 0

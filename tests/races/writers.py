@@ -120,7 +120,7 @@ class Writer:
         request = _WriterRequest(name, (CellStep(None, None, value),), [operation])
         if self._chance.random() < 0.5:
             await self._send_and_disconnect(request)
-        while run.ended is None:
+        while run.end_time is None:
             try:
                 await self._connect(run)
                 answer = await self._send(request)
@@ -136,7 +136,7 @@ class Writer:
                     await self._send_again(request, run)
                 return 1
         # The keys that a server knows die with it.
-        self._notes.edits.append(Edit(request.name, request.steps, request.called, run.ended))
+        self._notes.edits.append(Edit(request.name, request.steps, request.called, run.end_time))
         return 1
 
     async def _send_again(self, request: _WriterRequest, run: ServerRun) -> None:

@@ -117,17 +117,17 @@ def end_a_test_that_hangs() -> Iterator[None]:
 
 
 #: Has things done after calls of a function of `os`, one by one, whose first argument matches.
-AfterCall = Callable[..., None]
+CallHook = Callable[..., None]
 
 
 @pytest.fixture
-def after_call(monkeypatch: pytest.MonkeyPatch) -> AfterCall:
+def interpose(monkeypatch: pytest.MonkeyPatch) -> CallHook:
     """Return what interposes in the calls that this process makes of the operating system.
 
     A turn that raises makes the call fail; the call was made before.
     """
 
-    def interpose(
+    def interpose_calls(
         name: str, subjects: str | Callable[[Any], bool], *turns: Callable[[], object] | OSError
     ) -> None:
         call, pending = getattr(os, name), list(turns)
@@ -145,7 +145,7 @@ def after_call(monkeypatch: pytest.MonkeyPatch) -> AfterCall:
 
         monkeypatch.setattr(os, name, interposed_call)
 
-    return interpose
+    return interpose_calls
 
 
 def is_file(descriptor: int) -> bool:

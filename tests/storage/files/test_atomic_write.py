@@ -24,7 +24,7 @@ from tests.storage.conftest import (
     EDITED,
     NAME,
     TEXT,
-    AfterCall,
+    CallHook,
     OtherProcesses,
     Root,
     assert_unchanged,
@@ -106,7 +106,7 @@ def test_a_read_only_file_is_unchanged(
 
 @pytest.mark.parametrize("theirs", [lambda path: path.write_bytes(b"theirs"), os.mkfifo])
 def test_a_file_replaced_before_it_is_opened_is_unchanged(
-    place: Root, notebook: Path, after_call: AfterCall, theirs: Callable[[Path], object]
+    place: Root, notebook: Path, interpose: CallHook, theirs: Callable[[Path], object]
 ) -> None:
     base = place.read()
 
@@ -114,7 +114,7 @@ def test_a_file_replaced_before_it_is_opened_is_unchanged(
         notebook.unlink()
         theirs(notebook)
 
-    after_call("access", NAME, exchange)
+    interpose("access", NAME, exchange)
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.is_fifo() or notebook.read_bytes() == b"theirs"
@@ -123,7 +123,7 @@ def test_a_file_replaced_before_it_is_opened_is_unchanged(
 
 @pytest.mark.parametrize("theirs", [b"theirs", None], ids=["written", "removed"])
 def test_a_write_right_after_an_edit_is_not_mistaken_for_the_edit(
-    place: Root, notebook: Path, after_call: AfterCall, theirs: bytes | None
+    place: Root, notebook: Path, interpose: CallHook, theirs: bytes | None
 ) -> None:
     def touch() -> None:
         assert notebook.read_bytes() == EDITED
@@ -132,7 +132,7 @@ def test_a_write_right_after_an_edit_is_not_mistaken_for_the_edit(
             notebook.write_bytes(theirs)
 
     # The old file has got the temporary name, which it loses when all is done.
-    after_call("unlink", lambda name: str(name).startswith(".nbedit-"), touch)
+    interpose("unlink", lambda name: str(name).startswith(".nbedit-"), touch)
     result = place.edit()
     assert (result.status, result.warnings) == (None, [])
     if theirs is not None:
@@ -176,10 +176,10 @@ def test_a_temporary_file_is_private_and_locked(
 
 
 def test_a_failed_fsync_of_the_folder_is_reported(
-    place: Root, notebook: Path, after_call: AfterCall
+    place: Root, notebook: Path, interpose: CallHook
 ) -> None:
     error = OSError(errno.EIO, "for the test")
-    after_call("fsync", is_folder, error, error)
+    interpose("fsync", is_folder, error, error)
     assert len(place.edit().warnings) == 1
     assert notebook.read_bytes() == EDITED
     assert len(place.create("b.ipynb").warnings) == 1

@@ -19,7 +19,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from jupyter_nbedit.storage.base import StaleContent
-from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Root, assert_unchanged, list_names
+from tests.storage.conftest import EDITED, NAME, TEXT, CallHook, Root, assert_unchanged, list_names
 
 LARGE = TEXT + b" " * CHUNK_BYTES
 
@@ -95,11 +95,11 @@ def test_a_change_between_read_and_write_is_detected(  # noqa: PLR0913, PLR0917 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_during_the_write_is_detected(
-    place: Root, notebook: Path, after_call: AfterCall, change: Callable[[Path], None]
+    place: Root, notebook: Path, interpose: CallHook, change: Callable[[Path], None]
 ) -> None:
     notebook.write_bytes(LARGE)
     base = place.read()
-    after_call("access", NAME, lambda: change(notebook))
+    interpose("access", NAME, lambda: change(notebook))
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() != LARGE
@@ -210,23 +210,23 @@ def backup(notebook: Path) -> Path:
 
 
 def test_an_edit_waits_for_a_save_of_another_server(
-    place: Root, notebook: Path, backup: Path, after_call: AfterCall
+    place: Root, notebook: Path, backup: Path, interpose: CallHook
 ) -> None:
     def save() -> None:
         notebook.write_bytes(SAVED)
         backup.unlink()
 
     notebook.write_bytes(HALF)
-    after_call("stat", backup.name, int, int, save)
+    interpose("stat", backup.name, int, int, save)
     assert place.read().text == SAVED
 
 
 def test_a_save_of_another_server_after_the_read_is_not_overwritten(
-    place: Root, notebook: Path, after_call: AfterCall
+    place: Root, notebook: Path, interpose: CallHook
 ) -> None:
     base = place.read()
     backup = notebook.with_name(f".~{NAME}")
-    after_call("access", NAME, lambda: shutil.copy2(notebook, backup))
+    interpose("access", NAME, lambda: shutil.copy2(notebook, backup))
     with pytest.raises(StaleContent):
         place.write(base)
     assert list_names(place.root) == sorted((NAME, backup.name))

@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from jupyter_nbedit.errors import Forbidden, NotebookExists, NotebookNotFound
-from tests.storage.conftest import NAME, TEXT, AfterCall, Root, is_file, list_names
+from tests.storage.conftest import NAME, TEXT, CallHook, Root, is_file, list_names
 
 
 def test_a_new_file_has_the_default_mode_and_its_time_is_returned(place: Root) -> None:
@@ -36,8 +36,8 @@ def test_an_existing_file_folder_or_dangling_link_is_refused(place: Root) -> Non
     assert (place.root / "file.ipynb").read_bytes() == b"old"
 
 
-def test_a_file_created_meanwhile_is_not_overwritten(place: Root, after_call: AfterCall) -> None:
-    after_call("fsync", is_file, lambda: (place.root / NAME).write_bytes(b"theirs"))
+def test_a_file_created_meanwhile_is_not_overwritten(place: Root, interpose: CallHook) -> None:
+    interpose("fsync", is_file, lambda: (place.root / NAME).write_bytes(b"theirs"))
     with pytest.raises(NotebookExists):
         place.create()
     assert (place.root / NAME).read_bytes() == b"theirs"

@@ -15,7 +15,7 @@ from tests.storage.conftest import (
     EDITED,
     NAME,
     TEXT,
-    AfterCall,
+    CallHook,
     Root,
     build_root,
     is_file,
@@ -50,9 +50,9 @@ def lead_elsewhere(folder: Path) -> None:
 
 
 def test_an_opened_folder_is_used_although_its_path_leads_elsewhere(
-    place: Root, inside: Path, after_call: AfterCall
+    place: Root, inside: Path, interpose: CallHook
 ) -> None:
-    after_call("fsync", is_file, lambda: lead_elsewhere(inside))
+    interpose("fsync", is_file, lambda: lead_elsewhere(inside))
     place.edit(f"inside/{NAME}")
     moved = place.root / "moved"
     assert (moved / NAME).read_bytes() == EDITED

@@ -16,7 +16,7 @@ from tests.storage.conftest import (
     EDITED,
     NAME,
     TEXT,
-    AfterCall,
+    CallHook,
     Root,
     build_root,
     is_file,
@@ -51,7 +51,7 @@ class FakeFileIdManager:
         with self.con:
             self.con.execute("INSERT INTO Files VALUES (?, ?, ?, ?, ?)", row)
 
-    def of(self, path: Path) -> list[tuple[str]]:
+    def list_ids(self, path: Path) -> list[tuple[str]]:
         query = "SELECT id FROM Files WHERE ino = ? AND mtime = ?"
         status = path.stat()
         return self.con.execute(query, (status.st_ino, status.st_mtime_ns)).fetchall()
@@ -75,7 +75,7 @@ def test_the_file_id_record_follows_the_file(
     ids.add("one", notebook)
     assert place.edit().warnings == []
     assert notebook.read_bytes() == EDITED
-    assert ids.of(notebook) == [("one",)]
+    assert ids.list_ids(notebook) == [("one",)]
 
 
 def test_a_record_that_cannot_be_written_is_reported_and_the_edit_is_kept(
@@ -95,7 +95,7 @@ def test_a_record_that_cannot_be_written_is_reported_and_the_edit_is_kept(
 @pytest.mark.parametrize("is_made", [False, True], ids=["before", "with the exchange"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_loop_that_closes_during_an_edit_leaves_no_waiting_thread(
-    place: Root, notebook: Path, after_call: AfterCall, *, is_made: bool
+    place: Root, notebook: Path, interpose: CallHook, *, is_made: bool
 ) -> None:
     loop, has_ended = asyncio.new_event_loop(), threading.Event()
     storage = loop.run_until_complete(place.storages.resolve(NAME))
@@ -107,9 +107,9 @@ def test_a_loop_that_closes_during_an_edit_leaves_no_waiting_thread(
 
     if is_made:
         # The exchange is made on the loop's thread, and this is asked right before it.
-        after_call("stat", f".~{NAME}", loop.stop)
+        interpose("stat", f".~{NAME}", loop.stop)
     else:
-        after_call("fsync", is_file, stop)
+        interpose("fsync", is_file, stop)
     edit = loop.create_task(storage.write(NAME, base, EDIT))
     loop.run_forever()
     assert not edit.done()

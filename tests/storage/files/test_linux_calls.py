@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_nbedit.errors import NoSpace, NotebookExists, StorageFailure
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
-from tests.storage.conftest import EDITED, NAME, TEXT, AfterCall, Root, is_file, list_names
+from tests.storage.conftest import EDITED, NAME, TEXT, CallHook, Root, is_file, list_names
 from tests.storage.seccomp import CALLS, run_without
 
 LARGE = b"{" + b" " * (9 * CHUNK_BYTES) + b"}"
@@ -52,7 +52,7 @@ def test_edits_and_creates_work_without_the_system_call(
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
 def test_without_exclusive_rename_a_new_file_replaces_nothing(
-    place: Root, after_call: AfterCall, monkeypatch: pytest.MonkeyPatch, *, links: bool
+    place: Root, interpose: CallHook, monkeypatch: pytest.MonkeyPatch, *, links: bool
 ) -> None:
     def refuse_links(source: str, target: str, **_: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM), source, None, target)
@@ -63,7 +63,7 @@ def test_without_exclusive_rename_a_new_file_replaces_nothing(
         place.create()
         assert (place.root / NAME).read_bytes() == TEXT
         theirs = place.root / "b.ipynb"
-        after_call("fsync", is_file, lambda: theirs.write_bytes(b"theirs"))
+        interpose("fsync", is_file, lambda: theirs.write_bytes(b"theirs"))
         with pytest.raises(NotebookExists):
             place.create("b.ipynb")
         assert theirs.read_bytes() == b"theirs"

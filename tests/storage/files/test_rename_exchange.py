@@ -15,7 +15,7 @@ import pytest
 
 from jupyter_nbedit.errors import StorageFailure
 from jupyter_nbedit.storage.base import Content, StaleContent
-from tests.storage.conftest import EDITED, NAME, AfterCall, Root, is_file, list_names
+from tests.storage.conftest import EDITED, NAME, CallHook, Root, is_file, list_names
 from tests.storage.seccomp import run_without
 from tests.support.waiting import wait_until
 
@@ -65,10 +65,10 @@ def test_two_files_are_exchanged(place: Root, notebook: Path, base: Content, gua
 
 
 def test_a_file_placed_after_the_last_check_is_restored(
-    place: Root, notebook: Path, base: Content, guard: str, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, guard: str, interpose: CallHook
 ) -> None:
     assert guard
-    after_call("stat", is_last_check, lambda: replace_file(notebook))
+    interpose("stat", is_last_check, lambda: replace_file(notebook))
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == THEIRS
@@ -76,10 +76,10 @@ def test_a_file_placed_after_the_last_check_is_restored(
 
 
 def test_the_newest_of_files_placed_during_the_restore_is_kept(
-    place: Root, notebook: Path, base: Content, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, interpose: CallHook
 ) -> None:
     turns = [lambda: replace_file(notebook), int, lambda: replace_file(notebook, NEWER)]
-    after_call("stat", is_last_check, *turns)
+    interpose("stat", is_last_check, *turns)
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == NEWER
@@ -88,17 +88,17 @@ def test_the_newest_of_files_placed_during_the_restore_is_kept(
 
 @pytest.mark.parametrize("guard", ["exchange"], indirect=True)
 def test_in_place_write_after_last_check_is_restored_without_a_lease(
-    place: Root, notebook: Path, base: Content, guard: str, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, guard: str, interpose: CallHook
 ) -> None:
     assert guard
-    after_call("stat", is_last_check, lambda: overwrite_file(notebook))
+    interpose("stat", is_last_check, lambda: overwrite_file(notebook))
     with pytest.raises(StaleContent):
         place.write(base)
     assert notebook.read_bytes() == THEIRS
 
 
 def test_with_a_lease_a_writer_waits_and_writes_into_the_new_file(
-    place: Root, notebook: Path, base: Content, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, interpose: CallHook
 ) -> None:
     thread = threading.Thread(target=overwrite_file, args=(notebook,))
     lease = f":{notebook.stat().st_ino} "
@@ -112,7 +112,7 @@ def test_with_a_lease_a_writer_waits_and_writes_into_the_new_file(
         wait_until(is_waited_for, what="a program that waits for the lease")
         assert notebook.read_bytes() == EDITED
 
-    after_call("stat", is_last_check, begin)
+    interpose("stat", is_last_check, begin)
     with pytest.raises(StaleContent):
         place.write(base)
     thread.join()
@@ -121,9 +121,9 @@ def test_with_a_lease_a_writer_waits_and_writes_into_the_new_file(
 
 
 def test_a_deleted_file_does_not_reappear(
-    place: Root, notebook: Path, base: Content, after_call: AfterCall
+    place: Root, notebook: Path, base: Content, interpose: CallHook
 ) -> None:
-    after_call("stat", is_last_check, notebook.unlink)
+    interpose("stat", is_last_check, notebook.unlink)
     with pytest.raises(StaleContent):
         place.write(base)
     assert list_names(place.root) == []
@@ -131,10 +131,10 @@ def test_a_deleted_file_does_not_reappear(
 
 @pytest.mark.parametrize("is_over", [True, False], ids=["once", "on and on"])
 def test_after_a_failing_call_the_old_file_is_restored_or_the_state_is_unknown(
-    place: Root, notebook: Path, base: Content, after_call: AfterCall, *, is_over: bool
+    place: Root, notebook: Path, base: Content, interpose: CallHook, *, is_over: bool
 ) -> None:
     failures = [OSError(errno.EIO, "for the test")] * (1 if is_over else 9)
-    after_call("stat", is_last_check, int, *failures)
+    interpose("stat", is_last_check, int, *failures)
     with pytest.raises(StorageFailure) as raised:
         place.write(base)
     assert raised.value.details == {"applied": False if is_over else None}
@@ -197,9 +197,9 @@ def test_the_wait_for_a_file_that_is_always_open_ends(
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.EPERM])
 def test_without_exchange_a_last_check_keeps_out_of_band_changes(
-    place: Root, notebook: Path, base: Content, after_call: AfterCall, code: int
+    place: Root, notebook: Path, base: Content, interpose: CallHook, code: int
 ) -> None:
-    after_call("fsync", is_file, lambda: overwrite_file(notebook))
+    interpose("fsync", is_file, lambda: overwrite_file(notebook))
 
     def edit() -> None:
         with pytest.raises(StaleContent):
