@@ -57,12 +57,16 @@ def get_json(client: Client, target: str) -> Any:
     return answer.json
 
 
+def get_number(answer: Answer, status: int, name: str) -> int:
+    """Check the status of an answer and return one of its numbers."""
+    assert answer.status == status, answer.body
+    number: int = answer.json[name]
+    return number
+
+
 def edit(client: Client, path: str, /, *operations: Mapping[str, Any], **fields: Any) -> int:
     """Edit a notebook and return the number of the edit."""
-    answer = client.patch(path, *operations, **fields)
-    assert answer.status == 200, answer.body
-    number: int = answer.json["edit_id"]
-    return number
+    return get_number(client.patch(path, *operations, **fields), 200, "edit_id")
 
 
 def undo(client: Client, path: str, verb: str = "undo", /, **body: Any) -> Answer:
@@ -81,10 +85,7 @@ def set_mode(client: Client, mode: str | None, path: str | None = None) -> Any:
 
 def propose(client: Client, path: str, /, *operations: Mapping[str, Any], **fields: Any) -> int:
     """Propose a change of a notebook in review mode and return the number of the proposal."""
-    answer = client.patch(path, *operations, **fields)
-    assert answer.status == 202, answer.body
-    number: int = answer.json["proposal_id"]
-    return number
+    return get_number(client.patch(path, *operations, **fields), 202, "proposal_id")
 
 
 def decide(client: Client, number: int, verb: str = "accept", /, **body: Any) -> Answer:

@@ -183,7 +183,7 @@ class CellLocator:
             parts_with_ids, self._order.compute_bounds(parts_with_ids.values()), strict=True
         ):
             gap = gaps[number]
-            # Bounds tell nothing about cells with the same id.
+            # The bounds come from unique ids only, so that they would be a guess here.
             if gap is not None or not self._has_repeated_neighbour(parts[number].gap_number or 0):
                 gaps[number] = _clamp(gap, *bounds)
         return gaps
