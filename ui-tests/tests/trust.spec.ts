@@ -47,8 +47,9 @@ async function editNotebook(agent: Agent, path: string, tab: Tab): Promise<void>
 }
 
 test.describe('The HTML output', () => {
-  test('S21: of a trusted notebook still renders after an edit, and after a reload', async ({
+  test('S21: of a trusted notebook still renders after an edit, and in a new window', async ({
     agent,
+    anotherWindow,
     folder,
     open,
     page
@@ -73,16 +74,17 @@ test.describe('The HTML output', () => {
     expect(folder.readText('trusted.ipynb')).not.toContain('trusted');
 
     await agent.edit(path, [{ op: 'replace', cell: 'edited', source: 'x = 3' }]);
-    await page.reload();
-    // Opened, not waited for: JupyterLab may not have noted yet what to restore.
-    const again = await open('trusted.ipynb');
+    // Not a reload: JupyterLab may restore the notebook then, and starts a kernel for it.
+    const newWindow = await anotherWindow();
+    const again = await open('trusted.ipynb', { page: newWindow });
     await expect(again.output(1).locator('b')).toHaveText('rendered');
     await expect(again.editor(2)).toHaveText('x = 3');
-    expect(await hasScriptRun(page)).toBe(true);
+    expect(await hasScriptRun(newWindow)).toBe(true);
   });
 
   test('S21: of an untrusted notebook runs no script, before and after an edit', async ({
     agent,
+    anotherWindow,
     folder,
     open,
     page
@@ -95,10 +97,10 @@ test.describe('The HTML output', () => {
     await editNotebook(agent, folder.getPath('untrusted.ipynb'), tab);
     expect(await hasScriptRun(page)).toBe(false);
 
-    await page.reload();
-    const again = await open('untrusted.ipynb');
+    const newWindow = await anotherWindow();
+    const again = await open('untrusted.ipynb', { page: newWindow });
     await expect(again.output(1).locator('b')).toHaveText('rendered');
     await expect(again.editor(2)).toHaveText('x = 2');
-    expect(await hasScriptRun(page)).toBe(false);
+    expect(await hasScriptRun(newWindow)).toBe(false);
   });
 });
