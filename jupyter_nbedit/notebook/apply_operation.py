@@ -259,7 +259,7 @@ def _gather_attachments(
         elif new_attachments:
             style = first.get_style(working_copy.style)
             merged_attachments = json_edit.set_members(merged_attachments, new_attachments, style)
-    if merged_attachments is not None and merged_attachments != first.get_member("attachments"):
+    if merged_attachments is not None:
         first.members["attachments"] = merged_attachments
 
 

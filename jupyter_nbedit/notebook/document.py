@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -229,7 +229,7 @@ class Document:
             headers = _validate_headers(to_columns(_read_headers(buffer, cells.value, cell_spans)))
         else:
             cell_spans = scan.cell_spans
-            headers = scan.headers if scan.is_plain else _validate_headers(scan.headers)
+            headers = _validate_headers(scan.headers)
         return cls(
             text=text,
             span=span,
@@ -330,9 +330,13 @@ class Document:
         return None
 
     @cached_property
-    def ids(self) -> CellIdIndex:
-        """The indexes of the cells that have each id."""
-        return CellIdIndex(self.headers.ids)
+    def ids(self) -> Mapping[str, Sequence[int]]:
+        """The indexes of the cells that have each id, usually one."""
+        indexes: dict[str, list[int]] = {}
+        for index, cell_id in enumerate(self.headers.ids):
+            if cell_id is not None:
+                indexes.setdefault(cell_id, []).append(index)
+        return indexes
 
     def get_cell(self, index: int) -> Cell:
         """Return the cell at an index that exists."""
@@ -467,57 +471,6 @@ def _validate_headers(headers: CellHeaders, first: int = 0) -> CellHeaders:
             raise InvalidNotebook(message, index=index)
         validated.add(cell_id if isinstance(cell_id, str) else None, cell_type)
     return validated
-
-
-# The number of linear searches before an index is built, which costs as much as five searches.
-_MAX_SINGLE_LOOKUPS = 3
-
-
-class CellIdIndex(Mapping[str, Sequence[int]]):
-    """The indexes of the cells that have each id, usually one.
-
-    Parameters
-    ----------
-    ids
-        The ids of all cells, in order; None for a cell without id.
-    """
-
-    def __init__(self, ids: Sequence[str | None]) -> None:
-        self._ids = ids
-        self._lookup_count = 0
-
-    def __getitem__(self, cell_id: str) -> Sequence[int]:
-        """Return the indexes of an id, in order."""
-        self._lookup_count += 1
-        if self._lookup_count > _MAX_SINGLE_LOOKUPS:
-            return self._repeated_ids.get(cell_id) or [self._last_indexes[cell_id]]
-        count = self._ids.count(cell_id)
-        if count == 0:
-            raise KeyError(cell_id)
-        if count == 1:
-            return [self._ids.index(cell_id)]
-        return self._repeated_ids[cell_id]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the ids, in the order of their first cells."""
-        return iter(self._last_indexes)
-
-    def __len__(self) -> int:
-        """Return the number of different ids."""
-        return len(self._last_indexes)
-
-    @cached_property
-    def _last_indexes(self) -> dict[str, int]:
-        return {cell_id: index for index, cell_id in enumerate(self._ids) if cell_id is not None}
-
-    @cached_property
-    def _repeated_ids(self) -> dict[str, list[int]]:
-        indexes: dict[str, list[int]] = {}
-        if len(self._last_indexes) + self._ids.count(None) < len(self._ids):
-            for index, cell_id in enumerate(self._ids):
-                if cell_id is not None:
-                    indexes.setdefault(cell_id, []).append(index)
-        return indexes
 
 
 def write_new_notebook(language: str | None, kernelspec: str | None) -> bytes:

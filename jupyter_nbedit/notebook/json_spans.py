@@ -10,9 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -90,7 +88,7 @@ def parse_object(text: bytes, start: int = 0) -> tuple[Span, list[Member]]:
         raws = _OBJECT.decode(memoryview(text)[start:])
     except _DECODE_ERRORS:
         _check_leniently(text, start)
-        raws = None
+        raws = {}
     span = _find_value_span(text, start)
     if text[span.start] != ord("{"):
         message = "it is JSON, but not an object"
@@ -174,7 +172,7 @@ def list_elements(text: Buffer, span: Span) -> list[Span]:
     local_text, local_span, offset = _read_range(text, span)
     return [
         Span(start + offset, stop + offset)
-        for start, stop in zip(*list_bounds(local_text, local_span), strict=True)
+        for start, stop in map(Span, *list_bounds(local_text, local_span))
     ]
 
 
@@ -207,40 +205,31 @@ def list_members(text: Buffer, span: Span) -> list[Member]:
     try:
         raws = _OBJECT.decode(memoryview(local_text)[local_span.start : local_span.stop])
     except _DECODE_ERRORS:
-        raws = None
+        raws = {}
     members = _list_members(local_text, local_span, raws)
     return [member.shift(offset) for member in members] if offset else members
 
 
-def _list_members(text: bytes, span: Span, raws: dict[str, msgspec.Raw] | None) -> list[Member]:
-    if raws is not None:
-        # For a repeated name, a dict contains only the last value, whose length does not fit the
-        # ones before.
-        with suppress(MalformedJSON):
-            return _walk_members(text, span, partial(_find_raw_end, raws))
-    return _walk_members(text, span, _skip_member)
+def _list_members(text: bytes, span: Span, raws: dict[str, msgspec.Raw]) -> list[Member]:
+    # For a repeated name, a dict contains only the last value, which may be the beginning of one
+    # before: 1 of 100.
+    with suppress(MalformedJSON):
+        return _walk_members(text, span, raws)
+    return _walk_members(text, span, {})
 
 
-def _find_raw_end(raws: dict[str, msgspec.Raw], text: bytes, position: int, name: str) -> int:
-    # Each name is removed once found, so that a repeated one is not found again, even with an equal
-    # value.
-    raw = raws.pop(name, None)
-    if raw is None or not text.startswith(raw, position):
-        message = f"the member {name!r} stands twice"
-        raise MalformedJSON(message)
-    return position + len(raw)
-
-
-def _walk_members(
-    text: bytes, span: Span, find_end: Callable[[bytes, int, str], int]
-) -> list[Member]:
+def _walk_members(text: bytes, span: Span, raws: dict[str, msgspec.Raw]) -> list[Member]:
     members: list[Member] = []
     position = _match_end(_SPACE, text, span.start + 1)
     while text[position] != ord("}"):
         name_span = Span(position, _match_end(_STRING, text, position))
         name = _read_name(text, name_span)
         start = _match_end(_COLON, text, name_span.stop)
-        value = Span(start, find_end(text, start, name))
+        raw = raws.get(name)
+        if raw is not None and text.startswith(raw, start):
+            value = Span(start, start + len(raw))
+        else:
+            value = Span(start, _skip_value(text, start))
         members.append(Member(name, name_span, value))
         position = _match_end(_SEPARATOR, text, value.stop)
     return members
@@ -263,10 +252,6 @@ def _skip_elements(text: bytes | bytearray, span: Span) -> tuple[list[int], list
     return starts, stops
 
 
-def _skip_member(text: bytes, position: int, _name: str) -> int:
-    return _skip_value(text, position)
-
-
 def _skip_value(text: bytes | bytearray, position: int) -> int:
     """Find the end of a value by counting brackets outside of strings."""
     first = text[position]
@@ -281,13 +266,11 @@ def _skip_value(text: bytes | bytearray, position: int) -> int:
             depth -= 1
             if depth == 0:
                 return token.end()
-    message = "a bracket is never closed"
-    raise MalformedJSON(message)
+    raise MalformedJSON
 
 
 def _match_end(pattern: re.Pattern[bytes], text: bytes | bytearray, position: int) -> int:
     match = pattern.match(text, position)
     if match is None:
-        message = f"byte {position} fits nowhere"
-        raise MalformedJSON(message)
+        raise MalformedJSON
     return match.end()

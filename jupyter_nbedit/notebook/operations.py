@@ -426,7 +426,10 @@ def _check_expect(operation: Operation) -> None:
     if (expect.source is UNSET) == (expect.source_hash is UNSET):
         message = "`expect` needs exactly one of `source` and `source_hash`."
         raise InvalidOperation(message)
-    if getattr(operation, "cell", UNSET) is UNSET:
+    if (
+        isinstance(operation, Delete | Move | ClearOutputs | SetMetadata)
+        and operation.cell is UNSET
+    ):
         message = "`expect` is about one cell: it goes with `cell` only."
         raise InvalidOperation(message)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import PurePath
 from typing import Any
 
 from jupyter_core.paths import is_hidden
@@ -107,11 +108,8 @@ def _get_relative(top: str, path_in_top: str) -> str | None:
     # On Windows, resolving a path on a share would send the server's credentials there.
     if os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
         return None
-    real = follow_links(path)
-    prefix = f"{top.rstrip(os.sep)}{os.sep}"
-    if real.startswith(prefix):
-        return real[len(prefix) :].replace(os.sep, "/")
-    if os.path.commonpath([top, real]) != top:
+    try:
+        relative_path = PurePath(follow_links(path)).relative_to(top).as_posix()
+    except ValueError:
         return None
-    relative_path = os.path.relpath(real, top)
-    return "" if relative_path == os.curdir else relative_path.replace(os.sep, "/")
+    return "" if relative_path == os.curdir else relative_path

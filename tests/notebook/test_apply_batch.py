@@ -398,6 +398,14 @@ def test_moved_cells_are_listed_as_moved() -> None:
     assert {step.id for step in applied.summarize().steps if step.is_moved} == {"c", "a", "d"}
 
 
+def test_metadata_are_appended_to_a_notebook_that_has_none() -> None:
+    document = Document.parse(b'{"nbformat": 4, "nbformat_minor": 5, "cells": []}')
+
+    assert apply_and_join(document, set_metadata(a=1)) == (
+        b'{"nbformat": 4, "nbformat_minor": 5, "cells": [], "metadata": {"a": 1}}'
+    )
+
+
 # The diff ----------------------------------------------------------------------------------------
 
 
@@ -435,6 +443,47 @@ def test_the_diff_shows_that_a_cell_lost_its_metadata() -> None:
         '- "x": 1',
         "-}",
     ]
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [set_metadata("a", x=1), replace("a", "b")],
+        [put("b", at="end", metadata={})],
+        [set_metadata("a", x=2), {"op": "delete", "cell": "a"}],
+    ],
+)
+def test_the_diff_of_a_cell_whose_metadata_stay_is_only_its_source(operations: list[Any]) -> None:
+    applied = edit(notebook(raw("a", metadata={"x": 1})), *operations)
+
+    assert "# " not in render_unified_diff("n.ipynb", applied.changes).replace(
+        "# inserted raw at 1", ""
+    ).replace("# deleted raw from 0", "")
+
+
+def test_the_diff_of_a_new_cell_contains_its_metadata() -> None:
+    applied = edit(ABC, put("x", at="end", metadata={"k": 1}))
+
+    assert render_unified_diff("n.ipynb", applied.changes).splitlines()[2:] == [
+        "# inserted raw at 3",
+        "# metadata",
+        "@@ -0,0 +1,3 @@",
+        "+{",
+        '+ "k": 1',
+        "+}",
+        "# source",
+        "@@ -0,0 +1 @@",
+        "+x",
+    ]
+
+
+def test_the_diff_of_a_merge_shows_only_attachments_that_changed() -> None:
+    cells = [samples.markdown(name, name, attachments={"p": ONE}) for name in "abc"]
+    cells[2] = samples.markdown("c", "c", attachments={"p": ONE, "q": {}})
+    for merged, is_shown in ((["a", "b"], False), (["b", "c"], True)):
+        applied = edit(notebook(*cells), {"op": "merge", "cells": merged})
+        text = render_unified_diff("n.ipynb", applied.changes)
+        assert ("# attachments changed" in text) == is_shown
 
 
 def test_the_diff_of_metadata_is_line_by_line() -> None:

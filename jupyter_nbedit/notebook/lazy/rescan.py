@@ -104,8 +104,6 @@ def _scan_between(
 ) -> tuple[list[Span], list[ScannedHeader]] | None:
     """Find the cells in the text between two cells, or between a cell and a bracket."""
     core = part.strip(_SPACE)
-    if core == (b"," if is_preceded and is_followed else b""):
-        return [], []
     inner = core[is_preceded : len(core) - is_followed]
     if (
         core[:is_preceded] != b","[:is_preceded]
@@ -118,7 +116,7 @@ def _scan_between(
     except (msgspec.DecodeError, RecursionError):
         return None
     if not headers:
-        # There is a comma without a cell.
+        # A comma without a cell, or no cell at all.
         return None
     offset = len(part) - len(part.lstrip(_SPACE)) + is_preceded - 1
     spans = json_spans.list_elements(array, Span(0, len(array)))

@@ -28,13 +28,6 @@ class ScannedHeader(msgspec.Struct, gc=False):
     cell_type: Any = None
 
 
-class _PlainHeader(msgspec.Struct, gc=False):
-    """The header of a cell whose id and type are valid nbformat."""
-
-    cell_type: str
-    id: str | None = None
-
-
 @dataclass(frozen=True)
 class ScanResult:
     """The structure of a notebook.
@@ -49,15 +42,12 @@ class ScanResult:
         The range of each cell.
     headers
         The header of each cell.
-    is_plain
-        Whether all headers are known to have a string as type, and as id if there is one.
     """
 
     span: Span
     members: list[Member]
     cell_spans: CellSpans
     headers: CellHeaders
-    is_plain: bool
 
 
 _CELLS = re.compile(rb'"cells"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*(?=\{)')
@@ -66,7 +56,6 @@ _FRAME = b'{"cells":['
 _DECODE_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 #: Decodes the headers of an array of cells.
 HEADERS_DECODER = msgspec.json.Decoder(list[ScannedHeader])
-_PLAIN_HEADERS_DECODER = msgspec.json.Decoder(list[_PlainHeader])
 # A window of small cells has this many cells or bytes: to find one of them, the whole window is
 # parsed.
 _SMALL_CELLS_PER_WINDOW = 256
@@ -104,7 +93,7 @@ def scan_cells(text: LazyBytes, start: int, window: int = CHUNK_BYTES) -> ScanRe
         span, members_after = json_spans.parse_object(remainder)
         array = members_after[0].value
         last = CellSpans(*json_spans.list_bounds(remainder, array))
-        cells.headers.extend(cells.decode_headers(memoryview(remainder)[array.start : array.stop]))
+        cells.headers.extend(decode_headers(memoryview(remainder)[array.start : array.stop]))
     except (_CannotScan, MalformedJSON, *_DECODE_ERRORS):
         return None
     offset = cells.position - len(_FRAME)
@@ -121,11 +110,15 @@ def scan_cells(text: LazyBytes, start: int, window: int = CHUNK_BYTES) -> ScanRe
         ],
         cell_spans=cells.spans,
         headers=cells.headers,
-        is_plain=cells.is_plain,
     )
 
 
-def to_columns(headers: Sequence[ScannedHeader | _PlainHeader]) -> CellHeaders:
+def decode_headers(array: memoryview) -> CellHeaders:
+    """Decode the headers of an array of cells; raise if it is not an array of objects."""
+    return to_columns(HEADERS_DECODER.decode(array))
+
+
+def to_columns(headers: Sequence[ScannedHeader]) -> CellHeaders:
     """Return headers as columns."""
     return CellHeaders([header.id for header in headers], [header.cell_type for header in headers])
 
@@ -163,7 +156,6 @@ class _CellScanner:
         self.position = position
         self.spans = CellSpans(text=text)
         self.headers = CellHeaders()
-        self.is_plain = True
         self._text = text
         self._window = window
         self._separator = b""
@@ -191,22 +183,13 @@ class _CellScanner:
                 # The end of a cell that fills the window is only visible in a larger one.
                 size *= 2
 
-    def decode_headers(self, array: memoryview) -> CellHeaders:
-        """Decode the headers of an array of cells; raise if it is not an array of objects."""
-        try:
-            return to_columns(_PLAIN_HEADERS_DECODER.decode(array))
-        except msgspec.ValidationError:
-            headers = to_columns(HEADERS_DECODER.decode(array))
-        self.is_plain = False
-        return headers
-
     def _scan_window(self, buffer: bytearray) -> bool:
         """Find the cells that end in a window; return False if none does."""
         for stop in self._iterate_ends(buffer):
             next_byte, buffer[stop : stop + 1] = buffer[stop : stop + 1], b"]"
             view = memoryview(buffer)[: stop + 1]
             try:
-                headers = self.decode_headers(view)
+                headers = decode_headers(view)
             except msgspec.DecodeError:
                 buffer[stop : stop + 1] = next_byte
                 continue

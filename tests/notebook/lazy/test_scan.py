@@ -319,6 +319,15 @@ def test_unresolved_cells_are_found_at_their_position() -> None:
         assert spans == (known if chance.randrange(2) else CellSpans.from_spans(known))
 
 
+def test_an_empty_slice_of_cells_resolves_none() -> None:
+    text = FakeBuffer(TEXT)
+    spans = build_unresolved().bind(text)
+    text.total_read = 0
+    assert not spans[:0]
+    assert not spans[30:30]
+    assert text.total_read == 0
+
+
 def test_resolved_cells_are_reused_for_another_buffer_of_the_same_bytes() -> None:
     spans = build_unresolved()
     elsewhere = spans.bind(b"")

@@ -98,7 +98,7 @@ def test_a_read_only_file_is_unchanged(
         return False
 
     monkeypatch.setattr(os, "access", refuse)
-    with pytest.raises(Forbidden):
+    with pytest.raises(Forbidden, match="The server may not write this notebook"):
         place.edit()
     assert access_calls == [(NAME, os.W_OK)]
     assert_unchanged(notebook)
