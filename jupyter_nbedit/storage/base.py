@@ -21,18 +21,9 @@ if TYPE_CHECKING:
 class Content:
     """A notebook's bytes as they were read.
 
-    Parameters
-    ----------
-    data
-        The bytes; of a large file, read when needed.
-    last_modified
-        When they were written, as in the Contents API.
-    version
-        What the storage needs to check whether they are current; opaque to all others.
-    is_trusted
-        Whether the notebook is trusted, if the storage knows; None if the notary decides.
-    hash
-        The sha256 of the bytes in hex, if the storage knows it without computing it.
+    `data` is read when needed if the file is large. `version` is what the storage needs to check
+    whether the bytes are current, opaque to all others. `is_trusted` is None if the notary decides,
+    and `hash`, a sha256 in hex, is None if it would have to be computed.
     """
 
     data: Buffer
@@ -54,28 +45,12 @@ Guard = Literal["lease", "exchange", "compare"]
 
 @dataclass(frozen=True)
 class WriteResult:
-    """The result of a write.
+    """The result of a write: the sha256 of the stored bytes in hex, and when they were written.
 
-    Parameters
-    ----------
-    hash
-        The sha256 of the stored bytes in hex.
-    last_modified
-        When they were written, as in the Contents API.
-    warnings
-        Problems after the bytes were written.
-    text
-        The stored bytes, if they differ from what the splices make.
-    is_persisted
-        Whether the contents manager has stored them on disk or elsewhere.
-    is_signed
-        Whether the storage has preserved the notebook's trust itself.
-    status
-        The ``stat`` of the new file, if there is one.
-    resumable_hash
-        The state of the hash of its bytes, for the next edit.
-    guard
-        How other writers were protected; None if that is up to the contents manager.
+    `text` are the stored bytes if they differ from what the splices make, `is_persisted` says
+    whether the contents manager has stored them, and `is_signed` whether the storage has preserved
+    the notebook's trust itself. `status` is the ``stat`` of the new file, `resumable_hash` the hash
+    for its next edit; `guard` is None if other writers are up to the contents manager.
     """
 
     hash: str
@@ -91,15 +66,7 @@ class WriteResult:
 
 @dataclass(frozen=True)
 class NotebookFile:
-    """A notebook in a directory.
-
-    Parameters
-    ----------
-    path
-        Its API path.
-    read
-        Reads its bytes, which may take time; raises what `Storage.read` raises.
-    """
+    """A notebook in a directory; `read` may take time, and raises what `Storage.read` raises."""
 
     path: str
     read: Callable[[], bytes]
@@ -109,14 +76,7 @@ class NotebookFile:
 class SkippedPath:
     """A path that a walk skips although it may be, or contain, notebooks.
 
-    Parameters
-    ----------
-    path
-        Its API path.
-    reason
-        ``hidden`` for paths that must not be reported, ``link``, or the reason of an error.
-    message
-        The explanation, as a sentence.
+    `reason` is ``hidden`` for paths that must not be reported, ``link``, or the reason of an error.
     """
 
     path: str
@@ -126,13 +86,7 @@ class SkippedPath:
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory whose items follow.
-
-    Parameters
-    ----------
-    path
-        Its API path.
-    """
+    """A directory whose items follow."""
 
     path: str
 
@@ -160,61 +114,25 @@ class Storage(Protocol):
         """Whether the stored bytes after a write are exactly the spliced bytes that were read."""
 
     def lock(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Lock a notebook against all other writers of this server.
-
-        Raises
-        ------
-        NotebookNotFound
-            If the path may not be seen.
-        Busy
-            If another process holds the lock for too long.
-        """
+        """Lock a notebook against all other writers; raise `NotebookNotFound` or `Busy`."""
 
     async def read(self, path: str) -> Content:
-        """Read a notebook.
-
-        Raises
-        ------
-        NotebookNotFound, NotAPlainFile, Forbidden, Busy, StorageFailure
-        """
+        """Read a notebook; raise the error if it is missing, not a plain file, or unreadable."""
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        """Write spliced content, if the stored bytes still are those of ``base``.
-
-        Raises
-        ------
-        StaleContent
-            If they are not.
-        NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
-        """
+        """Write spliced content; raise `StaleContent` if the stored bytes are not the base's."""
 
     async def ensure_absent(self, path: str) -> None:
-        """Raise what `create` would raise, as far as that is known in advance.
-
-        Raises
-        ------
-        NotebookExists, NotebookNotFound, Forbidden
-        """
+        """Raise what `create` would raise, as far as that is known in advance."""
 
     async def create(self, path: str, text: bytes) -> WriteResult:
-        """Store a new notebook.
+        """Store a new notebook; raise `NotebookExists` if the path exists.
 
-        Raises
-        ------
-        NotebookExists
-            If the path exists.
-        NotebookNotFound
-            If the directory does not exist or may not be seen.
-        Forbidden, NoSpace, StorageFailure
+        Raise `NotebookNotFound` if the directory does not exist or may not be seen.
         """
 
     async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
-        """Notify the contents manager, its hooks and its listeners that a notebook was written.
-
-        Returns
-        -------
-        Problems, for the reply's ``warnings``.
-        """
+        """Notify the manager, its hooks and listeners of a write; return problems as warnings."""
 
 
 class Storages(Protocol):
@@ -223,43 +141,19 @@ class Storages(Protocol):
     async def resolve(self, path: str) -> Storage:
         """Return the storage in which a notebook is now, or would be created.
 
-        Raises
-        ------
-        NotebookNotFound
-            If the path may not be seen.
-        NotAPlainFile
-            If no storage can hold it.
+        Raise `NotebookNotFound` if it may not be seen, and `NotAPlainFile` if no storage can hold
+        it.
         """
 
     def lock(self, path: str) -> AbstractAsyncContextManager[Storage]:
-        """Return the storage of a notebook, locked against all other writers of this server.
-
-        Raises
-        ------
-        NotebookNotFound, NotAPlainFile, Busy
-            As `resolve` and `Storage.lock` do.
-        """
+        """Return the storage of a notebook, locked; raise as `resolve` and `Storage.lock` do."""
 
     async def check(self, path: str) -> None:
-        """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read.
-
-        Raises
-        ------
-        InvalidRequest, NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
-        """
+        """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read."""
 
     async def walk(self, path: str, *, recursive: bool) -> Walker:
         """Prepare a walk through the notebooks of a directory, or to a single notebook.
 
-        Parameters
-        ----------
-        path
-            The API path of a directory or a notebook; empty for the root.
-        recursive
-            Whether to descend into subdirectories.
-
-        Raises
-        ------
-        FolderNotFound
-            If the path does not exist or may not be seen.
+        The path of the root is empty. Raise `FolderNotFound` if the path does not exist or is
+        hidden.
         """

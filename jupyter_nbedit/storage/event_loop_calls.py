@@ -26,21 +26,8 @@ def run_on_loop(
 ) -> _Result:
     """Run a coroutine function on an event loop and return its result to another thread.
 
-    Parameters
-    ----------
-    loop
-        The event loop.
-    function
-        The coroutine function.
-    source
-        The component that answers, as the beginning of a sentence.
-    timeout
-        The seconds after which the coroutine is cancelled.
-
-    Raises
-    ------
-    Busy
-        If there is no result in time, or the loop has stopped.
+    Raise `Busy` if there is no result after `timeout` seconds, or the loop has stopped. `source` is
+    the component that answers, as the beginning of a sentence.
     """
     coroutine = function()
     try:

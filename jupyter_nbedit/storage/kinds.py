@@ -59,12 +59,8 @@ class StorageKind(Enum):
 async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
     """Return how a manager stores a notebook now, or would store a new one.
 
-    Raises
-    ------
-    NotAPlainFile
-        If it is not a contents manager.
-    NotebookNotFound
-        If the path may not be seen, as far as this was checked.
+    Raise `NotAPlainFile` if it is not a contents manager, and `NotebookNotFound` if the path may
+    not be seen, as far as this was checked.
     """
     if not isinstance(manager, ContentsManager):
         message = (

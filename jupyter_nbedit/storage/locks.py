@@ -54,15 +54,7 @@ class _LockFile:
 
 
 class PathLocks:
-    """The locks of one server.
-
-    Parameters
-    ----------
-    folder
-        The directory of the lock files, shared by all servers of one user.
-    log
-        The server's logger.
-    """
+    """The locks of one server; all servers of one user share the directory of the lock files."""
 
     def __init__(self, folder: Path, log: Logger) -> None:
         self._folder = folder
@@ -91,22 +83,10 @@ class PathLocks:
 
     @asynccontextmanager
     async def lock(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
-        """Lock paths, by whatever name or link they are given.
+        """Lock paths, by whatever name or link they are given; raise `Busy` if that takes too long.
 
-        A task that holds a path may lock it again: one method of a manager may call another.
-
-        Parameters
-        ----------
-        os_paths
-            Paths of the file system.
-        names
-            Names for anything that is not in a file system. A task that holds a name must not lock
-            a path.
-
-        Raises
-        ------
-        Busy
-            If another process holds one of the locks for too long.
+        `names` are for anything that is not in a file system. A task that holds a name must not
+        lock a path.
         """
         # A fixed order of locks prevents deadlocks.
         reals = sorted({_normalize_name(follow_links(path)) for path in os_paths})

@@ -22,13 +22,7 @@ _FORBIDDEN_ERRNOS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @contextmanager
 def map_os_errors() -> Iterator[None]:
-    """Raise an `OSError` as an error of this package.
-
-    Raises
-    ------
-    NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
-        Nothing was written.
-    """
+    """Raise an `OSError` as an error of this package; nothing was written."""
     try:
         yield
     except OSError as error:

@@ -58,22 +58,9 @@ _KIND_KEEPS_CHANGING = (
 class StorageResolver:
     """The storages of one server; implements `Storages`.
 
-    Parameters
-    ----------
-    settings
-        The settings of the server's web application, with its contents manager and its rooms.
-    locks
-        Shared with the manager's own saves.
-    links_outside_root
-        Whether links may lead out of the root, as the contents manager allows.
-    temp_files
-        Removes temporary files of killed processes.
-    room_snapshots
-        The last snapshots of shared notebooks.
-    own_writes
-        The files that this server has written.
-    room_patience
-        How many seconds a search waits for a room.
+    `settings` are those of the server's web application, with its contents manager and its rooms;
+    `locks` are shared with the manager's own saves. A search waits `room_patience` seconds for a
+    room.
     """
 
     settings: Mapping[str, Any]
@@ -201,12 +188,7 @@ class StorageResolver:
         return is_served(self.settings["contents_manager"], str(folder))
 
     async def check(self, path: str) -> None:
-        """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read.
-
-        Raises
-        ------
-        InvalidRequest, NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
-        """
+        """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read."""
         self._check_inside(path)
         manager = self.settings["contents_manager"]
         if has_plain_files(manager):
@@ -218,12 +200,8 @@ class StorageResolver:
     async def exists(self, path: str) -> bool:
         """Return whether a path exists, as a notebook, another file or a directory.
 
-        Raises
-        ------
-        NotebookNotFound
-            If the path `is_unsafe`.
-        StorageFailure, Forbidden
-            If the contents manager fails.
+        Raise `NotebookNotFound` if it `is_unsafe`, and `StorageFailure` or `Forbidden` if the
+        manager fails.
         """
         if is_unsafe(path) or not path:
             raise NotebookNotFound

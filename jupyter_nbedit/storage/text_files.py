@@ -26,14 +26,8 @@ _ATTEMPTS = 8
 class TextFileService:
     """Reads and writes text files by their API paths.
 
-    Parameters
-    ----------
-    manager
-        Returns the contents manager; called each time, because extensions replace it.
-    locks
-        Shared with the manager's own saves.
-    settings
-        The settings of the server's web application, with its rooms.
+    `manager` returns the contents manager, which extensions may replace at any time. `locks` are
+    shared with its own saves. `settings`, of the server's web application, have its rooms.
     """
 
     manager: Callable[[], Any]
@@ -41,14 +35,7 @@ class TextFileService:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     async def read(self, path: str) -> Content:
-        """Read a whole file.
-
-        Raises
-        ------
-        FileNotFound
-            If it is missing, hidden or outside the root.
-        NotAPlainFile, TooLarge, Forbidden, StorageFailure
-        """
+        """Read a whole file; raise `FileNotFound` if it is missing, hidden or outside the root."""
         # The manager truncates a file and writes it anew, so that readers must wait, too.
         async with self._lock(path) as file:
             return await file.read()
@@ -56,23 +43,8 @@ class TextFileService:
     async def update(self, path: str, change: Callable[[Content], bytes]) -> WriteResult | None:
         """Change a file depending on its content; repeat if another program writes meanwhile.
 
-        Parameters
-        ----------
-        path
-            Its API path.
-        change
-            Returns the new bytes; its exceptions are raised.
-
-        Returns
-        -------
-        None if the file already has the new bytes.
-
-        Raises
-        ------
-        Busy
-            If other programs write all the time.
-        NbEditError
-            From reading, writing or the change; nothing was written.
+        `change` returns the new bytes; its exceptions are raised. Return None if the file already
+        has them. After an error nothing was written.
         """
         for _ in range(_ATTEMPTS):
             async with self._lock(path) as file:
@@ -89,24 +61,10 @@ class TextFileService:
         raise Busy(message)
 
     async def save(self, path: str, text: bytes, base: Content | None) -> WriteResult:
-        """Write a file, if it still is what was read.
+        """Write a file; raise `StaleContent` if it is not what was read, and was not written.
 
-        Parameters
-        ----------
-        path
-            Its API path.
-        text
-            The new bytes.
-        base
-            The content from `read`; None if the file must not exist yet.
-
-        Raises
-        ------
-        StaleContent
-            If the file has other content; nothing was written.
-        FileNotFound
-            If the directory is missing, hidden or outside the root.
-        Busy, Forbidden, NoSpace, StorageFailure
+        `base` is None if the file must not exist yet. Raise `FileNotFound` if the directory is
+        missing, hidden or outside the root.
         """
         async with self._lock(path) as file:
             return await self._build_write_result(path, file, text, base)

@@ -45,16 +45,7 @@ async def walk_files(
 ) -> Walker:
     """Prepare a walk through a directory of the stock file manager; see `Storages.walk`.
 
-    Parameters
-    ----------
-    manager, path, recursive
-        The contents manager, the path, and whether to descend into subdirectories.
-    top
-        The directory out of which links on the path must not lead; None for no restriction.
-
-    Raises
-    ------
-    FolderNotFound
+    Links on the path must not lead out of the directory `top`, if there is one.
     """
     path = path.strip("/")
     try:
@@ -146,17 +137,7 @@ class _FileWalk:
 def traverse(
     list_items: Callable[[str], Iterator[WalkItem]], path: str, start: str
 ) -> Iterator[WalkItem]:
-    """Yield the items of a directory and its subdirectories from a path on.
-
-    Parameters
-    ----------
-    list_items
-        Lists one directory by its API path.
-    path
-        The directory.
-    start
-        The first path to yield.
-    """
+    """Yield the items of a directory and its subdirectories from the path `start` on."""
     # A stack, because directories may nest deeper than Python's recursion limit.
     stack = [list_items(path)]
     while stack:
@@ -215,22 +196,7 @@ async def walk_contents(
 ) -> Walker:
     """Prepare a walk through a directory of any contents manager; see `Storages.walk`.
 
-    Parameters
-    ----------
-    manager
-        The contents manager.
-    locks
-        Shared with the manager's own saves.
-    path
-        The API path of a directory or a notebook.
-    recursive
-        Whether to descend into subdirectories.
-    timeout
-        The seconds that one call of the manager may take.
-
-    Raises
-    ------
-    FolderNotFound
+    One call of the manager may take `timeout` seconds.
     """
     path = path.strip("/")
     file = ContentsFile(manager, locks, path, FolderNotFound)

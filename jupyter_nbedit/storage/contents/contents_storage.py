@@ -20,15 +20,7 @@ _EXISTS = (
 
 
 class ContentsStorage:
-    """Notebooks as text files that the manager reads and writes byte for byte.
-
-    Parameters
-    ----------
-    manager
-        The contents manager, which runs the hooks itself.
-    locks
-        Shared with the manager's own saves.
-    """
+    """Notebooks as text files that the manager, which runs the hooks, stores byte for byte."""
 
     kind: ClassVar[str] = "contents"
     preserves_bytes: ClassVar[bool] = True
@@ -81,12 +73,7 @@ class ContentsStorage:
 
 
 async def ensure_absent(file: ContentsFile) -> None:
-    """Raise if a path exists.
-
-    Raises
-    ------
-    NotebookExists, NotebookNotFound
-    """
+    """Raise `NotebookExists` if a path exists, and `NotebookNotFound` if it may not be seen."""
     await file.check_visible()
     if not await file.is_absent():
         raise NotebookExists(_EXISTS)

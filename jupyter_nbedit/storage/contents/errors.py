@@ -50,15 +50,7 @@ def map_contents_errors(not_found: ErrorFactory) -> Iterator[None]:
 
 
 def map_contents_error(error: Exception, not_found: ErrorFactory) -> NbEditError:
-    """Return the error for an exception of a manager.
-
-    Parameters
-    ----------
-    error
-        An exception of any class: managers pass on those of their stores.
-    not_found
-        Creates the error for a missing path.
-    """
+    """Return the error for an exception of any class: managers pass on those of their stores."""
     if (veto := _find_pre_save_veto(error)) is not None:
         return _build_veto_error(veto)
     # The stock manager looks for a backup of a file that it failed to write; for a new file there

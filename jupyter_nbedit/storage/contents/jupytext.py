@@ -20,12 +20,7 @@ OVERRIDDEN = frozenset(("get", "rename_file", "save"))
 
 
 def get_known_pairs(manager: object) -> Mapping[str, Any] | None:
-    """Return the pairs that a manager knows, by the paths of both halves.
-
-    Returns
-    -------
-    None if the manager does not support pairs.
-    """
+    """Return the pairs that a manager knows, by both paths; None if it does not support pairs."""
     pairs = getattr(manager, "paired_notebooks", None)
     return pairs if isinstance(pairs, Mapping) else None
 

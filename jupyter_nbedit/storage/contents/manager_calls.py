@@ -48,13 +48,7 @@ CHANGED_MEANWHILE = (
 
 @dataclass(frozen=True)
 class SaveResult(WriteResult):
-    """The result of a manager's save.
-
-    Parameters
-    ----------
-    has_event
-        Whether the manager has emitted its save event, as the stock manager does.
-    """
+    """The result of a manager's save, and whether the manager has emitted its save event."""
 
     has_event: bool = True
 
@@ -63,18 +57,8 @@ class SaveResult(WriteResult):
 class ContentsFile:
     """A file by its API path.
 
-    Parameters
-    ----------
-    manager
-        The contents manager.
-    locks
-        Shared with the manager's own saves.
-    path
-        The API path.
-    not_found
-        Creates the error for a path that is missing, hidden or outside the root.
-    limit
-        The maximum size in bytes to read; None for no limit.
+    `not_found` creates the error for a path that is missing, hidden or outside the root. `limit` is
+    the maximum size in bytes to read.
     """
 
     manager: Any
@@ -124,11 +108,7 @@ class ContentsFile:
     async def read(self, *, blocks_loop: bool = False) -> Content:
         """Read the whole file.
 
-        Parameters
-        ----------
-        blocks_loop
-            Whether to decode on the event loop, so that no other task runs in between, if the
-            manager is not asynchronous.
+        With `blocks_loop` no other task runs in between, if the manager is not asynchronous.
         """
         with map_contents_errors(self.not_found):
             await self.check()
@@ -159,21 +139,10 @@ class ContentsFile:
             return not await ensure_async(self.manager.exists(self.path))
 
     async def save(self, text: bytes, base: Content | None) -> SaveResult:
-        """Write the file, if it still is what was read. The caller holds the lock.
+        """Write the file; raise `StaleContent` if it is not what was read. The lock must be held.
 
-        Parameters
-        ----------
-        text
-            The new bytes.
-        base
-            The content from `read`; None if the file must not exist yet.
-
-        Raises
-        ------
-        StaleContent
-            If the file has other content; nothing was written.
-        NbEditError
-            Nothing was written.
+        `base` is the content from `read`, or None if the file must not exist yet. After an error
+        nothing was written.
         """
         model = await run_in_thread_if_large(len(text), _build_model, text)
         base_model = (
@@ -226,17 +195,7 @@ class ContentsFile:
         return mapped_error
 
     async def remove_partial_file(self, is_partial: Callable[[bytes], bool]) -> bool:
-        """Remove what a failed save has left of a new file.
-
-        Parameters
-        ----------
-        is_partial
-            Returns whether bytes are a part of the new file.
-
-        Returns
-        -------
-        Whether the file does not exist afterwards.
-        """
+        """Remove what a failed save has left of a new file; return whether there is none now."""
         with map_contents_errors(self.not_found):
             if not await ensure_async(self.manager.file_exists(self.path)):
                 return True
@@ -268,13 +227,7 @@ async def build_unread_result(
 
 @dataclass
 class SaveEventProbe:
-    """Detects whether a manager's save emits the save event.
-
-    Parameters
-    ----------
-    manager, path
-        The contents manager, and the file that it saves.
-    """
+    """Detects whether a manager's save of a file emits the save event."""
 
     manager: Any
     path: str

@@ -79,13 +79,7 @@ def is_rooted(manager: object) -> bool:
 
 
 def lock_paths(manager: Any, locks: PathLocks, *paths: str) -> AbstractAsyncContextManager[None]:
-    """Lock API paths of a manager against all other writers on this server.
-
-    Raises
-    ------
-    Busy
-        If another process holds one of the locks for too long.
-    """
+    """Lock API paths against all other writers; raise `Busy` if another process holds a lock."""
     kind = type(manager).__qualname__
     # The other half of a pair may have any name.
     names = [] if get_known_pairs(manager) is None else [f"pairs of {kind}"]

@@ -40,16 +40,8 @@ def parse_model(text: bytes) -> Notebook | None:
 def serialize(model: Mapping[str, Any], file_bytes: bytes) -> bytes:
     """Return the bytes for a notebook that the manager merged from several files.
 
-    Parameters
-    ----------
-    model
-        The notebook as the manager returns it.
-    file_bytes
-        The bytes of its ``.ipynb`` file.
-
-    Returns
-    -------
-    The bytes of the file if they have the same content; else new bytes, the same at every reading.
+    They are those of its ``.ipynb`` file if that has the same content; else new bytes, the same at
+    every reading.
     """
     file_model = parse_model(file_bytes)
     if file_model is None:

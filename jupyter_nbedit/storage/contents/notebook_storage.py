@@ -65,17 +65,7 @@ _CHANGED_AS_TEXT = (
 
 
 class NotebookStorage:
-    """Notebooks that the contents manager saves as notebooks.
-
-    Parameters
-    ----------
-    manager
-        The contents manager, which runs the hooks, signs, and writes the other half of a pair.
-    locks
-        Shared with the manager's own saves.
-    is_paired
-        Whether the notebook is stored in more than one file.
-    """
+    """Notebooks that the manager saves; it runs hooks, signs, and writes both halves of a pair."""
 
     kind: ClassVar[str] = "notebook"
     preserves_bytes: ClassVar[bool] = False
@@ -212,10 +202,7 @@ class NotebookStorage:
     async def _save(
         self, file: ContentsFile, text: bytes, notebook: Notebook, file_content: Content | None
     ) -> tuple[list[str], bool]:
-        """Save with the manager; after an error the previous files are restored.
-
-        Returns the warnings, and whether the manager has emitted its event.
-        """
+        """Save; return warnings, and whether there was an event. Errors restore the old files."""
         probe = SaveEventProbe(self._manager, file.path)
         model: dict[str, Any] = {"type": "notebook", "format": "json", "content": notebook}
         try:

@@ -23,17 +23,7 @@ _PATH_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 @contextmanager
 def open_directory(real: str) -> Iterator[OpenDirectory]:
-    """Open a directory.
-
-    Parameters
-    ----------
-    real
-        Its absolute path without links; a link that has replaced a part of it is an error.
-
-    Raises
-    ------
-    OSError
-    """
+    """Open a directory by its path without links; raise `OSError` if it has one meanwhile."""
     if not os.supports_dir_fd >= _CALLS:
         # Windows cannot open directories, and only administrators create links there.
         yield OpenDirectory(real, None)
@@ -71,12 +61,7 @@ def _close(descriptor: int) -> None:
 class OpenDirectory:
     """Operations on the files of an open directory; links among them are never followed.
 
-    Parameters
-    ----------
-    path
-        Its path when it was opened.
-    descriptor
-        The open directory, closed by the caller; None where the system has no such descriptors.
+    The caller closes the descriptor; it is None where the system has none for directories.
     """
 
     def __init__(self, path: str, descriptor: int | None) -> None:
@@ -123,25 +108,13 @@ class OpenDirectory:
         )
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file to a name that does not exist.
-
-        Raises
-        ------
-        OSError
-            One of `linux_calls.UNSUPPORTED_ERRNOS` if the system cannot do that.
-        """
+        """Rename a file to a new name; raise `OSError` as `linux_calls.rename` does."""
         if self.descriptor is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         linux_calls.rename(self.descriptor, source, target)
 
     def exchange(self, one: str, other: str) -> None:
-        """Exchange two names atomically.
-
-        Raises
-        ------
-        OSError
-            One of `linux_calls.UNSUPPORTED_ERRNOS` if the system cannot do that.
-        """
+        """Exchange two names atomically; raise `OSError` as `linux_calls.rename` does."""
         if self.descriptor is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         linux_calls.exchange(self.descriptor, one, other)

@@ -19,21 +19,10 @@ _STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
 def advance_mtime(
     folder: OpenDirectory, name: str, descriptor: int, status: os.stat_result
 ) -> os.stat_result:
-    """Set the modification time of a new file to later than that of the old file.
+    """Set a modification time later than that of the old file, and return the new ``stat``.
 
     Programs that watch the file by its time, such as jupyter-collaboration, take an equal or
     earlier time for no change and overwrite the file.
-
-    Parameters
-    ----------
-    folder, name, descriptor
-        The new file, open for writing, and its directory.
-    status
-        The ``stat`` of the old file when it was read.
-
-    Returns
-    -------
-    The ``stat`` of the new file.
     """
     now = time.time_ns()
     for step in _STEPS_NS:
@@ -46,20 +35,7 @@ def advance_mtime(
 
 
 def copy_attributes(original: int, new_file: int, status: os.stat_result) -> None:
-    """Copy the mode, owner and attributes of the old file to the new one.
-
-    Parameters
-    ----------
-    original, new_file
-        The descriptors of the old file, and of the new one, open for writing.
-    status
-        The ``stat`` of the old file when it was read.
-
-    Raises
-    ------
-    NotAPlainFile
-        If one of them cannot be copied.
-    """
+    """Copy mode, owner and attributes to the new file; raise `NotAPlainFile` if one cannot be."""
     new_status = os.fstat(new_file)
     if (new_status.st_uid, new_status.st_gid) != (status.st_uid, status.st_gid):
         try:

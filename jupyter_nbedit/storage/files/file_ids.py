@@ -33,13 +33,8 @@ def is_inode_based(manager: Any) -> bool:
 class FileIdPreservingSwap:
     """Swaps two files and keeps the file id; a `SwapHook` for one use.
 
-    Parameters
-    ----------
-    manager
-        The manager of file ids.
-    loop
-        The event loop on whose thread the manager works. The swap runs there, too, so that no
-        request sees the new file with the old record.
+    The swap runs on the event loop's thread, as the manager of file ids does, so that no request
+    sees the new file with the old record.
     """
 
     def __init__(self, manager: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -49,13 +44,7 @@ class FileIdPreservingSwap:
     def __call__(
         self, swap: Callable[[], None], old_status: os.stat_result, new_status: os.stat_result
     ) -> list[str]:
-        """Perform the swap; called on another thread than the loop's.
-
-        Raises
-        ------
-        Busy
-            If the loop does not run it in time, for example because it is stopping.
-        """
+        """Perform the swap from another thread; raise `Busy` if the loop does not run it."""
         # Not a coroutine: the loop may stop between its end and the delivery of its result, and
         # this thread would wait forever.
         warnings: Future[list[str]] = Future()

@@ -44,22 +44,8 @@ _POLL_SECONDS = 0.02
 class FileStorage:
     """Notebooks under the root directory of the stock file manager.
 
-    Parameters
-    ----------
-    manager
-        The contents manager, which knows the root and what is hidden.
-    locks
-        Shared with the manager's own saves.
-    links_outside_root
-        Whether links may lead out of the root, as the manager allows.
-    file_ids
-        The server's manager of file ids, or None.
-    temp_files
-        Removes old temporary files, or None.
-    rooms
-        The rooms that existed when this storage was chosen; None if the server has no rooms.
-    own_writes
-        The files that this server has written, or None.
+    `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
+    manager of file ids. `rooms` are those that existed when this storage was chosen.
     """
 
     kind: ClassVar[str] = "file"

@@ -61,19 +61,10 @@ class ResumableSha256:
 
 
 class LazyFileBytes:
-    """The bytes of an open file.
+    """The bytes of an open file; the descriptor is closed when this object is no longer used.
 
     It may be used by several threads. Each read raises `ChangedDuringRead` if the file is no longer
     what was opened, because the new bytes would not match those that were read before.
-
-    Parameters
-    ----------
-    descriptor
-        The file, open for reading; closed when this object is no longer used.
-    status
-        Its ``stat`` when it was opened.
-    resumable_hash
-        Its hash, if it is known.
     """
 
     def __init__(
@@ -137,13 +128,7 @@ class LazyFileBytes:
         return data
 
     def read_into(self, start: int, buffer: memoryview) -> None:
-        """Fill a buffer from an offset; the file must have that many bytes.
-
-        Raises
-        ------
-        ChangedDuringRead
-            If the file is no longer what was opened.
-        """
+        """Fill a buffer from an offset; the file must have that many bytes."""
         filled_bytes = 0
         while filled_bytes < len(buffer):
             with map_os_errors():
@@ -167,13 +152,7 @@ class LazyFileBytes:
 
     @property
     def full_hash(self) -> ResumableSha256:
-        """The hash of the whole file; computed once, which reads the file.
-
-        Raises
-        ------
-        ChangedDuringRead
-            If the file is no longer what was opened.
-        """
+        """The hash of the whole file; computed once, which reads the file."""
         with self._hash_lock:
             self._continue_hash(lambda: True)
             return self._hash

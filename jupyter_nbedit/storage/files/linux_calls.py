@@ -52,22 +52,13 @@ CAN_EXCHANGE = _renameat2 is not None
 def rename(folder: int, one: str, other: str) -> None:
     """Rename an entry of an open directory to a name that does not exist.
 
-    Raises
-    ------
-    OSError
-        One of `UNSUPPORTED_ERRNOS` if the system cannot do that.
+    Raise `OSError`, with one of `UNSUPPORTED_ERRNOS` if the system cannot do that.
     """
     _rename(folder, one, other, _RENAME_NOREPLACE)
 
 
 def exchange(folder: int, one: str, other: str) -> None:
-    """Exchange two names in an open directory atomically.
-
-    Raises
-    ------
-    OSError
-        One of `UNSUPPORTED_ERRNOS` if the system cannot do that.
-    """
+    """Exchange two names in an open directory atomically; raise as `rename` does."""
     _rename(folder, one, other, _RENAME_EXCHANGE)
 
 
@@ -78,13 +69,7 @@ def _rename(folder: int, one: str, other: str, flags: int) -> None:
 
 
 def preallocate(descriptor: int, size: int) -> None:
-    """Reserve disk space for a new file, where the file system supports it.
-
-    Raises
-    ------
-    OSError
-        If there is not enough space.
-    """
+    """Reserve disk space for a new file, if possible; raise `OSError` if there is not enough."""
     if _fallocate is None:
         return
     try:
@@ -107,14 +92,9 @@ def start_writeback(descriptor: int, start: int, size: int) -> None:
 
 
 def open_no_symlinks(path: str, flags: int) -> int:
-    """Open a path, refusing symbolic links in any of its parts.
+    """Open a path, refusing symbolic links in any of its parts; raise as `os.open` does.
 
-    Raises
-    ------
-    OSError
-        One of `UNSUPPORTED_ERRNOS` if the system cannot do that; else as `os.open`.
-    ValueError
-        As `os.open` for what cannot be a path.
+    The error has one of `UNSUPPORTED_ERRNOS` if the system cannot do that.
     """
     if _openat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

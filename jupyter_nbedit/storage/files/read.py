@@ -37,16 +37,10 @@ _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The ``stat`` of a file when it was read.
+    """The ``stat`` of a file when it was read, and the time of reading in nanoseconds.
 
-    Parameters
-    ----------
-    stat
-        The status.
-    read_ns
-        The time of reading, in nanoseconds.
-    is_own_write
-        Whether the time stamps are those of our own write, which no other write leaves.
+    `is_own_write` says that the time stamps are those of our own write, which no other write
+    leaves.
     """
 
     stat: os.stat_result
@@ -64,18 +58,10 @@ class Snapshot:
 
 
 def read_file(real: str, own_writes: OwnWriteCache | None = None) -> Content | None:
-    """Read a file; None if it changed meanwhile, or is being saved.
+    """Read a file by its path without links; return None if it changes, or is being saved.
 
-    Parameters
-    ----------
-    real
-        Its path without links; a link that has replaced it since is not followed.
-    own_writes
-        The files that this server has written, or None.
-
-    Raises
-    ------
-    NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
+    A link that has replaced it is not followed. Raise `NotebookNotFound`, `NotAPlainFile`,
+    `Forbidden` or `StorageFailure`.
     """
     path, name = os.path.split(real)
     with map_os_errors(), open_directory(path) as folder:
@@ -83,17 +69,7 @@ def read_file(real: str, own_writes: OwnWriteCache | None = None) -> Content | N
 
 
 def check_file(real: str) -> None:
-    """Raise if a path is not a regular, readable file.
-
-    Parameters
-    ----------
-    real
-        Its path without links; a link that has replaced it since is not followed.
-
-    Raises
-    ------
-    NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
-    """
+    """Raise as `read_file` does if a path is not a regular, readable file."""
     path, name = os.path.split(real)
     with map_os_errors(), open_directory(path) as folder:
         _check_regular(folder, name)
@@ -237,9 +213,7 @@ class OwnWriteCache:
 
     A file that was just written may be written again within one tick of the file system's clock and
     have the same times. But our files get a modification time of their own, to the nanosecond,
-    which any later write changes.
-
-    It may be used by several threads.
+    which any later write changes. It may be used by several threads.
     """
 
     def __init__(self) -> None:
@@ -247,15 +221,7 @@ class OwnWriteCache:
         self._lock = Lock()
 
     def add(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
-        """Remember a file of ours.
-
-        Parameters
-        ----------
-        status
-            Its ``stat`` under its final name, with its final times.
-        resumable_hash
-            The hash of its bytes.
-        """
+        """Remember a file of ours by its ``stat`` under its final name, with its final times."""
         # Without nanoseconds, the time is one that other writes may get as well.
         if not status.st_mtime_ns % _MICROSECOND or status.st_mtime_ns == status.st_ctime_ns:
             return

@@ -11,15 +11,7 @@ from jupyter_nbedit.storage.base import StaleContent
 
 @dataclass(frozen=True)
 class RoomIdSnapshot:
-    """The rooms of a server when a file was chosen to be written, which none of them had open.
-
-    Parameters
-    ----------
-    settings
-        The settings of the server's web application.
-    ids
-        The ids of the rooms.
-    """
+    """The rooms of a server when a file was chosen to be written, which none of them had open."""
 
     settings: Mapping[str, Any] = field(compare=False, repr=False)
     ids: frozenset[str]
@@ -30,12 +22,7 @@ class RoomIdSnapshot:
         return cls(settings, _list_ids(settings))
 
     def check(self) -> None:
-        """Raise if any room was opened since; callable from any thread.
-
-        Raises
-        ------
-        StaleContent
-        """
+        """Raise `StaleContent` if any room was opened since; callable from any thread."""
         try:
             is_opened = not _list_ids(self.settings) <= self.ids
         except RuntimeError:

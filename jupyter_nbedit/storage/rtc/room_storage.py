@@ -42,21 +42,7 @@ from jupyter_nbedit.storage.rtc.wait_for_room import (
 
 @dataclass(frozen=True)
 class RoomStorage:
-    """A notebook in a live room.
-
-    Parameters
-    ----------
-    room
-        The room.
-    manager
-        The contents manager, with which the room saves.
-    underlying_storage
-        The storage of the notebook without the room; only read here.
-    locks
-        The server's locks.
-    snapshots
-        The last snapshots of shared notebooks.
-    """
+    """A notebook in a live room; its storage without the room is only read here."""
 
     room: Room
     manager: Any

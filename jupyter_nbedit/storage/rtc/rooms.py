@@ -62,18 +62,7 @@ class Room(Protocol):
 class CollaborationRoom:
     """A room of ``jupyter_server_ydoc``, the server side of jupyter-collaboration.
 
-    Parameters
-    ----------
-    id
-        The id of the room.
-    path
-        The API path of the file.
-    document
-        The shared document.
-    room
-        The room of the back end.
-    rooms
-        All rooms of the server; this mapping changes.
+    `rooms` are all rooms of the server; this mapping changes.
     """
 
     id: str
@@ -117,21 +106,7 @@ class CollaborationRoom:
 
 @dataclass(frozen=True)
 class DocumentsRoom:
-    """A room of ``jupyter_server_documents``.
-
-    Parameters
-    ----------
-    id
-        The id of the room.
-    path
-        The API path of the file.
-    document
-        The shared document.
-    room
-        The room of the back end.
-    manager
-        The manager of all rooms.
-    """
+    """A room of ``jupyter_server_documents``, and the manager of all its rooms."""
 
     id: str
     path: str | None
@@ -178,21 +153,8 @@ def find_room(
 ) -> Room | None:
     """Find the live room that has a file open, by whichever path it was opened.
 
-    Parameters
-    ----------
-    settings
-        The settings of the server's web application.
-    manager
-        The contents manager.
-    path
-        The file's API path.
-    contents
-        Format and type of the file in the room.
-
-    Raises
-    ------
-    NotAPlainFile
-        If there is a room of an unknown kind.
+    `contents` are format and type of the file in the room. Raise `NotAPlainFile` if the room is of
+    an unknown kind.
     """
     # Without rooms, the file need not be identified.
     rooms = [room for room in _iterate_rooms(settings) if room.id.startswith(f"{contents}:")]

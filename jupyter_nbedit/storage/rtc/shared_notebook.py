@@ -29,18 +29,10 @@ _TRANSIENT = frozenset(("trusted", "signature", "orig_nbformat", "orig_nbformat_
 
 @dataclass(frozen=True)
 class RoomSnapshot:
-    """A shared notebook at one moment.
+    """A shared notebook at one moment, as the bytes that the room's save would write.
 
-    Parameters
-    ----------
-    text
-        The bytes that the room's save would write.
-    ids
-        The ids of its cells; in a room also cells without id in the file have one.
-    is_trusted
-        Whether the save would sign it.
-    is_consistent
-        Whether each shared cell is in the text under the same id.
+    In a room also cells without id in the file have one. `is_trusted` says whether the save would
+    sign it, `is_consistent` whether each shared cell is in the text under the same id.
     """
 
     text: bytes
@@ -61,15 +53,7 @@ class RoomSnapshotCache:
     )
 
     async def get(self, document: Any, check_cells: Callable[[Any], bool]) -> RoomSnapshot:
-        """Return a snapshot of a shared notebook as of now.
-
-        Parameters
-        ----------
-        document
-            The shared notebook; no transaction may be open.
-        check_cells
-            The notary's method.
-        """
+        """Return a snapshot of a shared notebook as of now; no transaction may be open."""
         update = document.ydoc.get_update()
         last_update, snapshot = self._last.get(document, (b"", None))
         if snapshot is None or last_update != update:
@@ -124,19 +108,8 @@ def repair_ids(document: Any) -> None:
 def apply_patch(document: Any, patch: CellPatch, ids: Sequence[str]) -> None:
     """Apply a patch in one transaction, so that all clients get it at once.
 
-    Parameters
-    ----------
-    document
-        The shared notebook.
-    patch
-        The steps from the snapshot.
-    ids
-        The ids of the cells in the snapshot.
-
-    Raises
-    ------
-    StaleContent
-        If a cell of the patch, or a neighbour, is not as in the snapshot; nothing was changed.
+    `ids` are those of the cells in the snapshot. Raise `StaleContent`, without a change, if a cell
+    of the patch, or a neighbour, is not as in the snapshot.
     """
     cells = document.ycells
     sources = _rebase_changes(document, patch, ids)

@@ -33,23 +33,7 @@ from jupyter_nbedit.storage.rtc.wait_for_room import (
 
 @dataclass(frozen=True, eq=False)
 class RoomTextFile:
-    """A text file in a live room.
-
-    Parameters
-    ----------
-    room
-        The room.
-    manager
-        The contents manager, with which the room saves.
-    locks
-        The server's locks.
-    read_file
-        Reads the file from disk, if it may be seen.
-    lock_file
-        Locks the file against the room's save.
-    not_found
-        Creates the error for a missing file.
-    """
+    """A text file in a live room."""
 
     room: Room
     manager: Any
@@ -81,14 +65,9 @@ class RoomTextFile:
         return Content(_read_text(self.room).encode(), file_content.last_modified)
 
     async def save(self, text: bytes, base: Content | None) -> WriteResult:
-        """Change the shared text, if it still is what was read; wait until the room has saved it.
+        """Change the shared text, and wait until the room has saved it.
 
-        Raises
-        ------
-        StaleContent
-            If it is not, or the room is gone.
-        NbEditError
-            Nothing was written.
+        Raise `StaleContent` if it is not what was read, or the room is gone.
         """
         if base is None:
             raise StaleContent
@@ -125,13 +104,7 @@ class RoomTextFile:
 
 @dataclass(frozen=True)
 class TextRoomStorage:
-    """A notebook that is open as text in a live room.
-
-    Parameters
-    ----------
-    room_file
-        The shared text.
-    """
+    """A notebook that is open as text in a live room."""
 
     room_file: RoomTextFile
 

@@ -51,12 +51,7 @@ async def wait_for_load_start(room: Room) -> bool:
 
 
 async def wait_until_ready(room: Room) -> None:
-    """Wait until the document is loaded, or the room is gone.
-
-    Raises
-    ------
-    Busy
-    """
+    """Wait until the document is loaded, or the room is gone; raise `Busy` after a time."""
     deadline = time.monotonic() + _LOADING_SECONDS
     while room.is_live() and not room.is_ready():
         if time.monotonic() > deadline:
@@ -72,13 +67,8 @@ async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -
     """Wait until the room has loaded what other programs wrote to the file.
 
     A room loads the whole file, which would discard an edit of the shared document. When this
-    returns, and before any other task runs, the document may be edited.
-
-    Raises
-    ------
-    StaleContent
-        If the room is gone.
-    Busy, Forbidden
+    returns, and before any other task runs, the document may be edited. Raise `StaleContent` if the
+    room is gone, `Busy` after a time, and `Forbidden` if the file may not be written.
     """
     deadline = time.monotonic() + _LOADING_SECONDS
     while True:
@@ -108,20 +98,10 @@ async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -
 async def wait_until_saved(
     room: Room, read: Callable[[], Awaitable[Content]], contains_edit: Callable[[bytes], bool]
 ) -> Content | None:
-    """Wait until an edit is on disk.
+    """Wait until an edit is on disk, and return the content that has it.
 
-    Parameters
-    ----------
-    room
-        The edited room.
-    read
-        Reads the file.
-    contains_edit
-        Returns whether the edit is in a text; called in another thread.
-
-    Returns
-    -------
-    The content on disk, with the edit; None if it is not there yet, or was lost with the room.
+    Return None if it is not there yet, or was lost with the room. `contains_edit` says whether the
+    edit is in a text; it is called in another thread.
     """
     deadline = time.monotonic() + _SAVING_SECONDS
     while room.has_autosave() and time.monotonic() < deadline:
