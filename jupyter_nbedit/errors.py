@@ -12,64 +12,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-__all__ = [
-    "AmbiguousCell",
-    "AmbiguousSection",
-    "Busy",
-    "CellChanged",
-    "CellNotFound",
-    "CellProtected",
-    "ChangedDuringRead",
-    "EditNotFound",
-    "FileNotFound",
-    "FolderNotFound",
-    "Forbidden",
-    "HashMismatch",
-    "HistoryUnavailable",
-    "IdempotencyMismatch",
-    "InvalidNotebook",
-    "InvalidOperation",
-    "InvalidRequest",
-    "ModesUnreadable",
-    "NbEditError",
-    "NoSpace",
-    "NotAPlainFile",
-    "NotebookExists",
-    "NotebookNotFound",
-    "NothingToUndo",
-    "PlanMode",
-    "ProposalClosed",
-    "ProposalNotFound",
-    "ReadRequired",
-    "SectionNotFound",
-    "StorageFailure",
-    "TextMismatch",
-    "TooLarge",
-    "TooManyProposals",
-    "ToolNotFound",
-    "UndoConflict",
-    "UnsupportedMediaType",
-    "VersionUnknown",
-]
-
 
 class NbEditError(Exception):
     """The base of all errors. Nothing was written, unless ``details["applied"]`` is true.
 
-    Parameters
-    ----------
-    message
-        What was expected, what was found, and what to do.
-    **details
-        Facts for programs; JSON values only.
-
-    Attributes
-    ----------
-    reason
-        A word for programs, which never changes.
+    ``message`` says what was expected, what was found and what to do. ``reason`` is a word for
+    programs, which never changes; ``details`` are facts for programs, JSON values only.
     """
 
     reason: ClassVar[str]
+
+    def __init_subclass__(cls, *, reason: str = "") -> None:
+        """Set the reason; a class without one has that of its base."""
+        super().__init_subclass__()
+        if reason:
+            cls.reason = reason
 
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -77,52 +34,36 @@ class NbEditError(Exception):
         self.details = details
 
 
-class InvalidRequest(NbEditError):
+class InvalidRequest(NbEditError, reason="invalid_request"):
     """The request is wrong, whatever the notebook contains."""
 
-    reason = "invalid_request"
 
-
-class InvalidOperation(InvalidRequest):
+class InvalidOperation(InvalidRequest, reason="invalid_operation"):
     """One operation of a batch is wrong; ``details["operation"]`` is its index."""
 
-    reason = "invalid_operation"
 
-
-class TooLarge(NbEditError):
+class TooLarge(NbEditError, reason="too_large"):
     """The request's body exceeds ``NbEditApp.max_request_bytes``."""
 
-    reason = "too_large"
 
-
-class UnsupportedMediaType(NbEditError):
+class UnsupportedMediaType(NbEditError, reason="unsupported_media_type"):
     """The request's body is not labelled ``application/json``."""
 
-    reason = "unsupported_media_type"
 
-
-class Forbidden(NbEditError):
+class Forbidden(NbEditError, reason="forbidden"):
     """The user may not do this."""
 
-    reason = "forbidden"
 
-
-class PlanMode(Forbidden):
+class PlanMode(Forbidden, reason="plan_mode"):
     """The server's mode is ``plan``, and the request is not a dry run."""
 
-    reason = "plan_mode"
 
-
-class CellProtected(Forbidden):
+class CellProtected(Forbidden, reason="cell_protected"):
     """The cell's metadata has ``editable: false`` or ``deletable: false``."""
 
-    reason = "cell_protected"
 
-
-class NotebookNotFound(NbEditError):
+class NotebookNotFound(NbEditError, reason="notebook_not_found"):
     """There is no notebook at the path, or the user may not see it."""
-
-    reason = "notebook_not_found"
 
     def __init__(self) -> None:
         # The same message for outside the root, hidden and missing: the reply must not tell which.
@@ -132,10 +73,8 @@ class NotebookNotFound(NbEditError):
         )
 
 
-class FileNotFound(NbEditError):
+class FileNotFound(NbEditError, reason="file_not_found"):
     """There is no file at the path, or the user may not see it."""
-
-    reason = "file_not_found"
 
     def __init__(self) -> None:
         # The same message for outside the root, hidden and missing, as for notebooks.
@@ -157,131 +96,91 @@ class FolderNotFound(NotebookNotFound):
         )
 
 
-class NotebookExists(NbEditError):
+class NotebookExists(NbEditError, reason="notebook_exists"):
     """A file exists at the path of a notebook to be created."""
 
-    reason = "notebook_exists"
 
-
-class CellNotFound(NbEditError):
+class CellNotFound(NbEditError, reason="cell_not_found"):
     """No cell has that id or index."""
 
-    reason = "cell_not_found"
 
-
-class AmbiguousCell(NbEditError):
+class AmbiguousCell(NbEditError, reason="ambiguous_cell"):
     """Several cells have that id."""
 
-    reason = "ambiguous_cell"
 
-
-class SectionNotFound(NbEditError):
+class SectionNotFound(NbEditError, reason="section_not_found"):
     """No heading has that text; ``details["outline"]`` lists the existing headings."""
 
-    reason = "section_not_found"
 
-
-class AmbiguousSection(NbEditError):
+class AmbiguousSection(NbEditError, reason="ambiguous_section"):
     """Several headings have that text."""
 
-    reason = "ambiguous_section"
 
-
-class TextMismatch(NbEditError):
+class TextMismatch(NbEditError, reason="text_mismatch"):
     """The text to replace is missing, or occurs more than once."""
 
-    reason = "text_mismatch"
 
-
-class CellChanged(NbEditError):
+class CellChanged(NbEditError, reason="cell_changed"):
     """A cell is not as a request (``expect``), or a proposal that is accepted, expects it."""
 
-    reason = "cell_changed"
 
-
-class UndoConflict(NbEditError):
+class UndoConflict(NbEditError, reason="undo_conflict"):
     """The cells in ``details["cells"]`` were changed after the edit that is to be undone.
 
     ``details["metadata"]`` lists the names in the notebook's own metadata that were changed.
     """
 
-    reason = "undo_conflict"
 
-
-class HashMismatch(NbEditError):
+class HashMismatch(NbEditError, reason="hash_mismatch"):
     """The hash of the notebook is not the one in the request."""
 
-    reason = "hash_mismatch"
 
-
-class ReadRequired(NbEditError):
+class ReadRequired(NbEditError, reason="read_required"):
     """The session has not read the file that it is about to change."""
 
-    reason = "read_required"
 
-
-class VersionUnknown(NbEditError):
+class VersionUnknown(NbEditError, reason="version_unknown"):
     """The server does not remember the version that ``since`` names."""
 
-    reason = "version_unknown"
 
-
-class IdempotencyMismatch(NbEditError):
+class IdempotencyMismatch(NbEditError, reason="idempotency_mismatch"):
     """The ``Idempotency-Key`` was sent before with another request."""
 
-    reason = "idempotency_mismatch"
 
-
-class ToolNotFound(NbEditError):
+class ToolNotFound(NbEditError, reason="tool_not_found"):
     """There is no such toolset, or no such tool in it."""
 
-    reason = "tool_not_found"
 
-
-class NotAPlainFile(NbEditError):
+class NotAPlainFile(NbEditError, reason="not_a_plain_file"):
     """The notebook is not stored in a way that this package can write."""
 
-    reason = "not_a_plain_file"
 
-
-class InvalidNotebook(NbEditError):
+class InvalidNotebook(NbEditError, reason="invalid_notebook"):
     """The file's bytes are not a notebook of nbformat 4."""
 
-    reason = "invalid_notebook"
 
-
-class Busy(NbEditError):
+class Busy(NbEditError, reason="busy"):
     """Another program is writing the file; try again."""
-
-    reason = "busy"
 
 
 class ChangedDuringRead(Busy):
     """The notebook was changed while it was being read."""
 
 
-class NoSpace(NbEditError):
+class NoSpace(NbEditError, reason="no_space"):
     """There is no space left where the notebook is stored."""
 
-    reason = "no_space"
 
-
-class NothingToUndo(NbEditError):
+class NothingToUndo(NbEditError, reason="nothing_to_undo"):
     """No edit can be undone or redone."""
 
-    reason = "nothing_to_undo"
 
-
-class EditNotFound(NbEditError):
+class EditNotFound(NbEditError, reason="edit_not_found"):
     """The history of the notebook does not have an edit with that number, or not any more."""
 
-    reason = "edit_not_found"
 
-
-class ProposalNotFound(NbEditError):
+class ProposalNotFound(NbEditError, reason="proposal_not_found"):
     """There is no proposal with that number, or the user may not see its notebook."""
-
-    reason = "proposal_not_found"
 
     def __init__(self) -> None:
         # The same message for all cases, as for notebooks.
@@ -291,31 +190,21 @@ class ProposalNotFound(NbEditError):
         )
 
 
-class ProposalClosed(NbEditError):
+class ProposalClosed(NbEditError, reason="proposal_closed"):
     """The proposal, or a part of it, is decided already or has expired."""
 
-    reason = "proposal_closed"
 
-
-class TooManyProposals(NbEditError):
+class TooManyProposals(NbEditError, reason="too_many_proposals"):
     """The server stores no more pending proposals."""
 
-    reason = "too_many_proposals"
 
-
-class HistoryUnavailable(NbEditError):
+class HistoryUnavailable(NbEditError, reason="history_unavailable"):
     """The database of the history and the proposals cannot be read or written."""
 
-    reason = "history_unavailable"
 
-
-class ModesUnreadable(NbEditError):
+class ModesUnreadable(NbEditError, reason="modes_unreadable"):
     """The modes of notebooks cannot be read or were lost, and no person has decided since."""
 
-    reason = "modes_unreadable"
 
-
-class StorageFailure(NbEditError):
+class StorageFailure(NbEditError, reason="io_error"):
     """The operating system failed; ``details["applied"]`` is whether the edit was written."""
-
-    reason = "io_error"
