@@ -12,7 +12,7 @@ from tornado import web
 
 from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
-from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body
+from jupyter_nbedit.handlers.errors import build_error_body
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi.spec import (
     IDEMPOTENCY_KEY,
@@ -76,10 +76,6 @@ class ToolsHandler(NbEditHandler):
 
 def _build_spec(tool: Tool[Any]) -> OperationSpec:
     """Return what a tool takes and answers, from the types of its functions."""
-
-    def build_failure(body: ErrorBody) -> msgspec.Struct:
-        return tool.build_failure(ToolError(body.reason, body.message, body.details, {}))
-
     result_type = get_type_hints(tool.call)["return"]
     accepted = Reply(
         result_type, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
@@ -101,7 +97,6 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
             HashMismatch,
             ReadRequired,
         ],
-        build_error=build_failure,
         error_type=get_type_hints(tool.build_failure)["return"],
     )
 

@@ -156,7 +156,7 @@ class ReplaceText(_Operation, frozen=True, tag="replace_text", kw_only=True):
 
 
 class Insert(Position, frozen=True, tag="insert", kw_only=True):
-    """Insert a new cell.
+    """Insert a new cell at exactly one of ``after``, ``before``, ``index`` and ``at``.
 
     It gets a random id, or the given one, only if the file's format has ids (nbformat 4.5 on).
     """
@@ -185,9 +185,10 @@ class Delete(_Operation, frozen=True, tag="delete", kw_only=True):
 
 
 class Move(Position, frozen=True, tag="move", kw_only=True):
-    """Move a cell; its bytes stay as they are.
+    """Move a cell to exactly one of ``after``, ``before``, ``index`` and ``at``.
 
-    Several ``cells`` are placed one after the other, in the order in which they are listed.
+    Its bytes stay as they are. Several ``cells`` are placed one after the other, in the order in
+    which they are listed.
     """
 
     cell: AddressField | UnsetType = UNSET
@@ -237,7 +238,7 @@ class ClearOutputs(_Operation, frozen=True, tag="clear_outputs", kw_only=True):
 
     cell: AddressField | UnsetType = UNSET
     cells: AddressList | UnsetType = UNSET
-    all: bool | UnsetType = UNSET
+    all: Annotated[bool, Meta(extra_json_schema={"const": True})] | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
 
 

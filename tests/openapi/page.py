@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS
-from jupyter_nbedit.handlers.openapi.examples import Example, load_examples
-from jupyter_nbedit.handlers.openapi.schemas import prose
+from jupyter_nbedit.handlers.openapi.builder import prose
+from tests.openapi.examples import Example, load_examples
 from tests.support.paths import ROOT
 
 Json = Mapping[str, Any]
@@ -74,19 +74,13 @@ def _describe_operation(request: str, operation: Json) -> Iterator[str]:
     }
     for status, response in granted.items():
         yield _describe_answer(status, response)
-    shown = {
-        name
-        for response in granted.values()
-        for content in response.get("content", {}).values()
-        for name in content["examples"]
-    }
     for exchange in load_examples():
-        if exchange.name in shown:
+        if exchange.request == request and exchange.status < 400:
             yield from _describe_exchange(exchange)
     reasons = [
         f"[`{reason}`](#errors) {status}"
         for status, response in operation["responses"].items()
-        for reason in _find_reasons(response)
+        for reason in find_reasons(response)
         if reason not in _ANY_REQUEST
     ]
     if reasons:
@@ -111,11 +105,13 @@ def _describe_exchange(exchange: Example) -> Iterator[str]:
     if exchange.body is not None:
         yield f"Content-Type: application/json\n\n{_dump(exchange.body)}"
     part = ", shown in part" if exchange.abridged else ""
-    yield f"```\n\n{exchange.status}{part}:\n\n```json\n{_dump(exchange.answer)}\n```\n"
+    yield f"```\n\n{exchange.status}{part}:\n"
+    if exchange.answer is not None:
+        yield f"```json\n{_dump(exchange.answer)}\n```\n"
     yield "</details>\n"
 
 
-def _find_reasons(response: Json) -> list[str]:
+def find_reasons(response: Json) -> list[str]:
     lines = (line for line in response["description"].splitlines() if line.startswith("- `"))
     return [line.split("`")[1] for line in lines]
 

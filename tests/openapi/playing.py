@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.cli.demo.show import SAMPLES
-from jupyter_nbedit.handlers.openapi.examples import Example
 from tests.handlers.faults import (
     Fault,
     fail_reads,
@@ -24,6 +23,7 @@ from tests.handlers.faults import (
     save_elsewhere,
 )
 from tests.handlers.requests import decide, edit, get_json, propose, send_json, set_mode, undo
+from tests.openapi.examples import Example
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import start_server
 

@@ -27,7 +27,7 @@ from schemathesis.core.parameters import ParameterLocation
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi.builder import build_document
-from tests.handlers.error_checks import OF_FORM, assert_no_local_names
+from tests.handlers.error_checks import OF_TYPES, assert_no_local_names
 from tests.support import samples
 from tests.support.http import Client
 from tests.support.sampling import is_nightly
@@ -106,8 +106,8 @@ def test_the_server_does_what_the_document_says(
     # Paths that the request named may come back.
     assert_no_local_names(response.content.replace(str(live.root).encode(), b""))
     if case.meta and case.meta.generation.mode.is_positive and response.status_code == 400:
-        # A right request may be wrong for this notebook, but never in its form.
-        assert not OF_FORM.search(response.text), (case.body, response.text)
+        # A right request may be wrong for this notebook, but never in its types.
+        assert not OF_TYPES.search(response.text), (case.body, response.text)
 
 
 def lay_out(root: Path) -> None:

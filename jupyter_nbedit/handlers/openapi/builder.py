@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Sequence
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -13,16 +16,11 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from jupyter_nbedit._version import __version__
+from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.errors import ErrorBody
-from jupyter_nbedit.handlers.openapi.examples import load_examples
-from jupyter_nbedit.handlers.openapi.schemas import (
-    OpenAPIBuilder,
-    Route,
-    SchemaBuilder,
-    list_operations,
-)
-from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS, ErrorBody
+from jupyter_nbedit.handlers.openapi.spec import Header, OperationSpec, Reply, get_spec
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 
 _ABOUT = """\
 Agents edit the cells of notebooks over HTTP; the open tab in JupyterLab follows, and nothing else \
@@ -49,6 +47,33 @@ _SECURITY = {
         "the cookie `_xsrf`.",
     },
 }
+_PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "path": {
+        "description": "The notebook's path, relative to the server's root, as in the Contents "
+        "API; a slash may be sent as it is or as `%2F`.",
+        "schema": {"type": "string", "pattern": r"^[^\u0000]*\.ipynb$"},
+    },
+    "cell": {
+        "description": "The cell's id or, only if no cell has that id, `cell-N` or `N`, its index "
+        "from 0.",
+        "schema": {"type": "string", "minLength": 1},
+    },
+    "proposal_id": {
+        "description": "The proposal's number.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "edit_id": {
+        "description": "The number of the edit, as in its reply.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER},
+    },
+}
+_REFERENCE = "#/components/schemas/{name}"
+_GROUP = re.compile(r"\(\?P<(\w+)>[^()]*\)")
+_LOOK = re.compile(r"\(\?<?[!=][^()]*\)")
+# Part of the pattern of a route for notebooks only.
+_NOTEBOOKS_ONLY = r"\.ipynb)"
+
+Route = tuple[str, type[web.RequestHandler]]
 
 
 class OpenAPIHandler(NbEditHandler):
@@ -73,26 +98,19 @@ def _render_document(routes: tuple[Route, ...], base_url: str) -> bytes:
 
 
 def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
-    """Return the document.
-
-    Parameters
-    ----------
-    routes
-        The patterns of the routes, and their handlers.
-    base_url
-        The base URL of the server.
-    """
+    """Return the document of the routes, which are patterns and handlers, of a server."""
     operations = list(list_operations(routes))
-    schemas = SchemaBuilder(
-        [ErrorBody, *(item for operation in operations for item in operation.list_types())]
+    types = dict.fromkeys(item for operation in operations for item in operation.spec.list_types())
+    schemas = msgspec.to_builtins(
+        msgspec.json.schema_components([ErrorBody, *types], ref_template=_REFERENCE)[1]
     )
-    builder = OpenAPIBuilder(schemas, load_examples(), [pattern for pattern, _ in routes])
+    for schema in schemas.values():
+        schema["description"] = prose(schema.get("description"))
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.verb.lower()] = builder.build_operation(
-            operation
-        )
-    queries = [operation.spec.query for operation in operations if operation.spec.query]
+        verbs = paths.setdefault(operation.path, {})
+        verbs[operation.verb.lower()] = _build_operation(operation, schemas)
+    queries = {operation.spec.query.__name__ for operation in operations if operation.spec.query}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -107,8 +125,148 @@ def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
         "security": [{name: []} for name in _SECURITY],
         "paths": paths,
         "components": {
-            "schemas": schemas.list_components(without=queries),
-            "examples": builder.build_examples(),
+            "schemas": {name: schemas[name] for name in sorted(schemas.keys() - queries)},
             "securitySchemes": _SECURITY,
         },
     }
+
+
+@dataclass(frozen=True)
+class DocumentedOperation:
+    """One verb of one route: its ``pattern``, and ``path``, the path template of OpenAPI."""
+
+    pattern: str
+    path: str
+    verb: str
+    id: str
+    description: str
+    spec: OperationSpec
+
+
+def list_operations(routes: Iterable[Route]) -> Iterator[DocumentedOperation]:
+    """Yield all operations, in the order of the routes."""
+    for pattern, handler in routes:
+        path = _GROUP.sub(r"{\1}", _LOOK.sub("", pattern)).replace("/?", "").replace("\\", "")
+        words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z]*", handler.__name__)
+        for verb in handler.SUPPORTED_METHODS:
+            method = getattr(handler, verb.lower())
+            spec = get_spec(method)
+            if spec is None:
+                continue
+            name = "_".join([verb, *words[:-1]]).lower()
+            if not spec.addresses:
+                yield DocumentedOperation(pattern, path, verb, name, prose(method.__doc__), spec)
+            for address, address_spec in spec.addresses.items():
+                yield DocumentedOperation(
+                    pattern,
+                    path.replace("{address}", address),
+                    verb,
+                    f"{name}_{address.replace('/', '_')}",
+                    address_spec.description,
+                    address_spec,
+                )
+
+
+def prose(docstring: str | None) -> str:
+    """Return a docstring without its sections, as Markdown."""
+    text = inspect.cleandoc(docstring or "")
+    for section in ("Parameters", "Attributes", "Raises"):
+        text = text.partition(f"\n\n{section}\n---")[0]
+    return text.replace("``", "`")
+
+
+def _build_operation(
+    operation: DocumentedOperation, schemas: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    spec = operation.spec
+    responses = {
+        **{str(int(status)): _build_response(reply) for status, reply in spec.replies.items()},
+        **_build_error_responses(spec),
+    }
+    if _NOTEBOOKS_ONLY in operation.pattern:
+        responses[str(int(HTTPStatus.METHOD_NOT_ALLOWED))] = {
+            "description": "The path does not end in `.ipynb`, so this is another address, which "
+            "does not have this method.",
+            **_build_content(ErrorBody),
+        }
+    body = {"requestBody": {"required": True, **_build_content(spec.body)}} if spec.body else {}
+    return {
+        "operationId": operation.id,
+        "summary": spec.summary,
+        "description": operation.description,
+        "parameters": list(_build_parameters(operation, schemas)),
+        "responses": dict(sorted(responses.items())),
+        **body,
+    }
+
+
+def _build_parameters(
+    operation: DocumentedOperation, schemas: Mapping[str, Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    spec = operation.spec
+    for name in re.findall(r"\{(\w+)\}", operation.path):
+        yield {"name": name, "in": "path", "required": True, **_PARAMETERS[name]}
+    query = schemas[spec.query.__name__] if spec.query else {"properties": {}}
+    for name, schema in query["properties"].items():
+        yield {
+            "name": name,
+            "in": "query",
+            "required": name in query["required"],
+            "description": schema.get("description", ""),
+            "schema": schema,
+        }
+    for header in spec.headers:
+        yield {"name": header.name, "in": "header", "required": False, **_build_header(header)}
+
+
+def _build_response(reply: Reply) -> dict[str, Any]:
+    headers = {header.name: {"required": True, **_build_header(header)} for header in reply.headers}
+    return {
+        "description": reply.description,
+        **({"headers": headers} if headers else {}),
+        **(_build_content(reply.body) if reply.body else {}),
+    }
+
+
+def _build_error_responses(spec: OperationSpec) -> dict[str, Any]:
+    # Jupyter itself sends the first two for all routes.
+    reasons: dict[HTTPStatus, dict[str, str]] = {
+        HTTPStatus.NOT_FOUND: {},
+        HTTPStatus.INTERNAL_SERVER_ERROR: {},
+    }
+    for error in spec.all_errors:
+        summary = prose(error.__doc__).partition("\n")[0]
+        reasons.setdefault(STATUS[error], {})[error.reason] = summary
+    reasons[HTTPStatus.NOT_FOUND][InvalidRequest.reason] = (
+        "The request comes from the page of another site."
+    )
+    reasons[HTTPStatus.INTERNAL_SERVER_ERROR][INTERNAL_ERROR] = "The server failed unexpectedly."
+    return {
+        str(int(status)): {
+            "description": "\n".join(
+                f"- `{reason}`: {summary}" for reason, summary in summaries.items()
+            ),
+            **_build_content(spec.error_type or _list_reasons(summaries)),
+        }
+        for status, summaries in reasons.items()
+    }
+
+
+def _list_reasons(reasons: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of an `ErrorBody` with one of some reasons."""
+    enum = {"type": "object", "properties": {"reason": {"enum": list(reasons)}}}
+    return {"allOf": [_refer(ErrorBody), enum]}
+
+
+def _build_content(body: type[msgspec.Struct] | Mapping[str, Any]) -> dict[str, Any]:
+    schema = body if isinstance(body, Mapping) else _refer(body)
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+def _refer(struct: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": _REFERENCE.format(name=struct.__name__)}
+
+
+def _build_header(header: Header) -> dict[str, Any]:
+    pattern = {"pattern": header.pattern} if header.pattern else {}
+    return {"description": header.description, "schema": {"type": "string", **pattern}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -11,7 +11,6 @@ import msgspec
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.handlers.errors import ErrorBody
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
@@ -65,17 +64,7 @@ OPERATION_ERRORS: tuple[type[NbEditError], ...] = (
 
 @dataclass(frozen=True)
 class Header:
-    """A header of requests or responses.
-
-    Parameters
-    ----------
-    name
-        The name.
-    description
-        What it does.
-    pattern
-        A regular expression for valid values; None if all are valid.
-    """
+    """A header of requests or responses; ``pattern`` is a regular expression for valid values."""
 
     name: str
     description: str
@@ -117,19 +106,9 @@ LOCATION = Header("Location", "The address of the new cell, notebook or proposal
 
 @dataclass(frozen=True)
 class Reply:
-    """A response that is not an error.
+    """A response that is not an error; ``body`` is a struct, a JSON Schema, or None for no body."""
 
-    Parameters
-    ----------
-    body
-        The type of the body, or a JSON Schema; None for a response without a body.
-    description
-        What the response means.
-    headers
-        The headers.
-    """
-
-    body: Any
+    body: type[msgspec.Struct] | Mapping[str, Any] | None
     description: str
     headers: Sequence[Header] = ()
 
@@ -138,37 +117,19 @@ class Reply:
 class OperationSpec:
     """The specification of a verb of a route; a decorator.
 
-    Parameters
-    ----------
-    summary
-        What the verb does, in a few words; its docstring is the description.
-    replies
-        The responses that are not errors.
-    query
-        The struct of the query.
-    body
-        The type of the body.
-    headers
-        The headers that the verb reads.
-    errors
-        The errors, besides those of every request.
-    build_error, error_type
-        Returns the body of an error, if it is not an `ErrorBody`, and the type of that body.
-    addresses
-        For a route whose only parameter is ``address``: the specification of each value. The verb
-        itself then has no specification.
-    description
-        What the verb does, if its docstring is not the description.
+    ``errors`` are those besides the errors of every request; ``error_type`` is the type of their
+    bodies. The description is the docstring of the verb, unless there is another. For a route whose
+    only parameter is ``address``, ``addresses`` has the specification of each value; the verb
+    itself then has none.
     """
 
     summary: str
     replies: Mapping[HTTPStatus, Reply]
     query: type[msgspec.Struct] | None = None
-    body: Any = None
+    body: type[msgspec.Struct] | None = None
     headers: Sequence[Header] = ()
     errors: Sequence[type[NbEditError]] = ()
-    build_error: Callable[[ErrorBody], Any] | None = None
-    error_type: Any = None
+    error_type: type[msgspec.Struct] | None = None
     addresses: Mapping[str, OperationSpec] = field(default_factory=dict)
     description: str = ""
 
@@ -177,6 +138,13 @@ class OperationSpec:
         """All errors, without duplicates."""
         body_errors = BODY_ERRORS if self.body is not None else ()
         return tuple(dict.fromkeys((*REQUEST_ERRORS, *body_errors, *self.errors)))
+
+    def list_types(self) -> Iterator[type[msgspec.Struct]]:
+        """Yield the structs of the query, the bodies and the errors."""
+        replies = [reply.body for reply in self.replies.values()]
+        for item in (self.query, self.body, self.error_type, *replies):
+            if isinstance(item, type):
+                yield item
 
     def __call__(self, verb: _Verb) -> _Verb:
         """Attach the specification to a verb."""
