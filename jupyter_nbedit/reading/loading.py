@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 
 from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook
+from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.storage.base import Content, Storage
@@ -46,51 +46,26 @@ class LoadedNotebook:
 class DocumentCache:
     """A cache of parsed documents by the hash of their bytes, which are not kept.
 
-    Parameters
-    ----------
-    most_cells
-        The largest number of cells of all documents together.
+    ``most_cells`` is the largest number of cells of all documents together.
     """
 
     def __init__(self, most_cells: int = _MOST_CELLS) -> None:
-        self._most_cells = most_cells
-        self._documents: OrderedDict[str, Document] = OrderedDict()
-        self._cell_count = 0
+        self._documents: LRUCache[str, Document] = LRUCache(most_cells, len)
 
     def put(self, digest: str, document: Document) -> None:
         """Add the document of a hash."""
-        self._remove(digest)
-        self._documents[digest] = document.bind(b"")
-        self._cell_count += len(document)
-        while self._cell_count > self._most_cells and len(self._documents) > 1:
-            self._remove(next(iter(self._documents)))
+        self._documents.put(digest, document.bind(b""))
 
     def get(self, digest: str, text: Buffer) -> Document | None:
         """Return the document of a hash, bound to its bytes; None if it is not in the cache."""
         document = self._documents.get(digest)
-        if document is None:
-            return None
-        self._documents.move_to_end(digest)
-        return document.bind(text)
-
-    def _remove(self, digest: str) -> None:
-        document = self._documents.pop(digest, ())
-        self._cell_count -= len(document)
+        return None if document is None else document.bind(text)
 
 
 async def load_notebook(
     storage: Storage, path: str, documents: DocumentCache | None = None
 ) -> LoadedNotebook:
     """Read and parse a notebook; wait if another program is writing it in place.
-
-    Parameters
-    ----------
-    storage
-        The storage of the notebook.
-    path
-        The API path.
-    documents
-        Parsed notebooks.
 
     Raises
     ------

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.errors import HashMismatch, ReadRequired
+from jupyter_nbedit.lru import LRUCache
 
 # Older entries are removed; such a session has to read a file again.
 _MOST_FILES = 1_000
@@ -18,38 +18,22 @@ class ReadTracker:
     """Remembers for each session the hash of each file that it has read or written last.
 
     A session is the user together with the header ``X-NbEdit-Session``; the user alone without the
-    header. The least recently used entries are removed first.
-
-    Parameters
-    ----------
-    get_canonical_name
-        Returns the canonical name of a path, since links give one file several paths.
+    header.
     """
 
+    #: Returns the canonical name of a path, since links give one file several paths.
     get_canonical_name: Callable[[str], str] = str
-    _sessions: OrderedDict[str, OrderedDict[str, str]] = field(default_factory=OrderedDict)
+    _sessions: LRUCache[str, LRUCache[str, str]] = field(
+        default_factory=lambda: LRUCache(_MOST_SESSIONS)
+    )
 
     def record(self, session: str, path: str, digest: str) -> None:
-        """Remember that a session has read or written a version of a file.
-
-        Parameters
-        ----------
-        session
-            The session.
-        path
-            The API path of the file.
-        digest
-            The sha256 of its bytes.
-        """
-        files = self._sessions.setdefault(session, OrderedDict())
-        self._sessions.move_to_end(session)
-        name = self.get_canonical_name(path)
-        files[name] = digest
-        files.move_to_end(name)
-        if len(files) > _MOST_FILES:
-            files.popitem(last=False)
-        if len(self._sessions) > _MOST_SESSIONS:
-            self._sessions.popitem(last=False)
+        """Remember that a session has read or written the version of a hash."""
+        files = self._sessions.get(session)
+        if files is None:
+            files = LRUCache(_MOST_FILES)
+            self._sessions.put(session, files)
+        files.put(self.get_canonical_name(path), digest)
 
     def require(self, session: str, path: str, digest: str) -> None:
         """Check that a session has read the current version of a file.

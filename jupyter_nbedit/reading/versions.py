@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 
 from jupyter_nbedit.errors import VersionUnknown
+from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
 
 # In fingerprints of 8 bytes: about 16 MB, or a hundred versions of 10,000 cells.
@@ -20,23 +20,15 @@ _OVERHEAD = 32
 
 @dataclass(frozen=True)
 class VersionDiff:
-    """The difference between an earlier version of a notebook and the notebook.
+    """The difference between an earlier version of a notebook and the notebook."""
 
-    Parameters
-    ----------
-    indexes
-        The indexes of the cells whose bytes are in no cell of the version.
-    removed_ids
-        The ids that the version has and the notebook does not have.
-    is_reordered
-        Whether the common cells are in another order.
-    total_cells
-        The number of cells of the version.
-    """
-
+    #: The indexes of the cells whose bytes are in no cell of the version.
     indexes: list[int]
+    #: The ids that the version has and the notebook does not have.
     removed_ids: list[str]
+    #: Whether the common cells are in another order.
     is_reordered: bool
+    #: The number of cells of the version.
     total_cells: int
 
 
@@ -52,20 +44,18 @@ class _Version:
         return len(self.fingerprints) + len(self.ids) // _FINGERPRINT_BYTES + _OVERHEAD
 
 
-@dataclass
 class VersionCache:
-    """A thread-safe cache of versions by hash; the least recently used are removed first.
+    """A thread-safe cache of versions by hash.
 
-    Parameters
-    ----------
-    most_weight
-        The size of the cache: the weight of a cell is 1, and 1/8 for each byte of its id.
+    ``most_weight`` is its size: the weight of a cell is 1, and 1/8 for each byte of its id.
     """
 
-    most_weight: int = _MOST_WEIGHT
-    _versions: OrderedDict[str, _Version] = field(default_factory=OrderedDict)
-    _weight: int = 0
-    _lock: Lock = field(default_factory=Lock)
+    def __init__(self, most_weight: int = _MOST_WEIGHT) -> None:
+        self._most_weight = most_weight
+        self._versions: LRUCache[str, _Version] = LRUCache(
+            most_weight, lambda version: version.weight
+        )
+        self._lock = Lock()
 
     def is_known(self, digest: str) -> bool:
         """Return whether the cache has the version of a hash."""
@@ -75,18 +65,13 @@ class VersionCache:
     def remember(self, digest: str, document: Document) -> None:
         """Add the version of a hash. This reads all bytes, unless the cache has the version."""
         with self._lock:
-            if digest in self._versions:
-                self._versions.move_to_end(digest)
+            if self._versions.get(digest) is not None:
                 return
         ids = json.dumps([cell_id for cell_id, _ in document.headers]).encode()
         version = _Version(array("q", _compute_fingerprints(document)), ids)
-        with self._lock:
-            if digest not in self._versions:
-                self._versions[digest] = version
-                self._weight += version.weight
-            while self._weight > self.most_weight:
-                _, removed_version = self._versions.popitem(last=False)
-                self._weight -= removed_version.weight
+        if version.weight <= self._most_weight:
+            with self._lock:
+                self._versions.put(digest, version)
 
     def compare(self, digest: str, document: Document) -> VersionDiff:
         """Compare a notebook with a version.
@@ -98,13 +83,12 @@ class VersionCache:
         """
         with self._lock:
             version = self._versions.get(digest)
-            if version is None:
-                message = (
-                    "This server does not remember the version that `since` names. Read the "
-                    "notebook without `since`, and go on from the hash you then get."
-                )
-                raise VersionUnknown(message, since=digest)
-            self._versions.move_to_end(digest)
+        if version is None:
+            message = (
+                "This server does not remember the version that `since` names. Read the notebook "
+                "without `since`, and go on from the hash you then get."
+            )
+            raise VersionUnknown(message, since=digest)
         after = _compute_fingerprints(document)
         before = version.fingerprints.tolist()
         known_fingerprints = set(before)

@@ -18,22 +18,19 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_spans import Span
 
-# A text longer than this is hashed in pieces, so that other threads can run; shorter texts are
-# joined, and at most so many of them.
+# A longer text is hashed in pieces; joining it with others would copy it twice.
 _LONG_CHARACTERS = 1 << 12
-_BATCH_CHARACTERS = 1 << 16
+_PIECE_CHARACTERS = 1 << 16
 _MOST_PENDING = 1 << 10
-# How many bytes are decoded at once.
+# How many bytes of large notebooks are decoded at once.
 _BLOCK_BYTES = 1 << 16
-# The distance of checkpoints, from which the digest of an edited notebook continues: an eighth of
-# the notebook, and at most so many bytes.
-_CHECKPOINT_BYTES = 1 << 22
-_CHECKPOINTS = 8
-# Most cells of a small notebook are in its next version, too, so their canonical bytes are cached:
-# the largest notebook, the number of cells, and the largest cell.
+# Most cells of a small notebook are in its next version, too, so their canonical bytes are cached.
 _SMALL_BYTES = 100_000
 _MOST_CELLS = 256
-_CELL_BYTES = 1 << 12
+# The distance of checkpoints, from which the digest of a large edited notebook continues: an eighth
+# of the notebook, and at most so many bytes.
+_CHECKPOINT_BYTES = 1 << 22
+_CHECKPOINTS = 8
 # The recursion limit of nbformat depends on its caller.
 _DEEPEST = 64
 _TRANSIENT = ("orig_nbformat", "orig_nbformat_minor", "signature")
@@ -43,7 +40,7 @@ _BUNDLES = frozenset(("display_data", "execute_result"))
 
 
 class Hasher(Protocol):
-    """The methods of `hmac.HMAC` that are used; tests have a second implementation."""
+    """The methods of `hmac.HMAC` that are used, which has no types for itself."""
 
     def update(self, message: bytes, /) -> None:
         """Add bytes to the message."""
@@ -64,18 +61,13 @@ class Checkpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Digest:
-    """The digest of a notebook.
+    """The digest of a notebook as hexadecimal digits, and its checkpoints in order.
 
-    Parameters
-    ----------
-    text
-        The digest, as hexadecimal digits.
-    checkpoints
-        States of the hasher, in order; empty if a value comes before the cells.
+    Small notebooks, and those with a value before the cells, have no checkpoints.
     """
 
     text: str
-    checkpoints: Sequence[Checkpoint]
+    checkpoints: Sequence[Checkpoint] = ()
 
     def cut(self, cells: int) -> list[Checkpoint]:
         """Return the checkpoints that apply to a notebook with the same first so many cells."""
@@ -89,16 +81,7 @@ class UnsupportedNotebook(Exception):
 def compute_digest(
     document: Document, create_hasher: Callable[[], Hasher], checkpoints: Sequence[Checkpoint] = ()
 ) -> Digest:
-    """Compute the digest of a notebook.
-
-    Parameters
-    ----------
-    document
-        The notebook.
-    create_hasher
-        Returns a new hasher.
-    checkpoints
-        Checkpoints of a notebook with the same first cells; see `Digest.cut`.
+    """Compute the digest of a notebook, from its last checkpoint on.
 
     Raises
     ------
@@ -118,15 +101,7 @@ def compute_digest(
 
 
 def count_common_cells(before: Document, after: Document, start: int) -> int:
-    """Return the number of the first cells that two notebooks have in common.
-
-    Parameters
-    ----------
-    before, after
-        The notebooks.
-    start
-        The first position at which their bytes differ.
-    """
+    """Return how many first cells two notebooks share; their bytes first differ at ``start``."""
     count = bisect_right(before.cell_spans, start, key=lambda span: span.stop)
     return count if before.cell_spans[:count] == after.cell_spans[:count] else 0
 
@@ -139,23 +114,39 @@ def _compute_digest(
         raise UnsupportedNotebook
     names = sorted(values)
     # A value before the cells may differ from the notebook of the checkpoints.
-    reached = list(checkpoints) if names[0] == "cells" else []
+    can_resume = names[0] == "cells"
+    reached = list(checkpoints) if can_resume else []
     hasher = reached[-1].state.copy() if reached else create_hasher()
     writer = _CanonicalWriter(hasher.update)
     for name in names:
-        if name == "cells":
-            if not reached:
-                writer.write(name)
-            _hash_cells(document, writer, hasher, reached)
+        if name != "cells":
+            value = json_spans.decode(document.text, values[name])
+            if name == "metadata":
+                for key in _TRANSIENT:
+                    value.pop(key, None)
+            writer.write({name: value})
             continue
-        writer.write(name)
-        value = json_spans.decode(document.text, values[name])
-        if name == "metadata":
-            for key in _TRANSIENT:
-                value.pop(key, None)
-        writer.write_value(value)
+        if not reached:
+            writer.write(name)
+        if isinstance(document.text, bytes) and len(document.text) <= _SMALL_BYTES:
+            writer.flush()
+            text = document.text
+            cells = [_serialize_cell(text[start:stop]) for start, stop in document.cell_spans]
+            hasher.update(b"".join(cells))
+        else:
+            _hash_cells(document, writer, hasher, reached)
     writer.flush()
-    return Digest(hasher.hexdigest(), reached if names[0] == "cells" else [])
+    return Digest(hasher.hexdigest(), reached if can_resume else ())
+
+
+@lru_cache(_MOST_CELLS)
+def _serialize_cell(cell: bytes) -> bytes:
+    """Return the canonical bytes of a cell."""
+    message = bytearray()
+    writer = _CanonicalWriter(message.extend)
+    writer.write(_normalize_cell(json_spans.decode(cell, Span(0, len(cell)))))
+    writer.flush()
+    return bytes(message)
 
 
 def _hash_cells(
@@ -165,14 +156,8 @@ def _hash_cells(
     distance = min(_CHECKPOINT_BYTES, len(document.text) // _CHECKPOINTS)
     first = checkpoints[-1].cells if checkpoints else 0
     last_stop = document.cell_spans[first].start if first < len(document) else 0
-    is_small = isinstance(document.text, bytes) and len(document.text) <= _SMALL_BYTES
-    cells = (_serialize_cells if is_small else _decode_cells)(document, first)
-    for count, (cell, stop) in enumerate(cells, first + 1):
-        if isinstance(cell, bytes):
-            writer.flush()
-            hasher.update(cell)
-        else:
-            writer.write_value(_normalize_cell(cell))
+    for count, (cell, stop) in enumerate(_decode_cells(document, first), first + 1):
+        writer.write(_normalize_cell(cell))
         if stop - last_stop >= distance:
             writer.flush()
             checkpoints.append(Checkpoint(count, hasher.copy()))
@@ -196,29 +181,6 @@ def _decode_cells(document: Document, first: int) -> Iterator[tuple[Any, int]]:
         first = last
 
 
-def _serialize_cells(document: Document, first: int) -> Iterator[tuple[Any, int]]:
-    """Yield the same as `_decode_cells`, but the canonical bytes of small cells."""
-    text = document.text
-    for start, stop in document.cell_spans[first:]:
-        is_small = stop - start <= _CELL_BYTES
-        cell = (
-            _serialize_cell(text[start:stop])
-            if is_small
-            else json_spans.decode(text, Span(start, stop))
-        )
-        yield cell, stop
-
-
-@lru_cache(_MOST_CELLS)
-def _serialize_cell(cell: bytes) -> bytes:
-    """Return the canonical bytes of a cell."""
-    message = bytearray()
-    writer = _CanonicalWriter(message.extend)
-    writer.write_value(_normalize_cell(json_spans.decode(cell, Span(0, len(cell)))))
-    writer.flush()
-    return bytes(message)
-
-
 def _normalize_cell(cell: dict[str, Any]) -> dict[str, Any]:
     """Change a cell as ``nbformat.v4.rwbase.rejoin_lines`` and ``strip_transient`` do."""
     if isinstance(cell.get("source"), list):
@@ -227,73 +189,46 @@ def _normalize_cell(cell: dict[str, Any]) -> dict[str, Any]:
         _join_bundle(attachment)
     if cell["cell_type"] == "code":
         for output in cell.get("outputs", ()):
-            _join_output(output)
+            kind = output.get("output_type", "")
+            if kind in _BUNDLES:
+                _join_bundle(output.get("data", {}))
+            elif kind and isinstance(output.get("text"), list):
+                output["text"] = "".join(output["text"])
     cell["metadata"].pop("trusted", None)
     return cell
 
 
-def _join_output(output: dict[str, Any]) -> None:
-    kind = output.get("output_type", "")
-    if kind in _BUNDLES:
-        _join_bundle(output.get("data", {}))
-    elif kind and isinstance(output.get("text"), list):
-        output["text"] = "".join(output["text"])
-
-
 def _join_bundle(bundle: dict[str, Any]) -> None:
     for kind, value in bundle.items():
-        if isinstance(value, list) and not _is_json(kind) and all(type(x) is str for x in value):
+        is_json = kind == "application/json" or (
+            kind.startswith("application/") and kind.endswith("+json")
+        )
+        if isinstance(value, list) and not is_json and all(type(x) is str for x in value):
             bundle[kind] = "".join(value)
 
 
-def _is_json(kind: str) -> bool:
-    return kind == "application/json" or (
-        kind.startswith("application/") and kind.endswith("+json")
-    )
-
-
 class _CanonicalWriter:
-    """Writes values in the order of ``nbformat.sign.yield_everything``, in batches.
-
-    Parameters
-    ----------
-    write_bytes
-        Is called with the bytes.
-    """
+    """Writes values in the order of ``nbformat.sign.yield_everything``, in batches."""
 
     def __init__(self, write_bytes: Callable[[bytes], object]) -> None:
         self._write_bytes = write_bytes
         self._pending: list[str] = []
 
-    def write(self, text: str) -> None:
-        """Write a text; it is buffered until `flush`."""
-        self._pending.append(text)
-        if len(text) > _LONG_CHARACTERS or len(self._pending) > _MOST_PENDING:
-            self.flush()
-
     def flush(self) -> None:
         """Write the buffered texts."""
-        pending = self._pending
-        if not pending:
-            return
-        last = pending.pop()
-        if len(last) <= _LONG_CHARACTERS:
-            pending.append(last)
-            last = ""
-        self._write_bytes("".join(pending).encode())
-        # Joining a long text with the others would copy it twice.
-        for start in range(0, len(last), _BATCH_CHARACTERS):
-            self._write_bytes(last[start : start + _BATCH_CHARACTERS].encode())
-        pending.clear()
+        self._write_bytes("".join(self._pending).encode())
+        self._pending.clear()
 
-    def write_value(self, value: Any, depth: int = 0) -> None:
-        """Write a value and everything in it."""
+    def write(self, value: Any, depth: int = 0) -> None:
+        """Write a value and everything in it; it is buffered until `flush`."""
         kind = type(value)
-        if kind is str:
-            self.write(value)
-        elif kind is dict:
+        if kind in {dict, list}:
             if depth > _DEEPEST:
                 raise UnsupportedNotebook
+            if kind is list:
+                for element in value:
+                    self.write(element, depth + 1)
+                return
             for name in sorted(value):
                 inner = value[name]
                 self._pending.append(name)
@@ -301,11 +236,14 @@ class _CanonicalWriter:
                 if type(inner) is str and len(inner) <= _LONG_CHARACTERS:
                     self._pending.append(inner)
                 else:
-                    self.write_value(inner, depth + 1)
-        elif kind is list:
-            if depth > _DEEPEST:
-                raise UnsupportedNotebook
-            for element in value:
-                self.write_value(element, depth + 1)
-        else:
-            self.write(str(value))
+                    self.write(inner, depth + 1)
+            return
+        text = value if kind is str else str(value)
+        if len(text) <= _LONG_CHARACTERS:
+            self._pending.append(text)
+            if len(self._pending) > _MOST_PENDING:
+                self.flush()
+            return
+        self.flush()
+        for start in range(0, len(text), _PIECE_CHARACTERS):
+            self._write_bytes(text[start : start + _PIECE_CHARACTERS].encode())

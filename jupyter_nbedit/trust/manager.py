@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ import nbformat.reader
 
 from jupyter_nbedit.concurrency import BackgroundTask, run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, StorageFailure
+from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.trust import signature_store
 from jupyter_nbedit.trust.digest import (
@@ -41,17 +41,12 @@ _MOST_VERSIONS = 64
 
 @dataclass
 class TrustManager:
-    """Finds out which notebooks are trusted, and signs edited ones.
+    """Finds out which notebooks are trusted, and signs edited ones."""
 
-    Parameters
-    ----------
-    get_notary
-        Returns the notary of the contents manager, which extensions may replace at any time.
-    """
-
+    #: Returns the notary of the contents manager, which extensions may replace at any time.
     get_notary: Callable[[], NotebookNotary]
-    _digests: OrderedDict[tuple[str, str, bytes], Digest | None] = field(
-        default_factory=OrderedDict
+    _digests: LRUCache[tuple[str, str, bytes], Digest | None] = field(
+        default_factory=lambda: LRUCache(_MOST_VERSIONS)
     )
     # The notary that has signed last: its store may have pending signatures.
     _last_notary: NotebookNotary | None = None
@@ -59,12 +54,7 @@ class TrustManager:
     async def find_digest(self, document: Document, version: str | None) -> Digest | None:
         """Return the digest of a notebook if the notebook is trusted.
 
-        Parameters
-        ----------
-        document
-            The notebook.
-        version
-            Its hash; None if unknown.
+        ``version`` is the hash of the notebook; None if it is unknown.
 
         Raises
         ------
@@ -78,9 +68,15 @@ class TrustManager:
         notary = self.get_notary()
         with _map_notary_errors():
             key = None if version is None else _build_key(notary, version)
-            if key not in self._digests and signature_store.is_empty(notary):
+            if key is not None and key in self._digests:
+                digest = self._digests.get(key)
+            elif signature_store.is_empty(notary):
                 return None
-            digest = await self._get_digest(notary, document, key)
+            else:
+                size = len(document.text)
+                digest = await run_in_thread_if_large(size, _compute_with_notary, notary, document)
+                if key is not None:
+                    self._digests.put(key, digest)
             is_signed = digest is not None and signature_store.has(notary, digest.text)
             return digest if is_signed else None
 
@@ -114,12 +110,7 @@ class TrustManager:
     def sign(self, digest: Digest | None, version: str) -> None:
         """Store the signature of a notebook that was trusted before an edit.
 
-        Parameters
-        ----------
-        digest
-            The result of `compute`; None for a notebook that cannot be signed.
-        version
-            The hash of the notebook.
+        ``digest`` is None for a notebook that cannot be signed; ``version`` is its hash.
 
         Raises
         ------
@@ -127,7 +118,7 @@ class TrustManager:
             If the signature cannot be stored.
         """
         notary = self._last_notary = self.get_notary()
-        self._remember(_build_key(notary, version), digest)
+        self._digests.put(_build_key(notary, version), digest)
         if digest is not None:
             signature_store.add(notary, digest.text)
 
@@ -135,24 +126,6 @@ class TrustManager:
         """Store all pending signatures."""
         if self._last_notary is not None:
             signature_store.flush(self._last_notary)
-
-    async def _get_digest(
-        self, notary: NotebookNotary, document: Document, key: tuple[str, str, bytes] | None
-    ) -> Digest | None:
-        if key is not None and key in self._digests:
-            return self._digests[key]
-        digest = await run_in_thread_if_large(
-            len(document.text), _compute_with_notary, notary, document
-        )
-        if key is not None:
-            self._remember(key, digest)
-        return digest
-
-    def _remember(self, key: tuple[str, str, bytes], digest: Digest | None) -> None:
-        self._digests[key] = digest
-        self._digests.move_to_end(key)
-        if len(self._digests) > _MOST_VERSIONS:
-            self._digests.popitem(last=False)
 
 
 class PendingSignature:

@@ -1,7 +1,7 @@
 """Add signatures to the store of Jupyter's notary in batches: a commit takes longer than an edit.
 
 Everything runs on the thread of the event loop, which owns the connection of the store. The first
-of several signatures is committed at once, the others some milliseconds later in one transaction.
+of several signatures is committed at once, the others up to half a second later in one transaction.
 They count as stored immediately. If the server is killed before, the last edited notebooks are no
 longer trusted.
 """
@@ -11,43 +11,29 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections import OrderedDict
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from nbformat.sign import MemorySignatureStore, SignatureStore, SQLiteSignatureStore
+from nbformat.sign import MemorySignatureStore, SQLiteSignatureStore
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
-# How long signatures are collected before a commit: ten times as long as the last commit took, so
-# that commits block the event loop for at most a tenth of the time.
-_BATCH_SECONDS = 0.02
-_MOST_BATCH_SECONDS = 0.5
-_BATCH_FACTOR = 10
-# How often the store is told that a signature is in use.
-_USE_SECONDS = 600.0
-_MOST_USES = 4096
+_BATCH_SECONDS = 0.5
 _FIND = "SELECT id FROM nbsignatures WHERE algorithm = ? AND signature = ?"
 _ADD = "INSERT INTO nbsignatures (algorithm, signature, last_seen) VALUES (?, ?, ?)"
 
 
-class BatchingSignatureStore(SignatureStore):
-    """The stock store with batched commits.
+class BatchingSignatureStore:
+    """A stock store and the signatures that are not committed yet.
 
-    Parameters
-    ----------
-    stock
-        The stock store, which has all other methods.
+    They are in no open transaction, which would keep the other servers of the user from signing.
     """
 
     def __init__(self, stock: SQLiteSignatureStore) -> None:
         self._stock = stock
         self._pending: dict[tuple[str, str], datetime] = {}
-        # When the store was last told that a signature is in use.
-        self._last_uses: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._last_commit = float("-inf")
-        self._batch_seconds = _BATCH_SECONDS
         self._timer: asyncio.TimerHandle | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -58,10 +44,6 @@ class BatchingSignatureStore(SignatureStore):
         """Return whether the store has a signature, and update the time of its last use."""
         is_pending = (digest, algorithm) in self._pending
         return is_pending or bool(self._stock.check_signature(digest, algorithm))
-
-    def store_signature(self, digest: str, algorithm: str) -> None:
-        """Add a signature at once, for other users of the store."""
-        self._stock.store_signature(digest, algorithm)
 
     def remove_signature(self, digest: str, algorithm: str) -> None:
         """Remove a signature."""
@@ -79,26 +61,18 @@ class BatchingSignatureStore(SignatureStore):
         return not self._pending and row is None
 
     def has(self, digest: str, algorithm: str) -> bool:
-        """Return whether the store has a signature; rarely update the time of its last use."""
-        key = (digest, algorithm)
-        if key in self._pending:
+        """Return whether the store has a signature; a commit of the time of its use is spared."""
+        if (digest, algorithm) in self._pending:
             return True
-        if time.monotonic() > self._last_uses.get(key, 0.0) + _USE_SECONDS:
-            is_stored = bool(self._stock.check_signature(digest, algorithm))
-            if is_stored:
-                self._record_use(key)
-            return is_stored
         return self._stock.db.execute(_FIND, (algorithm, digest)).fetchone() is not None
 
     def add(self, digest: str, algorithm: str) -> None:
         """Add a signature, and commit it now or with the next batch."""
-        key = (digest, algorithm)
-        self._record_use(key)
-        self._pending[key] = datetime.now(tz=timezone.utc)
-        if time.monotonic() > self._last_commit + self._batch_seconds:
+        self._pending[digest, algorithm] = datetime.now(tz=timezone.utc)
+        if time.monotonic() > self._last_commit + _BATCH_SECONDS:
             self.commit()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._batch_seconds, self.flush)
+            self._timer = asyncio.get_running_loop().call_later(_BATCH_SECONDS, self.flush)
 
     def commit(self) -> None:
         """Commit the pending signatures.
@@ -115,7 +89,6 @@ class BatchingSignatureStore(SignatureStore):
         database: sqlite3.Connection | None = self._stock.db
         if not pending or database is None:
             return
-        start = time.monotonic()
         try:
             for (digest, algorithm), last_seen in pending.items():
                 if database.execute(_FIND, (algorithm, digest)).fetchone() is None:
@@ -129,8 +102,6 @@ class BatchingSignatureStore(SignatureStore):
             raise
         finally:
             self._last_commit = time.monotonic()
-            seconds = _BATCH_FACTOR * (self._last_commit - start)
-            self._batch_seconds = min(max(_BATCH_SECONDS, seconds), _MOST_BATCH_SECONDS)
 
     def flush(self) -> None:
         """Commit the pending signatures, and log a failure."""
@@ -138,12 +109,6 @@ class BatchingSignatureStore(SignatureStore):
             self.commit()
         except sqlite3.Error:
             self._stock.log.exception("The trust of notebooks that were edited could not be kept")
-
-    def _record_use(self, key: tuple[str, str]) -> None:
-        self._last_uses[key] = time.monotonic()
-        self._last_uses.move_to_end(key)
-        if len(self._last_uses) > _MOST_USES:
-            self._last_uses.popitem(last=False)
 
 
 def _get_batching_store(notary: NotebookNotary) -> BatchingSignatureStore | None:
