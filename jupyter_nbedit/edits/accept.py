@@ -98,7 +98,6 @@ class AcceptService:
         try:
             await self.proposals.decide(proposal.proposal_id, record)
         except HistoryUnavailable as error:
-            self.proposals.retry_soon()
             reply.warnings.append(
                 f"The edit is in, but it could not be stored yet that proposal "
                 f"{proposal.proposal_id} was accepted. {error.message}"

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from logging import Logger
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -51,11 +50,8 @@ LONGEST_WAIT = 60
 _LARGEST_NUMBER = 2**63 - 1
 # The most operations that a proposal lists.
 _MOST_OPERATIONS = 20
-_NEVER = datetime.max.replace(tzinfo=timezone.utc)
-# The longest delay of the timer; it is set again if the expiry is later.
-_LONGEST_TIMER_SECONDS = 86_400.0
-# After how long a decision that could not be stored is tried again.
-_RETRY_SECONDS = 5.0
+# How often proposals expire, and decisions that could not be stored are stored, without a request.
+_EXPIRY_SECONDS = 10.0
 
 
 @dataclass
@@ -87,15 +83,10 @@ class ProposalService:
         default_factory=WeakValueDictionary
     )
     _changes: WeakValueDictionary[int, asyncio.Event] = field(default_factory=WeakValueDictionary)
-    # When the next proposal expires or is deleted; None if that is unknown.
-    _next_expiry: datetime | None = None
-    _timer: asyncio.TimerHandle | None = None
     _expiry_task: asyncio.Task[None] | None = None
 
     def close(self) -> None:
-        """Stop the expiry timer."""
-        if self._timer is not None:
-            self._timer.cancel()
+        """Stop the task that expires proposals."""
         if self._expiry_task is not None:
             self._expiry_task.cancel()
 
@@ -168,7 +159,6 @@ class ProposalService:
         await self._expire_pending()
         proposal = await self.store.add(path, content, parts, payload)
         self._emit_event(proposal, proposal.user, proposal.client)
-        self._schedule_expiry(min(self._next_expiry or _NEVER, proposal.expires))
         return proposal
 
     async def get(self, proposal_id: int) -> Proposal:
@@ -262,8 +252,6 @@ class ProposalService:
     async def release(self, claim: Claim) -> None:
         """Delete a claim of this server, so that the parts can be decided again."""
         await self.store.release(claim)
-        # The proposal may have expired meanwhile.
-        self._next_expiry = None
 
     async def resolve_abandoned_claims(self) -> None:
         """Finish the acceptances that a server has begun and not stored.
@@ -308,45 +296,26 @@ class ProposalService:
             # There is no notebook, so it cannot have the parts.
             return False
 
-    def retry_soon(self) -> None:
-        """Run `expire` again soon, because a decision could not be stored."""
-        retry_time = self.store.get_time() + timedelta(seconds=_RETRY_SECONDS)
-        self._schedule_expiry(min(self._next_expiry or _NEVER, retry_time))
-
     async def expire(self) -> None:
         """Resolve abandoned claims, and expire the proposals whose time is over."""
         await self.resolve_abandoned_claims()
         await self._expire_pending()
 
     async def _expire_pending(self) -> None:
-        if self._next_expiry is not None and self.store.get_time() < self._next_expiry:
-            return
         for proposal in await self.store.expire():
             self._emit_event(proposal, None, None)
-        self._schedule_expiry(await self.store.find_next_expiry() or _NEVER)
+        if self._expiry_task is None:
+            self._expiry_task = asyncio.create_task(self._expire_regularly())
 
-    def _schedule_expiry(self, next_expiry: datetime) -> None:
-        """Start the timer, so that the event is emitted even if there is no request."""
-        self._next_expiry = next_expiry
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if next_expiry == _NEVER:
-            return
-        seconds = (next_expiry - self.store.get_time()).total_seconds()
-        loop = asyncio.get_running_loop()
-        delay = max(0.0, min(seconds, _LONGEST_TIMER_SECONDS))
-        self._timer = loop.call_later(delay, self._on_expiry_timer)
-
-    def _on_expiry_timer(self) -> None:
-        self._expiry_task = asyncio.get_running_loop().create_task(self._expire_or_warn())
-
-    async def _expire_or_warn(self) -> None:
-        try:
-            await self.expire()
-        except HistoryUnavailable as error:
-            # The next request tries again.
-            self.log.warning("Proposals could not expire. %s", error.message)
+    async def _expire_regularly(self) -> None:
+        """Expire proposals in any case, so that their events are emitted without a request."""
+        while True:
+            await asyncio.sleep(min(_EXPIRY_SECONDS, self.store.hours * 3600))
+            try:
+                await self.expire()
+            except HistoryUnavailable as error:
+                # The next request tries again.
+                self.log.warning("Proposals could not expire. %s", error.message)
 
     async def _is_visible(self, proposal: Proposal) -> bool:
         """Return whether the notebook, or the folder of a new one, can be read."""
