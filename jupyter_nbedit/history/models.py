@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,8 @@ from jupyter_nbedit.notebook.undo.record import CellState
 Kind = Literal["edit", "create", "undo", "redo"]
 
 _MOST_OPERATIONS = 20
+# The fields of `NewEntry` that have a column of their own.
+_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id"))
 
 
 class TouchedCellEntry(msgspec.Struct, frozen=True):
@@ -29,74 +31,28 @@ class TouchedCellEntry(msgspec.Struct, frozen=True):
     index: int | None
 
 
-class _EntryPayload(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of an edit that no query selects by; they are stored as one JSON value."""
-
-    user: str
-    client: str | None
-    message: str | None
-    accepted_by: str | None
-    operations: list[TouchedCellEntry]
-    truncated: bool
-    cells_changed: int
-    hash_before: str | None
-    hash: str
-    applied_via: str
-    total_cells: int
-    cells_delta: int
-    trusted: bool
-
-
 @dataclass(frozen=True, kw_only=True)
 class NewEntry:
-    """An edit to be stored.
-
-    Parameters
-    ----------
-    path
-        The API path of the notebook.
-    kind
-        The kind of the edit.
-    user
-        The user who made it, as known by the server.
-    client, message
-        The client and the reason, as the client states them.
-    accepted_by
-        The user who accepted it, if it was a proposal.
-    claim_id
-        The number of the claim on that proposal; the number of the edit is stored with the claim
-        in the same transaction.
-    operations
-        For each affected cell ``op``, ``cell_id`` and ``index``.
-    cells_changed
-        The number of cells that differ.
-    hash_before, hash
-        The hash of the notebook before and after; ``hash_before`` is None for a new notebook.
-    applied_via
-        The storage kind.
-    total_cells, cells_delta
-        The number of cells after the edit, and how many more than before.
-    undoes
-        The number of the edit that this one undoes.
-    trusted
-        Whether the notebook was trusted before the edit.
-    """
+    """An edit to be stored; its fields mean the same as those of `HistoryEdit`."""
 
     path: str
     kind: Kind = "edit"
+    undoes: int | None = None
+    #: The claim on the proposal that the edit applies; it gets the number of the edit in the same
+    #: transaction.
+    claim_id: int | None = None
     user: str = ""
     client: str | None = None
     message: str | None = None
     accepted_by: str | None = None
-    claim_id: int | None = None
-    operations: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    operations: Sequence[Mapping[str, Any]] = ()
     cells_changed: int = 0
     hash_before: str | None = None
     hash: str = ""
     applied_via: str = ""
     total_cells: int = 0
     cells_delta: int = 0
-    undoes: int | None = None
+    #: Whether the notebook was trusted before the edit.
     trusted: bool = False
 
 
@@ -141,15 +97,14 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     trusted: bool
 
 
+_Edit = TypeVar("_Edit", bound=HistoryEdit)
+
+
 def encode_entry(entry: NewEntry) -> bytes:
-    """Return the payload of an edit as JSON."""
-    payload = {
-        name: getattr(entry, name)
-        for name in _EntryPayload.__struct_fields__
-        if name != "truncated"
-    }
+    """Return the fields of an edit that have no column of their own, as JSON."""
+    payload = {name: value for name, value in vars(entry).items() if name not in _COLUMNS}
+    payload["operations"] = entry.operations[:_MOST_OPERATIONS]
     payload["truncated"] = len(entry.operations) > _MOST_OPERATIONS
-    payload["operations"] = list(entry.operations[:_MOST_OPERATIONS])
     try:
         return msgspec.json.encode(payload)
     except UnicodeEncodeError:
@@ -157,31 +112,18 @@ def encode_entry(entry: NewEntry) -> bytes:
         return json.dumps(payload).encode()
 
 
-def _decode_payload(payload: bytes) -> _EntryPayload:
-    try:
-        return msgspec.json.decode(payload, type=_EntryPayload)
-    except ValueError:
-        pass
-    try:
-        return msgspec.convert(json.loads(payload), _EntryPayload)
-    except ValueError:
-        message = (
-            "The history of edits cannot be read: an edit in it is broken. DELETE the notebook's "
-            "`history` to begin a new one."
-        )
-        raise HistoryUnavailable(message) from None
-
-
-def build_entry_from_row(row: Sequence[Any], path: str) -> Entry:
-    """Return the edit of a row of the history.
+def build_edit_from_row(row: Sequence[Any], path: str, model: type[_Edit]) -> _Edit:
+    """Return the edit of a row of the history, either a `HistoryEdit` or an `Entry`.
 
     Parameters
     ----------
     row
-        The columns that the store selects: ``edit_id``, ``time`` (seconds since 1970), ``kind``,
-        ``undoes``, ``undone_by``, ``payload`` and ``has_record``.
+        ``edit_id``, ``time`` (seconds since 1970), ``kind``, ``undoes``, ``undone_by``,
+        ``payload`` and ``has_record``.
     path
         The path of the notebook.
+    model
+        The class of the result.
 
     Raises
     ------
@@ -189,16 +131,23 @@ def build_entry_from_row(row: Sequence[Any], path: str) -> Entry:
         If the payload cannot be decoded.
     """
     edit_id, seconds, kind, undoes, undone_by, payload, has_record = row
-    return Entry(
-        edit_id=edit_id,
-        time=datetime.fromtimestamp(seconds, tz=timezone.utc),
-        path=path,
-        kind=kind,
-        undoes=undoes,
-        undone_by=undone_by,
-        undoable=bool(has_record) and undone_by is None and kind != "create",
-        **msgspec.structs.asdict(_decode_payload(payload)),
-    )
+    columns = {
+        "edit_id": edit_id,
+        "time": datetime.fromtimestamp(seconds, tz=timezone.utc),
+        "path": path,
+        "kind": kind,
+        "undoes": undoes,
+        "undone_by": undone_by,
+        "undoable": bool(has_record) and undone_by is None and kind != "create",
+    }
+    try:
+        return msgspec.convert({**json.loads(payload), **columns}, model)
+    except (TypeError, ValueError):
+        message = (
+            "The history of edits cannot be read: an edit in it is broken. DELETE the notebook's "
+            "`history` to begin a new one."
+        )
+        raise HistoryUnavailable(message) from None
 
 
 class CellDiff(msgspec.Struct, frozen=True, kw_only=True):

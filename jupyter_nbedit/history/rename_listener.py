@@ -33,19 +33,10 @@ class PathObserver(Protocol):
 
 @dataclass
 class ContentsEventListener:
-    """Passes renames and deletions of the contents manager on to observers.
+    """Passes renames and deletions of the contents manager on to observers, in order."""
 
-    Parameters
-    ----------
-    exists
-        Returns whether there is a file or a folder at an API path; raises an `NbEditError` if that
-        cannot be determined.
-    observers
-        They are called in order; if one fails, the others are called nevertheless.
-    log
-        The log of the server.
-    """
-
+    #: Returns whether there is a file or a folder at an API path; raises an `NbEditError` if that
+    #: cannot be determined.
     exists: Callable[[str], Awaitable[bool]]
     observers: Sequence[PathObserver]
     log: Logger

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
-from jupyter_nbedit.history.models import CellDiff, Entry, HistoryEdit, build_cell_diffs
+from jupyter_nbedit.history.models import CellDiff, HistoryEdit, build_cell_diffs
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.storage.base import Storages
@@ -58,55 +58,35 @@ class PurgeReply(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class HistoryService:
-    """Lists, shows and purges edits.
-
-    Parameters
-    ----------
-    history
-        The stored edits.
-    storages
-        Check whether a notebook can be read.
-    """
+    """Lists, shows and purges edits. Methods raise `NbEditError` for what cannot be read."""
 
     history: EditHistory
     storages: Storages
 
     async def list_edits(self, path: str, *, limit: int, before: int | None) -> HistoryReply:
-        """List the edits of a notebook.
-
-        Raises
-        ------
-        NbEditError
-            If the notebook or the history cannot be read.
-        """
+        """List the edits of a notebook."""
         await self.storages.check(path)
         page = await self.history.list_page(path, limit=limit + 1, before=before)
-        edits = [_strip_private_fields(entry) for entry in page[:limit]]
+        edits = page[:limit]
         return HistoryReply(
             path=path, edits=edits, next=edits[-1].edit_id if len(page) > limit else None
         )
 
     async def list_all_edits(self, *, limit: int, before: int | None) -> AllHistoryReply:
-        """List the edits of all notebooks that can be read.
-
-        Raises
-        ------
-        HistoryUnavailable
-            If the history cannot be read.
-        """
+        """List the edits of all notebooks that can be read."""
         is_readable: dict[str, bool] = {}
         edits: list[HistoryEdit] = []
         count = 0
         while True:
             page = await self.history.list_page(None, limit=limit + 1, before=before)
-            for entry in page:
+            for edit in page:
                 if len(edits) == limit or len(is_readable) == _MOST_PATHS or count == _MOST_EDITS:
                     return AllHistoryReply(edits=edits, next=before)
-                if entry.path not in is_readable:
-                    is_readable[entry.path] = await self._is_readable(entry.path)
-                if is_readable[entry.path]:
-                    edits.append(_strip_private_fields(entry))
-                before = entry.edit_id
+                if edit.path not in is_readable:
+                    is_readable[edit.path] = await self._is_readable(edit.path)
+                if is_readable[edit.path]:
+                    edits.append(edit)
+                before = edit.edit_id
                 count += 1
             if len(page) <= limit:
                 return AllHistoryReply(edits=edits, next=None)
@@ -119,14 +99,12 @@ class HistoryService:
         return True
 
     async def get_edit(self, path: str, edit_id: int) -> DetailedEdit:
-        """Return an edit with the difference of each cell.
+        """Return an edit of a notebook with the difference of each cell.
 
         Raises
         ------
         EditNotFound
             If the history of the notebook has no edit of that number.
-        NbEditError
-            If the notebook or the history cannot be read.
         """
         await self.storages.check(path)
         entry, record = await self.history.get_entry(path, edit_id)
@@ -138,23 +116,10 @@ class HistoryService:
                 "`history` to begin a new one."
             )
             raise HistoryUnavailable(message, edit_id=edit_id) from None
-        return DetailedEdit(**_collect_fields(entry), parts=parts)
+        fields = {name: getattr(entry, name) for name in HistoryEdit.__struct_fields__}
+        return DetailedEdit(**fields, parts=parts)
 
     async def purge(self, path: str) -> PurgeReply:
-        """Delete the edits of a notebook.
-
-        Raises
-        ------
-        NbEditError
-            If the notebook or the history cannot be read.
-        """
+        """Delete the edits of a notebook."""
         await self.storages.check(path)
         return PurgeReply(path=path, purged=await self.history.purge(path))
-
-
-def _strip_private_fields(entry: Entry) -> HistoryEdit:
-    return HistoryEdit(**_collect_fields(entry))
-
-
-def _collect_fields(entry: Entry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in HistoryEdit.__struct_fields__}

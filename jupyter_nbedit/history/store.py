@@ -5,11 +5,17 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.errors import EditNotFound
-from jupyter_nbedit.history.models import Entry, NewEntry, build_entry_from_row, encode_entry
+from jupyter_nbedit.history.models import (
+    Entry,
+    HistoryEdit,
+    NewEntry,
+    build_edit_from_row,
+    encode_entry,
+)
 
 _Decoded = TypeVar("_Decoded")
 
@@ -19,6 +25,9 @@ _PRUNE_SECONDS = 60.0
 # What a row takes besides its texts.
 _ROW_BYTES = 200
 _LARGEST_NUMBER = 1 << 62
+# What `build_edit_from_row` takes.
+_COLUMNS = "edit_id, time, kind, undoes, undone_by, payload, has_record"
+_OF_NOTEBOOK = " FROM edits JOIN notebooks USING (notebook_id) WHERE root = ? AND name = ?"
 
 
 class EditHistory:
@@ -61,37 +70,25 @@ class EditHistory:
         self._last_pruned = float("-inf")
 
     async def add(self, entry: NewEntry, record: bytes | None) -> int:
-        """Store an edit, and update ``undone_by`` of the edit that it undoes.
+        """Store an edit and its encoded undo record; return the number of the edit.
 
         An edit that creates a notebook is the first of that notebook: the history of an older
         notebook of the same path is deleted.
-
-        Parameters
-        ----------
-        entry
-            The edit.
-        record
-            The encoded undo record; None if there is none.
-
-        Returns
-        -------
-        The number of the edit.
         """
-        root, name = self._get_root(), self._get_canonical_name(entry.path)
+        root, name = self._get_key(entry.path)
         payload = encode_entry(entry)
         if record is not None and len(record) > self._max_bytes // 2:
             # It would push out all other edits.
             record = None
-
         must_prune = time.monotonic() > self._last_pruned + _PRUNE_SECONDS
         if must_prune:
             self._last_pruned = time.monotonic()
 
         def insert(connection: sqlite3.Connection) -> int:
-            notebook_id = get_notebook_id(connection, root, name)
+            notebook_id = _get_notebook_id(connection, root, name)
             if entry.kind == "create":
-                delete_edits(connection, "notebook_id = ?", notebook_id)
-                notebook_id = get_notebook_id(connection, root, name)
+                _delete_edits(connection, "notebook_id = ?", notebook_id)
+                notebook_id = _get_notebook_id(connection, root, name)
             edit_id = connection.execute(
                 "INSERT INTO edits"
                 " (notebook_id, time, kind, undoes, size, payload, has_record, record)"
@@ -107,13 +104,13 @@ class EditHistory:
                     record,
                 ),
             ).lastrowid
-            recompute_undone_by(connection, entry.undoes)
+            _recompute_undone_by(connection, entry.undoes)
             if entry.claim_id is not None:
                 connection.execute(
                     "UPDATE claims SET edit_id = ? WHERE claim_id = ?", (edit_id, entry.claim_id)
                 )
             if must_prune:
-                delete_edits(connection, "time <= ?", self._compute_oldest_time())
+                _delete_edits(connection, "time <= ?", self._compute_oldest_time())
             self._trim(connection)
             return int(edit_id or 0)
 
@@ -121,39 +118,36 @@ class EditHistory:
 
     async def list_page(
         self, path: str | None, *, limit: int, before: int | None = None
-    ) -> list[Entry]:
-        """List edits, newest first.
+    ) -> list[HistoryEdit]:
+        """List edits of a notebook, or of all of this root, newest first.
 
-        Parameters
-        ----------
-        path
-            The path of a notebook; None for all notebooks of this root.
-        limit
-            The largest number of edits to list.
-        before
-            Only edits with a smaller number.
+        If ``before`` is given, only edits with a smaller number are listed.
         """
-        root = self._get_root()
-        condition = "root = ?" if path is None else "root = ? AND name = ?"
-        values = [root] if path is None else [root, self._get_canonical_name(path)]
-        # CROSS JOIN makes SQLite read the newest edits of all notebooks from the end of the table,
-        # instead of sorting the edits of each notebook.
-        join = "CROSS JOIN" if path is None else "JOIN"
-
-        def select(connection: sqlite3.Connection) -> list[Any]:
-            return connection.execute(
-                f"SELECT {COLUMNS}, name FROM edits {join} notebooks USING (notebook_id)"  # noqa: S608 -- ours
-                f" WHERE {condition} AND time > ? AND edit_id < ? ORDER BY edit_id DESC LIMIT ?",
-                (
-                    *values,
-                    self._compute_oldest_time(),
-                    _LARGEST_NUMBER if before is None else before,
-                    limit,
-                ),
-            ).fetchall()
-
-        rows = await self._database.read(select)
-        return [build_entry_from_row(row[:-1], row[-1] if path is None else path) for row in rows]
+        values: tuple[object, ...]
+        if path is None:
+            # CROSS JOIN makes SQLite read the newest edits of all notebooks from the end of the
+            # table, instead of sorting the edits of each notebook.
+            tables = " FROM edits CROSS JOIN notebooks USING (notebook_id) WHERE root = ?"
+            values = (self._get_root(),)
+        else:
+            tables, values = _OF_NOTEBOOK, self._get_key(path)
+        select = (
+            f"SELECT {_COLUMNS}, name{tables} AND time > ? AND edit_id < ?"
+            " ORDER BY edit_id DESC LIMIT ?"
+        )
+        values = (
+            *values,
+            self._compute_oldest_time(),
+            _LARGEST_NUMBER if before is None else before,
+            limit,
+        )
+        rows = await self._database.read(
+            lambda connection: connection.execute(select, values).fetchall()
+        )
+        return [
+            build_edit_from_row(row, name if path is None else path, HistoryEdit)
+            for *row, name in rows
+        ]
 
     async def get_entry(self, path: str, edit_id: int) -> tuple[Entry, bytes | None]:
         """Return an edit of a notebook and its encoded undo record.
@@ -163,35 +157,22 @@ class EditHistory:
         EditNotFound
             If the history of the notebook has no edit of that number.
         """
-        root, name = self._get_root(), self._get_canonical_name(path)
-
-        def select(connection: sqlite3.Connection) -> Any:
-            return connection.execute(
-                f"SELECT {COLUMNS}, record FROM edits JOIN notebooks USING (notebook_id)"  # noqa: S608 -- ours
-                " WHERE root = ? AND name = ? AND time > ? AND edit_id = ?",
-                (root, name, self._compute_oldest_time(), edit_id),
-            ).fetchone()
-
-        row = await self._database.read(select)
+        select = f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id = ?"
+        values = (*self._get_key(path), self._compute_oldest_time(), edit_id)
+        row = await self._database.read(
+            lambda connection: connection.execute(select, values).fetchone()
+        )
         if row is None:
             message = (
                 f"The history of this notebook has no edit {edit_id}, or has it no longer. "
                 "GET its `history` for those it has."
             )
             raise EditNotFound(message, edit_id=edit_id)
-        return build_entry_from_row(row[:-1], path), row[-1]
+        return build_edit_from_row(row[:-1], path, Entry), row[-1]
 
     async def find_newest_repeat(self, path: str, edit_id: int) -> int:
-        """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did.
-
-        Parameters
-        ----------
-        path
-            The path of the notebook.
-        edit_id
-            The number of an edit in effect.
-        """
-        root, name = self._get_root(), self._get_canonical_name(path)
+        """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did."""
+        root, name = self._get_key(path)
 
         def find(connection: sqlite3.Connection) -> int:
             newest = edit_id
@@ -229,26 +210,22 @@ class EditHistory:
         The number, the number of the edit that it undoes, and the decoded record of each edit,
         oldest first.
         """
-        root, name = self._get_root(), self._get_canonical_name(path)
-        condition = "root = ? AND name = ? AND time > ? AND edit_id >= ?"
+        values = (*self._get_key(path), self._compute_oldest_time())
+        condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
 
         def select(
             connection: sqlite3.Connection,
         ) -> list[tuple[int, int | None, _Decoded | None]]:
-            first, values = edit_id, (root, name, self._compute_oldest_time())
+            first = edit_id
             while True:
                 (oldest,) = connection.execute(
-                    "SELECT min(undoes) FROM edits JOIN notebooks USING (notebook_id)"  # noqa: S608 -- ours
-                    f" WHERE {condition}",
-                    (*values, first),
+                    f"SELECT min(undoes){condition}", (*values, first)
                 ).fetchone()
                 if oldest is None or oldest >= first:
                     break
                 first = oldest
             rows = connection.execute(
-                "SELECT edit_id, undoes, record FROM edits JOIN notebooks USING (notebook_id)"  # noqa: S608 -- ours
-                f" WHERE {condition} ORDER BY edit_id",
-                (*values, first),
+                f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id", (*values, first)
             )
             return [
                 (number, undoes, None if record is None else decode(record))
@@ -272,43 +249,30 @@ class EditHistory:
         before
             Only an edit with a smaller number.
         """
-        root, name, kind = (
-            self._get_root(),
-            self._get_canonical_name(path),
-            "undo" if redo else "edit",
+        select = (
+            f"SELECT edit_id{_OF_NOTEBOOK} AND time > ? AND edit_id < ? AND kind = ?"
+            " AND undone_by IS NULL ORDER BY edit_id DESC LIMIT 1"
         )
-
-        def find(connection: sqlite3.Connection) -> int | None:
-            row = connection.execute(
-                "SELECT edit_id FROM edits JOIN notebooks USING (notebook_id)"
-                " WHERE root = ? AND name = ?"
-                " AND kind = ? AND undone_by IS NULL AND time > ? AND edit_id < ?"
-                " ORDER BY edit_id DESC LIMIT 1",
-                (
-                    root,
-                    name,
-                    kind,
-                    self._compute_oldest_time(),
-                    _LARGEST_NUMBER if before is None else before,
-                ),
-            ).fetchone()
-            return None if row is None else int(row[0])
-
-        return await self._database.read(find)
+        oldest_time, kind = self._compute_oldest_time(), "undo" if redo else "edit"
+        values = (
+            *self._get_key(path),
+            oldest_time,
+            _LARGEST_NUMBER if before is None else before,
+            kind,
+        )
+        row = await self._database.read(
+            lambda connection: connection.execute(select, values).fetchone()
+        )
+        return None if row is None else int(row[0])
 
     async def purge(self, path: str) -> int:
-        """Delete the edits of a notebook, or of all notebooks in a folder, without a trace.
-
-        Returns
-        -------
-        The number of deleted edits.
-        """
-        root, name = self._get_root(), self._get_canonical_name(path)
+        """Delete the edits of a notebook, or of all in a folder, without a trace; count them."""
+        root, name = self._get_key(path)
 
         def delete(connection: sqlite3.Connection) -> int:
-            notebook_ids = [number for number, _ in list_notebooks(connection, root, name)]
             return sum(
-                delete_edits(connection, "notebook_id = ?", number) for number in notebook_ids
+                _delete_edits(connection, "notebook_id = ?", notebook_id)
+                for notebook_id, _ in _list_notebooks(connection, root, name)
             )
 
         return await self._database.write(delete, forget=True)
@@ -323,15 +287,12 @@ class EditHistory:
         The history of an older notebook of the new path stays, because the notice of the rename
         may be wrong.
         """
-        root, old_name, new_name = (
-            self._get_root(),
-            self._get_canonical_name(old),
-            self._get_canonical_name(new),
-        )
+        root, old_name = self._get_key(old)
+        new_name = self._get_canonical_name(new)
 
         def rename(connection: sqlite3.Connection) -> None:
-            for notebook_id, name in list_notebooks(connection, root, old_name):
-                target_id = get_notebook_id(connection, root, new_name + name[len(old_name) :])
+            for notebook_id, name in _list_notebooks(connection, root, old_name):
+                target_id = _get_notebook_id(connection, root, new_name + name[len(old_name) :])
                 connection.execute(
                     "UPDATE edits SET notebook_id = ? WHERE notebook_id = ?",
                     (target_id, notebook_id),
@@ -339,6 +300,10 @@ class EditHistory:
                 connection.execute("DELETE FROM notebooks WHERE notebook_id = ?", (notebook_id,))
 
         await self._database.write(rename)
+
+    def _get_key(self, path: str) -> tuple[str, str]:
+        """Return the root and the canonical name of a notebook."""
+        return self._get_root(), self._get_canonical_name(path)
 
     def _compute_oldest_time(self) -> float:
         return time.time() - self._max_seconds
@@ -349,25 +314,22 @@ class EditHistory:
             (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
             if size <= self._max_bytes:
                 return
-            if not delete_edits(connection, "edit_id = (SELECT min(edit_id) FROM edits)"):
+            if not _delete_edits(connection, "edit_id = (SELECT min(edit_id) FROM edits)"):
                 return
 
 
-#: The columns that `build_entry_from_row` takes.
-COLUMNS = "edit_id, time, kind, undoes, undone_by, payload, has_record"
-
-
-def get_notebook_id(connection: sqlite3.Connection, root: str, name: str) -> int:
+def _get_notebook_id(connection: sqlite3.Connection, root: str, name: str) -> int:
     """Return the number of a notebook, and insert the notebook if it has none yet."""
-    select = "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?"
-    row = connection.execute(select, (root, name)).fetchone()
-    if row is None:
-        connection.execute("INSERT INTO notebooks (root, name) VALUES (?, ?)", (root, name))
-        row = connection.execute(select, (root, name)).fetchone()
-    return int(row[0])
+    row = connection.execute(
+        "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", (root, name)
+    ).fetchone()
+    if row is not None:
+        return int(row[0])
+    insert = "INSERT INTO notebooks (root, name) VALUES (?, ?)"
+    return int(connection.execute(insert, (root, name)).lastrowid or 0)
 
 
-def list_notebooks(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[int, str]]:
+def _list_notebooks(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[int, str]]:
     """List the notebook of a name, or the notebooks in the folder of that name."""
     return connection.execute(
         "SELECT notebook_id, name FROM notebooks"
@@ -377,8 +339,8 @@ def list_notebooks(connection: sqlite3.Connection, root: str, name: str) -> list
     ).fetchall()
 
 
-def delete_edits(connection: sqlite3.Connection, condition: str, *values: object) -> int:
-    """Delete edits, and the notebooks that have no edits left."""
+def _delete_edits(connection: sqlite3.Connection, condition: str, *values: object) -> int:
+    """Delete edits, and the notebooks that have no edits left; return how many edits."""
     notebook_ids = connection.execute(
         f"SELECT DISTINCT notebook_id FROM edits WHERE {condition}",  # noqa: S608 -- ours
         values,
@@ -394,7 +356,7 @@ def delete_edits(connection: sqlite3.Connection, condition: str, *values: object
     return count
 
 
-def recompute_undone_by(connection: sqlite3.Connection, edit_id: int | None) -> None:
+def _recompute_undone_by(connection: sqlite3.Connection, edit_id: int | None) -> None:
     """Update ``undone_by`` of an edit, of the edit that it undoes, and so on."""
     while edit_id is not None:
         connection.execute(
