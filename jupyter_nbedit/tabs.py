@@ -71,19 +71,11 @@ class TabChange(Protocol):
 
 @dataclass(frozen=True)
 class TabReport:
-    """The last report of a page about its tabs of one notebook.
+    """The last report of a page about its tabs of one notebook."""
 
-    Parameters
-    ----------
-    edit_id
-        The newest edit that the tabs have.
-    hash
-        The version that the tabs have; None if the page does not know it.
-    state
-        How they show it.
-    """
-
+    #: The newest edit that the tabs have.
     edit_id: int | None
+    #: The version that the tabs have; None if the page does not know it.
     hash: str | None
     state: State
 
@@ -113,13 +105,9 @@ class TabRegistry:
 
     The reports are not verified, but a page can only report about its own tabs, and they are used
     for counts only.
-
-    Parameters
-    ----------
-    get_canonical_name
-        Returns the canonical name of a path, since links give one notebook several paths.
     """
 
+    #: Returns the canonical name of a path, since links give one notebook several paths.
     get_canonical_name: Callable[[str], str] = str
     #: The number of reports so far.
     report_count: int = 0
@@ -138,15 +126,7 @@ class TabRegistry:
         self._wake_waiters(page.open)
 
     def set_open(self, page: TabConnection, tabs: Mapping[str, int]) -> None:
-        """Replace the open tabs of a page.
-
-        Parameters
-        ----------
-        page
-            The page.
-        tabs
-            The number of open tabs by the path of the notebook. Views of one tab count once.
-        """
+        """Replace the open tabs of a page: their number by the path of the notebook."""
         before, after = page.open, dict[str, int]()
         for path, count in tabs.items():
             name = self.get_canonical_name(path)
@@ -156,17 +136,7 @@ class TabRegistry:
         self._wake_waiters({**before, **after})
 
     def report(self, page: TabConnection, path: str, report: TabReport) -> None:
-        """Store the report of a page; ignore it if the page does not have the notebook open.
-
-        Parameters
-        ----------
-        page
-            The page.
-        path
-            The path of the notebook.
-        report
-            The report.
-        """
+        """Store the report of a page; ignore it if the page does not have the notebook open."""
         name = self.get_canonical_name(path)
         if name in page.open:
             self.report_count += 1

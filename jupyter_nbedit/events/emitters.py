@@ -29,11 +29,8 @@ _MOST_OPERATIONS = 20
 class EditEventEmitter:
     """Emits one event for each edit.
 
-    Parameters
-    ----------
-    logger
-        The event logger of the server. The schema must be registered before any listener is added,
-        because a listener gets no events of schemas that are registered later.
+    The schemas must be registered with the event logger of the server before any listener is added,
+    because a listener gets no events of schemas that are registered later.
     """
 
     def __init__(self, logger: EventLogger) -> None:
@@ -45,11 +42,8 @@ class EditEventEmitter:
     def listen(self, listener: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
         """Call a listener in this process for each edit; return a function that removes it.
 
-        Parameters
-        ----------
-        listener
-            Takes the data of the event. It must not change the data, raise an exception or block,
-            because the edit waits for it.
+        The listener takes the data of the event. It must not change the data, raise an exception or
+        block, because the edit waits for it.
         """
         self._listeners.append(listener)
 
@@ -60,15 +54,7 @@ class EditEventEmitter:
         return remove
 
     def emit(self, operations: Sequence[dict[str, Any]], **data: Any) -> None:
-        """Emit an event; to be called on the thread of the event loop.
-
-        Parameters
-        ----------
-        operations
-            For each affected cell ``op``, ``cell_id`` and ``index``.
-        **data
-            The other properties of the schema.
-        """
+        """Emit an event on the thread of the event loop; arguments as in the schema."""
         event = {
             "epoch": self.epoch,
             "seq": next(self._seq),
@@ -84,12 +70,7 @@ class EditEventEmitter:
 class ReviewEventEmitter:
     """Emits an event for each step of a proposal and each change of a mode.
 
-    Parameters
-    ----------
-    logger
-        The event logger of the server; see `EditEventEmitter`.
-    epoch
-        The id of this run of the server.
+    ``epoch`` is the id of this run of the server; see also `EditEventEmitter`.
     """
 
     def __init__(self, logger: EventLogger, epoch: str) -> None:

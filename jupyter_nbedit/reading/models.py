@@ -79,34 +79,20 @@ class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Which cells to return, and how much of them.
+    """Which cells to return, and how much of them; all cells if none are named."""
 
-    Parameters
-    ----------
-    cells
-        The addresses of cells, as text; the reply has them in the order of the notebook.
-    sections
-        The headings of sections, whose cells are returned, too. All cells are returned if both
-        ``cells`` and ``sections`` are empty.
-    since
-        The hash of a version; only cells that were changed since are returned.
-    start
-        The smallest index of the page.
-    limit
-        The largest number of cells; None for no limit.
-    show
-        How much of each cell to return.
-    max_chars
-        The most characters of the notebook in the reply; None for no limit.
-    session
-        The session that has then read the notebook; see `ReadTracker`.
-    """
-
+    #: The addresses of cells, as text; the reply has them in the order of the notebook.
     cells: Sequence[str] = ()
+    #: The headings of sections, whose cells are returned, too.
     sections: Sequence[str] = ()
+    #: The hash of a version; only cells that were changed since are returned.
     since: str | None = None
+    #: The smallest index of the page, and the largest number of cells.
     start: int = 0
     limit: int | None = None
+    #: How much of each cell to return.
     show: ViewOptions = field(default_factory=ViewOptions)
+    #: The most characters of the notebook in the reply.
     max_chars: int | None = None
+    #: The session that has then read the notebook; see `ReadTracker`.
     session: str = ""

@@ -34,21 +34,7 @@ _ATTEMPTS = 8
 
 @dataclass
 class ReadService:
-    """Reads notebooks.
-
-    Parameters
-    ----------
-    storages
-        Find the storage of a path.
-    trust
-        Finds out whether a notebook is trusted.
-    read_tracker
-        Remembers which session has read which version.
-    versions
-        Fingerprints of the versions that were read.
-    documents
-        Parsed notebooks.
-    """
+    """Reads notebooks, and remembers what was read."""
 
     storages: Storages
     trust: TrustManager
@@ -59,17 +45,7 @@ class ReadService:
     async def read(
         self, path: str, options: ReadOptions, *, is_known: Callable[[str], bool]
     ) -> ReadReply | str:
-        """Read a notebook.
-
-        Parameters
-        ----------
-        path
-            The API path.
-        options
-            Which cells to return, and how much of them.
-        is_known
-            Returns whether the reader already has the version of a hash; if so, only the hash is
-            returned.
+        """Read a notebook; return only its hash if the reader already knows that version.
 
         Raises
         ------

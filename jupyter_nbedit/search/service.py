@@ -39,53 +39,30 @@ _FINGERPRINT_BYTES = 8
 
 
 class _Cursor(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    """The position where a search ended.
+    """The position where a search ended."""
 
-    Parameters
-    ----------
-    search
-        The fingerprint of the request.
-    path
-        The last notebook or folder.
-    version
-        The fingerprint of the bytes of the notebook.
-    place
-        The last position in it; None if it was searched to its end.
-    """
-
+    #: The fingerprint of the request.
     search: str
+    #: The last notebook or folder, and the fingerprint of the bytes of the notebook.
     path: str
     version: str = ""
+    #: The last position in it; None if it was searched to its end.
     place: SearchPosition | None = None
 
 
 @dataclass
 class SearchService:
-    """Searches notebooks.
-
-    Parameters
-    ----------
-    storages
-        Find the notebooks.
-    seconds
-        How long a request may search.
-    """
+    """Searches notebooks."""
 
     storages: Storages
+    #: How long a request may search.
     seconds: float = _SECONDS
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_SLICES))
 
     async def search(
         self, request: SearchRequest, *, is_cancelled: Callable[[], bool]
     ) -> SearchReply:
-        """Search until the end, or until one of the limits is reached.
-
-        Parameters
-        ----------
-        request
-            The request.
-        is_cancelled
-            Returns whether the client has disconnected; then the search ends.
+        """Search until the end, until a limit is reached, or until the client has disconnected.
 
         Raises
         ------
