@@ -256,7 +256,7 @@ class NbEditApp(ExtensionApp):
         tools = ToolContext(
             editor=edits,
             reader=reader,
-            text_files=TextFileService(lambda: settings["contents_manager"], locks, settings),
+            text_files=TextFileService(settings, locks),
             read_tracker=self.read_tracker,
             read_before_edit=self.read_before_edit,
             section_files=tuple(self.section_files),

@@ -1,8 +1,9 @@
-"""Run work in threads, or in the background of a write."""
+"""Run work in threads or in the background of a write, and wait for conditions."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import ContextVar, Token
@@ -20,18 +21,32 @@ SMALL_BYTES = 100_000
 async def run_in_thread_if_large(
     size: int, function: Callable[..., _Result], *arguments: Any
 ) -> _Result:
-    """Call a function, in a thread if it works on more than `SMALL_BYTES` bytes.
-
-    Parameters
-    ----------
-    size
-        The size of the work: the number of bytes of a notebook.
-    function, *arguments
-        The function and its arguments.
-    """
+    """Call a function, in a thread if it works on more than `SMALL_BYTES` bytes."""
     if size <= SMALL_BYTES:
         return function(*arguments)
     return await asyncio.to_thread(function, *arguments)
+
+
+class Polling:
+    """Iterates at once, and again after each interval, until a time has passed.
+
+    A loop that ends by itself has waited in vain.
+    """
+
+    def __init__(self, seconds: float, interval: float = 0.02) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._interval = interval
+        self._has_begun = False
+
+    def __aiter__(self) -> Polling:
+        return self
+
+    async def __anext__(self) -> None:
+        if self._has_begun:
+            if time.monotonic() > self._deadline:
+                raise StopAsyncIteration
+            await asyncio.sleep(self._interval)
+        self._has_begun = True
 
 
 # The functions to call while the writing thread waits for the disk: one function at each wait.

@@ -10,9 +10,9 @@ from jupyter_server.services.contents.manager import ContentsManager
 
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_known_pairs, is_pair
+from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, is_pair
 from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, get_drives
-from jupyter_nbedit.storage.contents.manager_locks import is_defined_in, is_stock
+from jupyter_nbedit.storage.contents.manager_locks import has_stock_methods
 from jupyter_nbedit.storage.locks import PathLocks
 
 # Methods that must be Jupyter Server's own if the notebook is exactly its file.
@@ -56,18 +56,23 @@ class StorageKind(Enum):
     PAIR = "pair"
 
 
-async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
-    """Return how a manager stores a notebook now, or would store a new one.
-
-    Raise `NotAPlainFile` if it is not a contents manager, and `NotebookNotFound` if the path may
-    not be seen, as far as this was checked.
-    """
+def check_manager(manager: object) -> None:
+    """Raise `NotAPlainFile` if an object is not a contents manager."""
     if not isinstance(manager, ContentsManager):
         message = (
             f"This server keeps its notebooks with {type(manager).__name__}, which is no contents "
             "manager of Jupyter Server; nothing was written."
         )
         raise NotAPlainFile(message)
+
+
+async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
+    """Return how a manager stores a notebook now, or would store a new one.
+
+    Raise `NotAPlainFile` if it is not a contents manager, and `NotebookNotFound` if the path may
+    not be seen, as far as this was checked.
+    """
+    check_manager(manager)
     if get_known_pairs(manager) is not None:
         await ContentsFile(manager, locks, path, NotebookNotFound).check_visible()
         # Jupytext may fail on metadata that it did not write.
@@ -91,9 +96,8 @@ def list_kinds(manager: Any) -> list[str]:
 
 def has_plain_files(manager: object) -> bool:
     """Return whether a manager stores unpaired notebooks like the stock manager."""
-    return isinstance(manager, AsyncFileContentsManager) and all(
-        is_stock(manager, name) or (name in OVERRIDDEN and is_defined_in(JUPYTEXT, manager, name))
-        for name in _STOCK_METHODS
+    return isinstance(manager, AsyncFileContentsManager) and has_stock_methods(
+        manager, *_STOCK_METHODS
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import FolderNotFound, NotebookNotFound
 from jupyter_nbedit.storage import walk
 from jupyter_nbedit.storage.api_paths import get_root_name, is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
@@ -29,29 +29,29 @@ from jupyter_nbedit.storage.event_loop_calls import run_on_loop
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import OwnWriteCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
-from jupyter_nbedit.storage.kinds import StorageKind, detect_kind, has_plain_files, list_kinds
+from jupyter_nbedit.storage.kinds import (
+    StorageKind,
+    check_manager,
+    detect_kind,
+    has_plain_files,
+    list_kinds,
+)
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import is_unsafe
+from jupyter_nbedit.storage.paths import check_suffix, is_unsafe
 from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
-from jupyter_nbedit.storage.rtc.room_storage import RoomStorage
+from jupyter_nbedit.storage.rtc.room_storage import NotebookRoomStorage, TextRoomStorage
 from jupyter_nbedit.storage.rtc.rooms import (
+    NOTEBOOK,
     TEXT,
+    Room,
     find_room,
     get_file_identity,
     has_rooms,
     list_live_file_identities,
+    lock_file_or_room,
 )
 from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache
-from jupyter_nbedit.storage.rtc.text_room import RoomTextFile, TextRoomStorage
 from jupyter_nbedit.storage.walk import walk_contents
-
-# How often the storage may change while the lock is acquired.
-_ATTEMPTS = 8
-_KIND_KEEPS_CHANGING = (
-    f"The way in which this server keeps the notebook has changed {_ATTEMPTS} times while it was "
-    "chosen. Most likely its Jupytext metadata name another half that cannot be; correct `formats` "
-    "in them. Nothing was written."
-)
 
 
 @dataclass(frozen=True)
@@ -79,22 +79,22 @@ class StorageResolver:
     async def resolve(self, path: str) -> Storage:
         """Return the storage of a notebook as of now."""
         self._check_inside(path)
-        manager = self.settings["contents_manager"]
-        underlying_storage = await self._resolve_contents(path)
-        if (room := find_room(self.settings, manager, path)) is not None:
-            return RoomStorage(room, manager, underlying_storage, self.locks, self.room_snapshots)
-        if (room := find_room(self.settings, manager, path, TEXT)) is not None:
-            read_file, lock_file = (
-                partial(underlying_storage.read, path),
-                partial(underlying_storage.lock, path),
-            )
-            room_file = RoomTextFile(
-                room, manager, self.locks, read_file, lock_file, NotebookNotFound
-            )
-            return TextRoomStorage(room_file)
-        return underlying_storage
+        return await self._resolve(path, find_room(self.settings, path))
 
-    async def _resolve_contents(self, path: str) -> Storage:
+    async def _resolve(
+        self, path: str, room: Room | None, visible_path: str | None = None
+    ) -> Storage:
+        manager = self.settings["contents_manager"]
+        storage = await self._resolve_contents(path, visible_path)
+        if room is None:
+            return storage
+        if room.id.startswith(f"{TEXT}:"):
+            return TextRoomStorage(room, manager, storage, self.locks, NotebookNotFound)
+        return NotebookRoomStorage(
+            room, manager, storage, self.locks, NotebookNotFound, self.room_snapshots
+        )
+
+    async def _resolve_contents(self, path: str, visible_path: str | None) -> Storage:
         """Return the storage in which the contents manager has a notebook."""
         manager = self.settings["contents_manager"]
         kind = await detect_kind(manager, self.locks, path)
@@ -108,27 +108,23 @@ class StorageResolver:
                 temp_files=self.temp_files,
                 rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
                 own_writes=self.own_writes,
+                visible_path=visible_path,
             )
         if kind is StorageKind.TEXT:
             return ContentsStorage(manager, self.locks)
         return NotebookStorage(manager, self.locks, is_paired=kind is StorageKind.PAIR)
 
-    def lock(self, path: str) -> AbstractAsyncContextManager[Storage]:
-        """Return the storage of a notebook, locked against other writers."""
-        return self._lock(path)
-
     @asynccontextmanager
-    async def _lock(self, path: str) -> AsyncIterator[Storage]:
-        storage = await self.resolve(path)
-        for _ in range(_ATTEMPTS):
-            async with storage.lock(path):
-                # Meanwhile a hook may have been registered, or a notebook paired.
-                current = await self.resolve(path)
-                if _is_same(current, storage):
-                    yield storage
-                    return
-            storage = current
-        raise NotAPlainFile(_KIND_KEEPS_CHANGING)
+    async def lock(self, path: str) -> AsyncIterator[Storage]:
+        """Return the storage of a notebook, locked against other writers."""
+        self._check_inside(path)
+        check_manager(self.settings["contents_manager"])
+        check_suffix(path)
+        async with lock_file_or_room(
+            self.settings, self.locks, path, (NOTEBOOK, TEXT), NotebookNotFound
+        ) as room:
+            # Only now, because meanwhile a hook may have been registered, or a notebook paired.
+            yield await self._resolve(path, room, visible_path=path if room is None else None)
 
     async def walk(self, path: str, *, recursive: bool) -> Walker:
         """Prepare a walk through what the Contents API shows of a directory."""
@@ -138,7 +134,7 @@ class StorageResolver:
             raise FolderNotFound from None
         manager = self.settings["contents_manager"]
         walker = await self._walk(manager, path, recursive=recursive)
-        live_files = list_live_file_identities(self.settings, manager)
+        live_files = list_live_file_identities(self.settings)
         return (
             partial(self._walk_with_rooms, walker, live_files, asyncio.get_running_loop())
             if live_files

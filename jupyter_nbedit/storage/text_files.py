@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile
-from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, emit_save
+from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile, NotebookExists
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
+from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
+from jupyter_nbedit.storage.contents.manager_calls import ContentsFile
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.rtc.rooms import TEXT, find_room
-from jupyter_nbedit.storage.rtc.text_room import RoomTextFile
+from jupyter_nbedit.storage.rtc.room_storage import TextRoomStorage
+from jupyter_nbedit.storage.rtc.rooms import NOTEBOOK, TEXT, find_room, lock_file_or_room
 
 #: Larger files are not read: they would be in memory several times.
 MAX_BYTES = 32 * 1024 * 1024
@@ -22,23 +24,38 @@ MAX_BYTES = 32 * 1024 * 1024
 _ATTEMPTS = 8
 
 
-@dataclass
+class _TextFileStorage(ContentsStorage):
+    """Any file, of limited size."""
+
+    async def read(self, path: str) -> Content:
+        # The manager truncates a file and writes it anew, so that readers must wait, too.
+        async with self.lock(path):
+            return await self._get_file(path).read()
+
+    def _get_file(self, path: str) -> ContentsFile:
+        return ContentsFile(self._manager, self._locks, path, FileNotFound, MAX_BYTES)
+
+
+@dataclass(frozen=True)
 class TextFileService:
     """Reads and writes text files by their API paths.
 
-    `manager` returns the contents manager, which extensions may replace at any time. `locks` are
-    shared with its own saves. `settings`, of the server's web application, have its rooms.
+    `settings` are those of the server's web application, with its contents manager and its rooms;
+    `locks` are shared with the manager's own saves.
     """
 
-    manager: Callable[[], Any]
+    settings: Mapping[str, Any]
     locks: PathLocks
-    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def manager(self) -> Any:
+        """The contents manager, which extensions may replace at any time."""
+        return self.settings["contents_manager"]
 
     async def read(self, path: str) -> Content:
         """Read a whole file; raise `FileNotFound` if it is missing, hidden or outside the root."""
-        # The manager truncates a file and writes it anew, so that readers must wait, too.
-        async with self._lock(path) as file:
-            return await file.read()
+        async with self._lock(path) as storage:
+            return await storage.read(path)
 
     async def update(self, path: str, change: Callable[[Content], bytes]) -> WriteResult | None:
         """Change a file depending on its content; repeat if another program writes meanwhile.
@@ -47,13 +64,13 @@ class TextFileService:
         has them. After an error nothing was written.
         """
         for _ in range(_ATTEMPTS):
-            async with self._lock(path) as file:
-                content = await file.read()
+            async with self._lock(path) as storage:
+                content = await storage.read(path)
                 text = await run_in_thread_if_large(len(content.text), change, content)
                 if text == content.text:
                     return None
                 with suppress(StaleContent):
-                    return await self._build_write_result(path, file, text, content)
+                    return await self._save(storage, path, text, content)
         message = (
             f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
             "written; try again."
@@ -66,47 +83,37 @@ class TextFileService:
         `base` is None if the file must not exist yet. Raise `FileNotFound` if the directory is
         missing, hidden or outside the root.
         """
-        async with self._lock(path) as file:
-            return await self._build_write_result(path, file, text, base)
+        async with self._lock(path) as storage:
+            return await self._save(storage, path, text, base)
 
     @asynccontextmanager
-    async def _lock(self, path: str) -> AsyncIterator[ContentsFile | RoomTextFile]:
+    async def _lock(self, path: str) -> AsyncIterator[Storage]:
         """Lock a file, in whichever storage it is then."""
-        file = self._get_file(path)
-        for _ in range(_ATTEMPTS):
-            async with file.lock():
-                # Meanwhile a room may have been opened or closed.
-                if (current := self._get_file(path)) == file:
-                    yield file
-                    return
-            file = current
-        message = (
-            f"Where this file is kept has changed {_ATTEMPTS} times while it was waited for, as "
-            "when rooms that hold it are opened and closed. Nothing was written; try again."
-        )
-        raise Busy(message)
+        async with lock_file_or_room(
+            self.settings, self.locks, path, (TEXT,), FileNotFound
+        ) as room:
+            storage = _TextFileStorage(self.manager, self.locks)
+            if room is None:
+                yield storage
+            else:
+                yield TextRoomStorage(room, self.manager, storage, self.locks, FileNotFound)
 
-    async def _build_write_result(
-        self, path: str, file: ContentsFile | RoomTextFile, text: bytes, base: Content | None
+    async def _save(
+        self, storage: Storage, path: str, text: bytes, base: Content | None
     ) -> WriteResult:
-        if (
-            isinstance(file, ContentsFile)
-            and find_room(self.settings, file.manager, path) is not None
-        ):
+        if not isinstance(storage, TextRoomStorage) and find_room(self.settings, path, (NOTEBOOK,)):
             message = (
                 "This file is open as a notebook in a room of real-time collaboration, which would "
                 "not notice. Nothing was written; close it everywhere, and try again when the room "
                 "is gone, a minute later."
             )
             raise NotAPlainFile(message)
-        result = await file.save(text, base)
-        emit_save(file.manager, path, result)
+        if base is None:
+            try:
+                result = await storage.create(path, text)
+            except NotebookExists:
+                raise StaleContent from None
+        else:
+            result = await storage.write(path, base, [Splice(0, len(base.text), text)])
+        await storage.notify_saved(path, result)
         return result
-
-    def _get_file(self, path: str) -> ContentsFile | RoomTextFile:
-        manager = self.manager()
-        file = ContentsFile(manager, self.locks, path, FileNotFound, MAX_BYTES)
-        room = find_room(self.settings, manager, path, TEXT)
-        if room is None:
-            return file
-        return RoomTextFile(room, manager, self.locks, file.read_locked, file.lock, FileNotFound)

@@ -171,7 +171,7 @@ class ToolContext:
                 f"{requested_path[-_MAX_SHOWN:]!r}."
             )
             raise InvalidRequest(message)
-        path = to_api_path(self.text_files.manager(), requested_path, allow_relative=relative)
+        path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
             raise NotebookNotFound
         return path
@@ -188,7 +188,7 @@ class ToolContext:
         FileNotFound
             If it is outside the root.
         """
-        path = to_api_path(self.text_files.manager(), requested_path, allow_relative=relative)
+        path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
             raise FileNotFound
         if path.endswith(_NOTEBOOK):

@@ -45,7 +45,7 @@ async def _begin_to_open(live: RoomNotebook, path: str) -> asyncio.Future[Any]:
     """Open a room, which can read the file only without a writer."""
     opening = asyncio.ensure_future(live.open(path))
     settings = live.storages.settings
-    await wait_until_async(lambda: find_room(settings, settings["contents_manager"], path))
+    await wait_until_async(lambda: find_room(settings, path))
     return opening
 
 
@@ -113,8 +113,7 @@ async def test_a_lock_that_waited_for_a_file_returns_its_new_room(
 async def test_a_room_with_an_unreachable_document_is_refused(live: RoomNotebook) -> None:
     await live.open(_PATH)
     settings = live.storages.settings
-    manager = settings["contents_manager"]
-    found = find_room(settings, manager, _PATH)
+    found = find_room(settings, _PATH)
     assert found is not None
     room = found.room  # type: ignore[attr-defined]
     for name in ("_document", "_jupyter_ydoc"):

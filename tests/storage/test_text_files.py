@@ -69,13 +69,13 @@ def manager(request: pytest.FixtureRequest, root: Path) -> AsyncLargeFileManager
 
 @pytest.fixture
 def files(manager: AsyncLargeFileManager, place: Root) -> TextFileService:
-    return TextFileService(lambda: manager, place.locks)
+    return TextFileService({"contents_manager": manager}, place.locks)
 
 
 @pytest.fixture
 def stock(place: Root) -> TextFileService:
     """Return the stock manager, whose saves wait for edits."""
-    return TextFileService(lambda: place.manager, place.locks)
+    return TextFileService({"contents_manager": place.manager}, place.locks)
 
 
 @pytest.mark.parametrize("kind", ODD)
@@ -163,7 +163,12 @@ async def test_a_change_that_always_conflicts_gives_up(files: TextFileService, r
 
 async def test_a_file_whose_storage_changes_each_time_is_given_up(place: Root, root: Path) -> None:
     (root / "a.md").write_bytes(b"old")
-    files = TextFileService(lambda: AsyncLargeFileManager(root_dir=str(root)), place.locks)
+
+    class Settings(dict[str, Any]):
+        def __getitem__(self, _: str) -> AsyncLargeFileManager:
+            return AsyncLargeFileManager(root_dir=str(root))
+
+    files = TextFileService(Settings(), place.locks)
     with no_changes(root), pytest.raises(Busy):
         await files.save("a.md", b"new", None)
 
@@ -288,7 +293,7 @@ async def test_the_first_read_of_a_text_does_not_see_a_partial_save(
 ) -> None:
     text = "a line of text\n" * 500_000
     (root / NAME).write_text(text)
-    manager = stock.manager()
+    manager = stock.manager
     model = {"type": "file", "format": "text", "content": text}
 
     async def saves() -> None:

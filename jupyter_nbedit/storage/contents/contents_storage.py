@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, emit_save
+from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, SaveResult
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import check_suffix
 
@@ -51,29 +51,25 @@ class ContentsStorage:
 
     async def ensure_absent(self, path: str) -> None:
         """Raise if the path exists, or its directory does not."""
-        await ensure_absent(self._get_file(path))
+        file = self._get_file(path)
+        await file.check_visible()
+        if not await file.is_absent():
+            raise NotebookExists(_EXISTS)
 
     async def create(self, path: str, text: bytes) -> WriteResult:
         """Save a new notebook."""
-        file = self._get_file(path)
-        await ensure_absent(file)
+        await self.ensure_absent(path)
         try:
-            return await file.save(text, None)
+            return await self._get_file(path).save(text, None)
         except StaleContent:
             raise NotebookExists(_EXISTS) from None
 
     async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
         """Emit the ``save`` event unless the manager's save has; the manager has run the hooks."""
-        emit_save(self._manager, path, result)
+        if isinstance(result, SaveResult) and not result.has_event:
+            self._manager.emit(data={"action": "save", "path": path})
         return []
 
     def _get_file(self, path: str) -> ContentsFile:
         check_suffix(path)
         return ContentsFile(self._manager, self._locks, path, NotebookNotFound)
-
-
-async def ensure_absent(file: ContentsFile) -> None:
-    """Raise `NotebookExists` if a path exists, and `NotebookNotFound` if it may not be seen."""
-    await file.check_visible()
-    if not await file.is_absent():
-        raise NotebookExists(_EXISTS)

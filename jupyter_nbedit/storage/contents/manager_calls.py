@@ -100,11 +100,6 @@ class ContentsFile:
             if not await ensure_async(self.manager.file_exists(self.path)):
                 raise self.not_found()
 
-    async def read_locked(self) -> Content:
-        """Lock the file and read it."""
-        async with self.lock():
-            return await self.read()
-
     async def read(self, *, blocks_loop: bool = False) -> Content:
         """Read the whole file.
 
@@ -246,12 +241,6 @@ class SaveEventProbe:
 
     async def _on_event(self, logger: Any, schema_id: str, data: Mapping[str, Any]) -> None:  # noqa: ARG002
         self.has_event |= data["action"] == "save" and data["path"] == self.path.strip("/")
-
-
-def emit_save(manager: Any, path: str, result: WriteResult) -> None:
-    """Emit the save event unless the manager has emitted it."""
-    if isinstance(result, SaveResult) and not result.has_event:
-        manager.emit(data={"action": "save", "path": path})
 
 
 def compute_sha256(text: bytes) -> str:

@@ -22,7 +22,7 @@ from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy
-from jupyter_nbedit.storage.contents.jupytext import get_known_pairs
+from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_known_pairs
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import SUFFIX
 
@@ -37,8 +37,8 @@ _LOCKED_METHODS = {
     "delete_file": ("path",),
     "restore_checkpoint": ("checkpoint_id", "path"),
 }
-# The known origins of methods, each with the method it was determined for.
-_KNOWN_ORIGINS: WeakKeyDictionary[type, dict[tuple[str, str], tuple[object, bool]]] = (
+# What is known of methods of managers, by their names, and of which methods it is known.
+_KNOWN_METHODS: WeakKeyDictionary[object, dict[tuple[str, ...], tuple[list[object], bool]]] = (
     WeakKeyDictionary()
 )
 _PATH_ARGUMENTS = frozenset(("path", "old_path", "new_path"))
@@ -47,35 +47,34 @@ _PATH_ARGUMENTS = frozenset(("path", "old_path", "new_path"))
 EXPECTED_HASH = "nbedit_expected_hash"
 
 
-def is_stock(manager: object, name: str) -> bool:
-    """Return whether a method is Jupyter Server's own, judged by its class and its module."""
-    return is_defined_in(_STOCK, manager, name)
+def has_stock_methods(manager: object, *names: str) -> bool:
+    """Return whether methods are Jupyter Server's own, or Jupytext's where it may override them.
+
+    This is judged by their classes and modules. Managers are asked at every request, because
+    extensions replace methods at any time; a method that was replaced is another object.
+    """
+    kind, own_methods = type(manager), vars(manager)
+    methods = [getattr(kind, name, None) for name in names]
+    methods += [own_methods.get(name) for name in names]
+    known = _KNOWN_METHODS.setdefault(manager, {})
+    if names not in known or known[names][0] != methods:
+        known[names] = methods, all(_is_stock(manager, name) for name in names)
+    return known[names][1]
 
 
-def is_defined_in(package: str, manager: object, name: str) -> bool:
-    """Return whether a method belongs to a package, judged by its class and its module."""
+def _is_stock(manager: object, name: str) -> bool:
     if name in vars(manager) and _find_locked_method(vars(manager)[name]) is None:
         return False
-    # A method that is replaced later is another object.
-    kind = type(manager)
-    method, known_origins = getattr(kind, name, None), _KNOWN_ORIGINS.setdefault(kind, {})
-    known_origin = known_origins.get((package, name))
-    if known_origin is None or known_origin[0] is not method:
-        known_origin = known_origins[package, name] = method, _is_defined_in(package, kind, name)
-    return known_origin[1]
-
-
-def _is_defined_in(package: str, kind: type, name: str) -> bool:
-    owner = next((base for base in kind.__mro__ if name in vars(base)), object)
+    owner = next((base for base in type(manager).__mro__ if name in vars(base)), object)
     # functools.wraps copies a function's module, but not a class's.
     modules = (owner.__module__, getattr(vars(owner).get(name), "__module__", None) or "")
-    return all(module.startswith(package) for module in modules)
+    packages = (_STOCK, JUPYTEXT) if name in OVERRIDDEN else (_STOCK,)
+    return any(all(module.startswith(package) for module in modules) for package in packages)
 
 
 def is_rooted(manager: object) -> bool:
     """Return whether a manager stores files in a directory, at the paths that it returns."""
-    has_root = isinstance(manager, FileContentsManager)
-    return has_root and all(is_stock(manager, name) for name in _PATH_METHODS)
+    return isinstance(manager, FileContentsManager) and has_stock_methods(manager, *_PATH_METHODS)
 
 
 def lock_paths(manager: Any, locks: PathLocks, *paths: str) -> AbstractAsyncContextManager[None]:

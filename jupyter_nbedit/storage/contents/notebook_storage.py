@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.contents.contents_storage import ensure_absent
+from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
 from jupyter_nbedit.storage.contents.errors import (
     is_post_save_failure,
     map_contents_error,
@@ -36,7 +35,6 @@ from jupyter_nbedit.storage.contents.manager_calls import (
     SaveResult,
     build_unread_result,
     compute_sha256,
-    emit_save,
     parse_timestamp,
 )
 from jupyter_nbedit.storage.contents.manager_locks import get_unlocked_save, is_asynchronous
@@ -50,7 +48,6 @@ from jupyter_nbedit.storage.contents.notebook_bytes import (
     set_trusted,
 )
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import check_suffix
 from jupyter_nbedit.trust import manager
 
 _DISAGREE = (
@@ -64,28 +61,22 @@ _CHANGED_AS_TEXT = (
 )
 
 
-class NotebookStorage:
+class NotebookStorage(ContentsStorage):
     """Notebooks that the manager saves; it runs hooks, signs, and writes both halves of a pair."""
 
     kind: ClassVar[str] = "notebook"
     preserves_bytes: ClassVar[bool] = False
 
     def __init__(self, manager: Any, locks: PathLocks, *, is_paired: bool) -> None:
-        self._manager = manager
-        self._locks = locks
+        super().__init__(manager, locks)
         self._is_paired = is_paired
-
-    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Lock a notebook against this server's other writers and the manager's own saves."""
-        return self._get_file(path).lock()
 
     async def read(self, path: str) -> Content:
         """Read a notebook's file; for a pair, what the manager merges from both halves."""
-        file = self._get_file(path)
         if not self._is_paired:
-            await file.check_visible()
-            return await file.read()
+            return await super().read(path)
         # During a save, one half is newer than the other.
+        file = self._get_file(path)
         async with file.lock():
             return await self._read_pair(file, blocks_loop=False)
 
@@ -172,9 +163,8 @@ class NotebookStorage:
 
     async def ensure_absent(self, path: str) -> None:
         """Raise if the path exists, or the other half of a pair."""
-        file = self._get_file(path)
-        await ensure_absent(file)
-        with map_contents_errors(file.not_found):
+        await super().ensure_absent(path)
+        with map_contents_errors(NotebookNotFound):
             for paired_path in (
                 await list_paired_paths(self._manager, path) if self._is_paired else ()
             ):
@@ -193,11 +183,6 @@ class NotebookStorage:
         await self.ensure_absent(path)
         warnings, has_event = await self._save(file, text, notebook, None)
         return await self._build_save_result(path, text, warnings, has_event=has_event)
-
-    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
-        """Emit the ``save`` event unless the manager's save has; the manager has run the hooks."""
-        emit_save(self._manager, path, result)
-        return []
 
     async def _save(
         self, file: ContentsFile, text: bytes, notebook: Notebook, file_content: Content | None
@@ -244,10 +229,6 @@ class NotebookStorage:
                 await ensure_async(self._manager.delete_file(file.path))
             elif current.text != file_content.text:
                 await file.save(file_content.text, current)
-
-    def _get_file(self, path: str) -> ContentsFile:
-        check_suffix(path)
-        return ContentsFile(self._manager, self._locks, path, NotebookNotFound)
 
 
 def _to_saved_model(text: bytes) -> Notebook:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -45,7 +45,8 @@ class FileStorage:
     """Notebooks under the root directory of the stock file manager.
 
     `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
-    manager of file ids. `rooms` are those that existed when this storage was chosen.
+    manager of file ids. `rooms` are those that existed when this storage was chosen. `visible_path`
+    was found to be visible when it was locked, and is not checked again.
     """
 
     kind: ClassVar[str] = "file"
@@ -61,6 +62,7 @@ class FileStorage:
         temp_files: TempFileCleaner | None = None,
         rooms: RoomIdSnapshot | None = None,
         own_writes: OwnWriteCache | None = None,
+        visible_path: str | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
@@ -69,35 +71,19 @@ class FileStorage:
         self._temp_files = temp_files
         self._rooms = rooms
         self._own_writes = own_writes or OwnWriteCache()
-        self._locked_os_paths: dict[str, str] = {}
-
-    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Lock a notebook against other writers of this server and of the user's other servers."""
-        return self._lock(path)
+        self._visible_path = visible_path
 
     @asynccontextmanager
-    async def _lock(self, path: str) -> AsyncIterator[None]:
-        os_path = await to_os_path(self._manager, path)
-        async with self._locks.lock(os_path):
-            self._locked_os_paths[path] = os_path
-            try:
-                yield
-            finally:
-                self._locked_os_paths.pop(path, None)
+    async def lock(self, path: str) -> AsyncIterator[None]:
+        """Lock a notebook against other writers of this server and of the user's other servers."""
+        async with self._locks.lock(await to_os_path(self._manager, path)):
+            yield
 
     async def _get_os_path(self, path: str) -> str:
-        """Return the path on disk, which does not change while the notebook is locked."""
-        return self._locked_os_paths.get(path) or await to_os_path(self._manager, path)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether notebooks are stored in the same way, whatever is locked."""
-        return isinstance(other, FileStorage) and all(
-            value == vars(other)[name]
-            for name, value in vars(self).items()
-            if name != "_locked_os_paths"
-        )
-
-    __hash__ = object.__hash__
+        if path == self._visible_path:
+            os_path: str = self._manager._get_os_path(path)  # noqa: SLF001 -- as `to_os_path` does
+            return os_path
+        return await to_os_path(self._manager, path)
 
     async def read(self, path: str) -> Content:
         """Read a file; wait for the end of another program's save."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jupyter_nbedit.storage.base import StaleContent
@@ -13,7 +13,7 @@ from jupyter_nbedit.storage.base import StaleContent
 class RoomIdSnapshot:
     """The rooms of a server when a file was chosen to be written, which none of them had open."""
 
-    settings: Mapping[str, Any] = field(compare=False, repr=False)
+    settings: Mapping[str, Any]
     ids: frozenset[str]
 
     @classmethod

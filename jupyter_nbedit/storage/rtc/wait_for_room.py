@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
+from jupyter_nbedit.concurrency import Polling
 from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError
 from jupyter_nbedit.storage.base import Content, StaleContent
 from jupyter_nbedit.storage.contents.errors import ErrorFactory
@@ -22,11 +22,6 @@ _LOADING_SECONDS = 10.0
 _BEGINNING_SECONDS = 2.0
 # The time that a reply waits for the room's save.
 _SAVING_SECONDS = 4.0
-_POLL_SECONDS = 0.02
-EXISTS = (
-    "A notebook of this name is open in a room of real-time collaboration, and it is never "
-    "overwritten. Choose another path, or edit the notebook with PATCH."
-)
 _NOT_SAVED = (
     "The edit is in the room, where everybody who has the file open sees it, but not on disk yet: "
 )
@@ -38,29 +33,26 @@ _LATER = (
 
 
 async def wait_for_load_start(room: Room) -> bool:
-    """Wait a short time for a room to load its file; return whether it has.
+    """Wait a short time for a room to load its file; return whether it has, or is gone.
 
     A room never loads a file that is broken, or if no client joined after the room was requested.
     """
-    deadline = time.monotonic() + _BEGINNING_SECONDS
-    while room.is_live() and not room.has_loaded():
-        if time.monotonic() > deadline:
-            return False
-        await asyncio.sleep(_POLL_SECONDS)
-    return True
+    async for _ in Polling(_BEGINNING_SECONDS):
+        if room.has_loaded() or not room.is_live():
+            return True
+    return False
 
 
 async def wait_until_ready(room: Room) -> None:
     """Wait until the document is loaded, or the room is gone; raise `Busy` after a time."""
-    deadline = time.monotonic() + _LOADING_SECONDS
-    while room.is_live() and not room.is_ready():
-        if time.monotonic() > deadline:
-            message = (
-                "The room of real-time collaboration that holds this file has been loading it for "
-                f"more than {_LOADING_SECONDS:.0f} seconds. Nothing was written; try again."
-            )
-            raise Busy(message)
-        await asyncio.sleep(_POLL_SECONDS)
+    async for _ in Polling(_LOADING_SECONDS):
+        if room.is_ready() or not room.is_live():
+            return
+    message = (
+        "The room of real-time collaboration that holds this file has been loading it for more "
+        f"than {_LOADING_SECONDS:.0f} seconds. Nothing was written; try again."
+    )
+    raise Busy(message)
 
 
 async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -> None:
@@ -70,8 +62,7 @@ async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -
     returns, and before any other task runs, the document may be edited. Raise `StaleContent` if the
     room is gone, `Busy` after a time, and `Forbidden` if the file may not be written.
     """
-    deadline = time.monotonic() + _LOADING_SECONDS
-    while True:
+    async for _ in Polling(_LOADING_SECONDS):
         await wait_until_ready(room)
         try:
             model = await ensure_async(manager.get(room.path, content=False))
@@ -80,19 +71,15 @@ async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -
         if not model.get("writable", True):
             message = "The server may not write this file; nothing was written."
             raise Forbidden(message)
-        if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
-            break
         if not room.is_live():
             raise StaleContent
-        if time.monotonic() > deadline:
-            message = (
-                "Another program has changed this file, and the room of real-time collaboration "
-                "that holds it has not taken that over yet. Nothing was written; try again."
-            )
-            raise Busy(message)
-        await asyncio.sleep(_POLL_SECONDS)
-    if not room.is_live():
-        raise StaleContent
+        if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
+            return
+    message = (
+        "Another program has changed this file, and the room of real-time collaboration that holds "
+        "it has not taken that over yet. Nothing was written; try again."
+    )
+    raise Busy(message)
 
 
 async def wait_until_saved(
@@ -103,8 +90,9 @@ async def wait_until_saved(
     Return None if it is not there yet, or was lost with the room. `contains_edit` says whether the
     edit is in a text; it is called in another thread.
     """
-    deadline = time.monotonic() + _SAVING_SECONDS
-    while room.has_autosave() and time.monotonic() < deadline:
+    async for _ in Polling(_SAVING_SECONDS):
+        if not room.has_autosave():
+            return None
         if room.is_live() and (saving := room.save()) is not None:
             # Typing delays the save; then it is started again.
             await asyncio.wait({saving}, timeout=_SAVING_SECONDS)
@@ -115,7 +103,6 @@ async def wait_until_saved(
             content = None
         if content is not None and await asyncio.to_thread(contains_edit, content.text):
             return content
-        await asyncio.sleep(_POLL_SECONDS)
     return None
 
 

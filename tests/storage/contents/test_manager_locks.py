@@ -21,7 +21,11 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.contents.manager_locks import get_unlocked_save, install_locks, is_stock
+from jupyter_nbedit.storage.contents.manager_locks import (
+    get_unlocked_save,
+    has_stock_methods,
+    install_locks,
+)
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.error_checks import no_changes
@@ -246,7 +250,7 @@ def test_a_wrapper_of_a_locked_method_is_not_mistaken_for_the_lock(
     async def save(*args: Any, **kwargs: Any) -> Any:
         return await inner(*args, **kwargs)  # type: ignore[no-untyped-call]
 
-    assert is_stock(manager, "save")
+    assert has_stock_methods(manager, "save")
     manager.save = save  # type: ignore[method-assign] # as extensions do
-    assert not is_stock(manager, "save")
+    assert not has_stock_methods(manager, "save")
     assert get_unlocked_save(manager, locks) is save
