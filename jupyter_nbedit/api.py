@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.events.emitters import EditEventEmitter
 from jupyter_nbedit.models import (
+    Author,
     ChangeBody,
     EditBody,
     EditReply,
-    EditRequest,
     UndoBody,
-    UndoRequest,
+    WriteRequest,
     get_or_none,
 )
 from jupyter_nbedit.notebook.decode_body import decode_body
@@ -47,8 +47,8 @@ class PythonAPI:
 
     Parameters
     ----------
-    edits, undo
-        The services that change notebooks.
+    edits
+        The service that changes notebooks.
     events
         Emits an event for each edit.
     tabs
@@ -60,13 +60,11 @@ class PythonAPI:
     def __init__(
         self,
         edits: EditService,
-        undo: UndoService,
         events: EditEventEmitter,
         tabs: TabRegistry,
         log: Logger,
     ) -> None:
         self._edits = edits
-        self._undo = undo
         self._events = events
         self._tabs = tabs
         self.log = log
@@ -108,11 +106,10 @@ class PythonAPI:
         NbEditError
             Nothing was written.
         """
-        body = _validate_body(
-            EditBody, operations=operations, **_build_metadata(client, message, hash, dry_run)
-        )
-        request = EditRequest(path, body.operations, user=user, **_build_request_fields(body))
-        return await self._wait_for_tabs(lambda: self._edits.edit(request), wait_tabs)
+        metadata = _build_metadata(client, message, hash, dry_run)
+        body = _validate_body(EditBody, operations=operations, **metadata)
+        edit = self._edits.edit(_build_request(path, user, body), body.operations)
+        return await add_tab_counts(self._tabs, edit, wait_tabs / 1000)
 
     async def undo(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -149,8 +146,10 @@ class PythonAPI:
         """
         number = {} if edit_id is None else {"edit_id": edit_id}
         body = _validate_body(UndoBody, **number, **_build_metadata(client, message, hash, dry_run))
-        request = UndoRequest(path, edit_id, redo=redo, user=user, **_build_request_fields(body))
-        return await self._wait_for_tabs(lambda: self._undo.undo(request), wait_tabs)
+        undo = self._edits.undo(
+            _build_request(path, user, body), get_or_none(body.edit_id), redo=redo
+        )
+        return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
 
     def on_edit(self, listener: EditListener) -> Callable[[], None]:
         """Call a listener after each edit that was made through this server.
@@ -187,14 +186,6 @@ class PythonAPI:
 
         return self._events.listen(start)
 
-    async def _wait_for_tabs(
-        self, change: Callable[[], Awaitable[EditReply]], milliseconds: float
-    ) -> EditReply:
-        since = self._tabs.report_count
-        reply = await change()
-        counts = await self._tabs.wait_for_reports(reply, since=since, seconds=milliseconds / 1000)
-        return msgspec.structs.replace(reply, tabs=counts)
-
 
 def _build_metadata(
     client: str | None,
@@ -211,10 +202,10 @@ def _validate_body(body_type: type[_Body], **fields: Any) -> _Body:
     return decode_body(json.dumps(fields, default=msgspec.to_builtins).encode(), body_type)
 
 
-def _build_request_fields(body: ChangeBody) -> dict[str, Any]:
-    return {
-        "dry_run": body.dry_run,
-        "client": get_or_none(body.client),
-        "message": get_or_none(body.message),
-        "hash": get_or_none(body.hash),
-    }
+def _build_request(path: str, user: str, body: ChangeBody) -> WriteRequest:
+    return WriteRequest(
+        path,
+        Author(user, get_or_none(body.client), get_or_none(body.message)),
+        dry_run=body.dry_run,
+        hash=get_or_none(body.hash),
+    )

@@ -17,7 +17,6 @@ from jupyter_nbedit.edits.accept import AcceptService
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.events.emitters import SCHEMAS, EditEventEmitter, ReviewEventEmitter
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES, Services
@@ -252,7 +251,6 @@ class NbEditApp(ExtensionApp):
             modes=modes,
             documents=documents,
         )
-        undo = UndoService(edits, self.edit_history)
         tools = ToolContext(
             editor=edits,
             reader=reader,
@@ -270,7 +268,6 @@ class NbEditApp(ExtensionApp):
         # The traits are read here, once: a later change of a trait has no effect.
         self.services = Services(
             edits=edits,
-            undo=undo,
             accept=AcceptService(edits, proposals),
             reader=reader,
             search=SearchService(storages=storages),
@@ -282,13 +279,14 @@ class NbEditApp(ExtensionApp):
             storages=storages,
             events=events,
             idempotency=IdempotencyCache(),
+            read_before_edit=self.read_before_edit,
             request_limit=self.max_request_bytes,
             routes=tuple(default_handlers),
             log=self.log,
         )
         self.settings[SERVICES] = self.services
         # Jupyter Server has put this object there, which other extensions have no use for.
-        self.settings[self.name] = PythonAPI(edits, undo, events, tabs, self.log)
+        self.settings[self.name] = PythonAPI(edits, events, tabs, self.log)
 
     async def stop_extension(self) -> None:
         """Close all resources, and log the exceptions.

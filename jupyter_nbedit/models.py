@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import Annotated, TypeVar
@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook.apply_batch import OperationResult
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Insert, Operation
+from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.tabs import TabCounts
 
@@ -22,129 +22,93 @@ OperationFactory = Callable[[Document], Sequence[Operation]]
 
 
 @dataclass(frozen=True)
-class Acceptance:
-    """The link between an edit and the proposal that it applies.
+class Author:
+    """Who makes a change, and why.
+
+    Parameters
+    ----------
+    user
+        The name of the user, as known by the server.
+    client
+        The name of the client, as it states it.
+    message
+        The reason of the change.
+    session
+        The session whose reads count; see `ReadTracker`.
+    """
+
+    user: str = ""
+    client: str | None = None
+    message: str | None = None
+    session: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Parts of a proposal that a server is accepting, so that no other server decides on them.
 
     Parameters
     ----------
     claim_id
-        The number of the claim on the proposal.
-    announce
-        Is called just before the write with the hashes before and after it, so that another server
-        can find out whether a killed server has written. If it raises an error, nothing is written.
+        The number of the claim.
+    proposal_id, parts
+        The proposal and the numbers of its parts; empty if the proposal has no parts.
+    server
+        The id of the run of the server; see `Presence`.
+    user, client
+        The person who accepts the parts, and their client.
+    hash_before, hash_after
+        The hashes of the notebook before and after the write. ``hash_before`` is None for a new
+        notebook; both are None before the write begins.
+    edit_id
+        The number of the edit, as soon as the edit is in the history.
     """
 
     claim_id: int
-    announce: Callable[[str | None, str], Awaitable[None]]
+    proposal_id: int
+    parts: Collection[int]
+    server: str
+    user: str
+    client: str | None
+    hash_before: str | None = None
+    hash_after: str | None = None
+    edit_id: int | None = None
+
+    def covers(self, parts: Collection[int]) -> bool:
+        """Return whether one of the parts is claimed; True if the proposal has no parts."""
+        return not self.parts or not parts or not set(self.parts).isdisjoint(parts)
 
 
 @dataclass(frozen=True)
 class WriteRequest:
-    """A request to write a notebook, and its author.
+    """A request to change or to create a notebook; what to change is passed beside it.
 
     Parameters
     ----------
     path
         The API path of the notebook.
+    author
+        Who makes the change.
     dry_run
         Compute the reply, and write nothing.
-    user
-        The user who makes the edit, as known by the server.
-    client
-        The name of the client, as it states it.
-    message
-        The reason of the edit.
-    session
-        The session that must have read the notebook; see `ReadTracker`.
-    accepted_by
-        The user who accepts the edit, if it is a proposal.
-    acceptance
-        The link to that proposal; None if there is no proposal, and for a dry run.
-    """
-
-    path: str
-    _: KW_ONLY
-    dry_run: bool = False
-    user: str = ""
-    client: str | None = None
-    message: str | None = None
-    session: str = ""
-    accepted_by: str | None = None
-    acceptance: Acceptance | None = None
-
-    @property
-    def bypasses_review(self) -> bool:
-        """Whether the change is made at once in review mode: a person has accepted it."""
-        return self.accepted_by is not None
-
-
-@dataclass(frozen=True)
-class GuardedRequest(WriteRequest):
-    """A request to change an existing notebook, with preconditions.
-
-    Parameters
-    ----------
     hash
         The only version of the notebook that may be changed; None for any version.
     must_have_read
         Whether the session must have read the current version of the notebook.
+    accepted_by
+        The user who has accepted the change, if it is a proposal.
+    claim
+        The claim on that proposal; None if there is no proposal, and for a dry run.
     """
 
+    path: str
+    author: Author = Author()
     _: KW_ONLY
+    dry_run: bool = False
     hash: str | None = None
     must_have_read: bool = False
-
-
-@dataclass(frozen=True)
-class EditRequest(GuardedRequest):
-    """A request to apply a batch of operations.
-
-    Parameters
-    ----------
-    operations
-        At least one operation, or a function that returns them.
-    """
-
-    operations: Sequence[Operation] | OperationFactory
-
-
-@dataclass(frozen=True)
-class UndoRequest(GuardedRequest):
-    """A request to undo or redo an edit.
-
-    Parameters
-    ----------
-    edit_id
-        The number of the edit; None for the newest edit that can be undone or redone.
-    redo
-        Whether to redo an undone edit.
-    """
-
-    edit_id: int | None = None
-    redo: bool = False
-
-    @property
-    def bypasses_review(self) -> bool:
-        """Whether the change is made at once in review mode: an undo brings nothing new."""
-        return not self.redo or super().bypasses_review
-
-
-@dataclass(frozen=True)
-class CreateRequest(WriteRequest):
-    """A request to create a notebook.
-
-    Parameters
-    ----------
-    cells
-        The cells; each is inserted at the end.
-    language, kernelspec
-        The language and the kernel of the metadata; see `write_new_notebook`.
-    """
-
-    cells: Sequence[Insert]
-    _: KW_ONLY
-    language: str | None = None
-    kernelspec: str | None = None
+    accepted_by: str | None = None
+    claim: Claim | None = None
 
 
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):

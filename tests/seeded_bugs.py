@@ -198,7 +198,7 @@ def _skip_history() -> None:
 
 
 def _ignore_claims() -> None:
-    from jupyter_nbedit.proposals.models import Claim
+    from jupyter_nbedit.models import Claim
 
     Claim.covers = lambda *_: False
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
-from jupyter_nbedit.edits.planned_change import PlannedChange, plan_full_document
+from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.edits.planned_edit import PlannedEdit
+from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import (
     CellChanged,
     HistoryUnavailable,
@@ -19,24 +18,13 @@ from jupyter_nbedit.errors import (
     ProposalNotFound,
     UndoConflict,
 )
-from jupyter_nbedit.models import Acceptance, EditReply, GuardedRequest, WriteRequest
-from jupyter_nbedit.notebook.document import write_new_notebook
+from jupyter_nbedit.models import Author, Claim, EditReply, WriteRequest
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
-from jupyter_nbedit.proposals.models import (
-    Claim,
-    Decision,
-    DecisionRecord,
-    Proposal,
-)
-from jupyter_nbedit.proposals.service import choose_parts
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.edits.service import EditService
-    from jupyter_nbedit.notebook.apply_batch import EditPlan
-    from jupyter_nbedit.proposals.service import ProposalService
-    from jupyter_nbedit.reading.loading import LoadedNotebook
+from jupyter_nbedit.proposals.models import Decision, DecisionRecord, Proposal
+from jupyter_nbedit.proposals.service import ProposalService, choose_parts
+from jupyter_nbedit.reading.loading import LoadedNotebook
 
 # The name of the operation in replies and events.
 _OP = "accept"
@@ -115,76 +103,68 @@ class AcceptService:
         claim: Claim | None = None,
     ) -> EditReply:
         payload = await self.proposals.store.get_payload(proposal.proposal_id)
-        acceptance = None
-        if claim is not None:
-            acceptance = Acceptance(
-                claim.claim_id, partial(self.proposals.store.record_write, claim)
-            )
-        fields = _build_request_fields(proposal, decision, acceptance)
-        if proposal.kind == "create":
-            return await self._create(proposal, payload, decision, fields)
-        return await self._edit(proposal, parts, payload, decision, fields)
-
-    async def _edit(
-        self,
-        proposal: Proposal,
-        parts: Collection[int],
-        payload: bytes,
-        decision: Decision,
-        fields: Mapping[str, Any],
-    ) -> EditReply:
-        part_numbers = None if len(parts) == len(proposal.parts) else parts
-        record = await asyncio.to_thread(UndoRecord.decode, payload)
-        known_history = KnownHistory(
-            reverted_parts={part.part for part in proposal.parts if part.status == "accepted"}
+        # The proposer makes the edit, and the other user accepts it.
+        request = WriteRequest(
+            proposal.path,
+            Author(proposal.user, proposal.client, proposal.message, decision.session),
+            dry_run=decision.dry_run,
+            hash=decision.hash,
+            accepted_by=decision.user,
+            claim=claim,
         )
-
-        async def plan(notebook: LoadedNotebook) -> PlannedChange:
-            is_exact = await notebook.compute_hash() == proposal.hash_before
-
-            def build() -> EditPlan:
-                try:
-                    return revert(
-                        notebook.document,
-                        record,
-                        op=_OP,
-                        is_exact=is_exact,
-                        part_numbers=part_numbers,
-                        history=known_history,
-                    )
-                except UndoConflict as conflict:
-                    raise _build_conflict_error(proposal, conflict) from None
-
-            return PlannedChange(build, len(notebook.content.data) + len(payload))
-
-        request = GuardedRequest(proposal.path, hash=decision.hash, **fields)
-        return await self.edits.run(request, plan)
-
-    async def _create(
-        self, proposal: Proposal, payload: bytes, decision: Decision, fields: Mapping[str, Any]
-    ) -> EditReply:
-        if decision.hash is not None:
+        if proposal.kind == "edit":
+            return await self.edits.run(request, ProposalPlanner(proposal, parts, payload))
+        if request.hash is not None:
             message = "The notebook is not there yet, so there is no version to match."
             raise InvalidRequest(message)
-        request = WriteRequest(proposal.path, **fields)
-        return await self.edits.create_from_bytes(
-            request, write_new_notebook(None, None), plan_full_document(payload)
-        )
+        return await self.edits.create_from_bytes(request, payload)
 
 
-def _build_request_fields(
-    proposal: Proposal, decision: Decision, acceptance: Acceptance | None
-) -> dict[str, Any]:
-    """Return the fields of the request: the proposer makes the edit, the other user accepts it."""
-    return {
-        "dry_run": decision.dry_run,
-        "user": proposal.user,
-        "client": proposal.client,
-        "message": proposal.message,
-        "session": decision.session,
-        "accepted_by": decision.user,
-        "acceptance": acceptance,
-    }
+@dataclass(frozen=True)
+class ProposalPlanner:
+    """Plans to apply parts of a proposal to the notebook as it is now.
+
+    Parameters
+    ----------
+    proposal
+        The proposal.
+    parts
+        The numbers of its parts.
+    payload
+        Its encoded record.
+    """
+
+    proposal: Proposal
+    parts: Collection[int]
+    payload: bytes
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the change.
+
+        Raises
+        ------
+        CellChanged
+            If a cell of the proposal was changed since it was proposed.
+        """
+        await notebook.compute_hash()
+        weight = len(notebook.content.data) + len(self.payload)
+        return await run_in_thread_if_large(weight, self._revert, notebook)
+
+    def _revert(self, notebook: LoadedNotebook) -> PlannedEdit:
+        proposal, parts = self.proposal, self.parts
+        accepted_parts = {part.part for part in proposal.parts if part.status == "accepted"}
+        try:
+            plan = revert(
+                notebook.document,
+                UndoRecord.decode(self.payload),
+                op=_OP,
+                is_exact=notebook.hash == proposal.hash_before,
+                part_numbers=None if len(parts) == len(proposal.parts) else parts,
+                history=KnownHistory(reverted_parts=accepted_parts),
+            )
+        except UndoConflict as conflict:
+            raise _build_conflict_error(proposal, conflict) from None
+        return PlannedEdit.from_plan(notebook, plan)
 
 
 def _build_conflict_error(proposal: Proposal, conflict: UndoConflict) -> CellChanged:

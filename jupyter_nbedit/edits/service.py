@@ -1,23 +1,25 @@
-"""The edit service: lock, read, compute, write, publish."""
+"""The edit service: lock, enforce the mode, load, plan, write, publish."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 import msgspec
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.modes import ModeManager
-from jupyter_nbedit.edits.planned_change import (
-    ComputedEdit,
-    PlannedChange,
-    compute_spliced_sha256,
-    plan_operations,
+from jupyter_nbedit.edits.planned_edit import (
+    BatchPlanner,
+    NewNotebookPlanner,
+    PlannedEdit,
+    Planner,
 )
 from jupyter_nbedit.edits.publish import Publisher
+from jupyter_nbedit.edits.undo import UndoPlanner
 from jupyter_nbedit.errors import (
     Busy,
     ChangedDuringRead,
@@ -26,15 +28,11 @@ from jupyter_nbedit.errors import (
     PlanMode,
     StorageFailure,
 )
-from jupyter_nbedit.models import (
-    CreateRequest,
-    EditReply,
-    EditRequest,
-    GuardedRequest,
-    WriteRequest,
-)
+from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.document import Document, write_new_notebook
-from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.lazy.buffer import Buffer
+from jupyter_nbedit.notebook.operations import Insert, Operation
+from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_spliced_chunks
 from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.reading.loading import (
     DocumentCache,
@@ -45,17 +43,16 @@ from jupyter_nbedit.reading.loading import (
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, Storages, WriteResult
 from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
 
-# How often a change is computed again because the notebook was changed meanwhile.
+# How often a change is planned again because the notebook was changed meanwhile.
 _ATTEMPTS = 8
-
-#: Plans a change of the notebook as it is now. It is called again if the notebook changes before
-#: the write; the errors that it raises reach the client.
-ChangePlanner = Callable[[LoadedNotebook], Awaitable[PlannedChange]]
 
 
 @dataclass
 class EditService:
     """The one pipeline that carries out every change of a notebook.
+
+    Every method raises an `NbEditError` if the change is not possible. Nothing was written then,
+    unless ``details`` has ``applied: true``.
 
     Parameters
     ----------
@@ -80,63 +77,93 @@ class EditService:
     modes: ModeManager
     documents: DocumentCache = field(default_factory=DocumentCache)
 
-    async def edit(self, request: EditRequest) -> EditReply:
-        """Apply a batch of operations, all of them or none.
+    async def edit(
+        self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
+    ) -> EditReply:
+        """Apply a batch of operations to a notebook, all of them or none."""
+        return await self.run(request, BatchPlanner(operations))
 
-        Raises
-        ------
-        NbEditError
-            Nothing was written.
+    async def undo(
+        self, request: WriteRequest, edit_id: int | None = None, *, redo: bool = False
+    ) -> EditReply:
+        """Undo or redo an edit; this is an edit itself. Later changes of other cells stay.
+
+        Parameters
+        ----------
+        request
+            The request.
+        edit_id
+            The number of the edit; None for the newest edit that can be undone or redone.
+        redo
+            Whether to redo an undone edit.
         """
+        planner = UndoPlanner(self.publisher.history, edit_id, redo=redo)
+        # An undo brings nothing new that a person would have to review.
+        return await self.run(request, planner, bypasses_review=not redo)
 
-        async def plan(notebook: LoadedNotebook) -> PlannedChange:
-            operations = request.operations
-            return plan_operations(
-                notebook, operations(notebook.document) if callable(operations) else operations
-            )
+    async def create(
+        self,
+        request: WriteRequest,
+        cells: Sequence[Insert] = (),
+        *,
+        language: str | None = None,
+        kernelspec: str | None = None,
+    ) -> EditReply:
+        """Create a notebook; never replace a file, and never create a folder.
 
-        return await self.run(request, plan)
-
-    async def run(self, request: GuardedRequest, plan: ChangePlanner) -> EditReply:
-        """Change a notebook; the change is planned when the notebook is locked and loaded.
-
-        Raises
-        ------
-        NbEditError
-            Nothing was written.
+        Parameters
+        ----------
+        request
+            The request.
+        cells
+            The cells; each is inserted at the end.
+        language, kernelspec
+            The language and the kernel of the metadata; see `write_new_notebook`.
         """
-        await self.enforce_mode(request)
+        data = write_new_notebook(language, kernelspec)
+        return await self.run_creation(request, data, BatchPlanner(cells, is_creation=True))
+
+    async def create_from_bytes(self, request: WriteRequest, data: bytes) -> EditReply:
+        """Create a notebook with given bytes; see `create`."""
+        base = write_new_notebook(None, None)
+        return await self.run_creation(request, base, NewNotebookPlanner(data))
+
+    async def run(
+        self, request: WriteRequest, planner: Planner, *, bypasses_review: bool = False
+    ) -> EditReply:
+        """Change a notebook.
+
+        Parameters
+        ----------
+        request
+            The request.
+        planner
+            Plans the change of the notebook as it is now.
+        bypasses_review
+            Whether the change is made at once in review mode, and while a person pauses agents.
+        """
         for _ in range(_ATTEMPTS):
             # The storage is resolved each time, because rooms open and close.
             async with self.storages.lock(request.path) as storage:
-                # It is not raised after the write, which loads nothing that others can change.
-                with suppress(ChangedDuringRead):
-                    reply = await self._try_change(storage, request, plan)
-                    if reply is not None:
-                        return reply
+                mode = await self._enforce_mode(request, bypasses_review=bypasses_review)
+                # Neither error is raised after the write.
+                with suppress(ChangedDuringRead, StaleContent):
+                    notebook = await load_notebook(storage, request.path, self.documents)
+                    await self._check_preconditions(request, notebook)
+                    planned = await planner.plan(notebook)
+                    if request.dry_run or not planned.plan.splices:
+                        return await self._build_dry_reply(request, storage, planned)
+                    if mode == "review":
+                        return await self._propose(request, storage, planned)
+                    return await self._write(request, storage, planned)
         message = (
             f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
             "Nothing was written; try again."
         )
         raise Busy(message)
 
-    async def create(self, request: CreateRequest) -> EditReply:
-        """Create a notebook; never replace a file, and never create a folder.
-
-        Raises
-        ------
-        NbEditError
-            Nothing was written.
-        """
-        data = write_new_notebook(request.language, request.kernelspec)
-        return await self.create_from_bytes(
-            request, data, lambda base: plan_operations(base, request.cells)
-        )
-
-    async def create_from_bytes(
-        self, request: WriteRequest, data: bytes, plan: Callable[[LoadedNotebook], PlannedChange]
-    ) -> EditReply:
-        """Create a notebook by a planned change of a notebook without cells; see `create`.
+    async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:
+        """Create a notebook by a change of a notebook without cells; see `create`.
 
         Parameters
         ----------
@@ -144,37 +171,30 @@ class EditService:
             The request.
         data
             The bytes of the notebook without cells.
-        plan
+        planner
             Plans the change.
-
-        Raises
-        ------
-        NbEditError
-            Nothing was written.
         """
-        await self.enforce_mode(request)
-        # The empty hash means that there was no notebook.
-        content = Content(data, datetime.now(tz=timezone.utc), hash="")
-        base = LoadedNotebook(content, Document.parse(data))
-        change = replace(plan(base), kind="create")
-        edit = await run_in_thread_if_large(
-            change.weight, ComputedEdit.compute, request, base, change
-        )
-        data = apply_splices(data, edit.plan.splices)
         async with self.storages.lock(request.path) as storage:
-            expected_result = WriteResult(compute_sha256(data), base.content.last_modified)
-            if request.dry_run or await self._is_reviewed(request):
+            mode = await self._enforce_mode(request)
+            # The empty hash means that there was no notebook.
+            content = Content(data, datetime.now(tz=timezone.utc), hash="")
+            base = LoadedNotebook(request.path, content, Document.parse(data))
+            planned = await planner.plan(base)
+            data = apply_splices(data, planned.plan.splices)
+            expected_result = WriteResult(compute_sha256(data), content.last_modified)
+            if request.dry_run or mode == "review":
                 await storage.ensure_absent(request.path)
-                reply = edit.build_reply(storage, expected_result)
-                return reply if request.dry_run else await self._propose(edit, reply, data)
-            if request.acceptance is not None:
-                await request.acceptance.announce(None, expected_result.hash)
+                reply = planned.build_reply(request, storage, expected_result)
+                if request.dry_run:
+                    return reply
+                return await self._add_proposal(request, planned, reply, data)
+            if request.claim is not None:
+                await self.proposals.store.record_write(request.claim, None, expected_result.hash)
             result = await storage.create(request.path, data)
-            record = self.publisher.build_record(edit)
-            return await self.publisher.publish(storage, edit, result, record)
+            return await self.publisher.publish(request, storage, planned, result)
 
-    async def enforce_mode(self, request: WriteRequest) -> str:
-        """Return the effective mode if it allows a change; always ``edit`` for a dry run.
+    async def _enforce_mode(self, request: WriteRequest, *, bypasses_review: bool = False) -> str:
+        """Return ``review`` if the change must become a proposal, else ``edit``.
 
         A person pauses agents in a notebook by giving it the mode ``plan``. This does not stop the
         undo and accept requests of people.
@@ -186,79 +206,22 @@ class EditService:
         if request.dry_run:
             return "edit"
         mode = await self.modes.get_effective(request.path)
-        if mode != "plan":
-            return mode
-        if self.modes.server == "plan":
+        bypasses_review = bypasses_review or request.accepted_by is not None
+        if mode == "plan" and self.modes.server == "plan":
             message = (
                 "This server is in plan mode: notebooks are not changed. Send `dry_run: true` "
                 "to see what the edit would do."
             )
             raise PlanMode(message)
-        if not request.bypasses_review:
+        if mode == "plan" and not bypasses_review:
             message = (
                 "Edits of this notebook are paused by a person who works on it. Ask them, or send "
                 "`dry_run: true` to see what the edit would do."
             )
             raise PlanMode(message)
-        return mode
+        return "review" if mode == "review" and not bypasses_review else "edit"
 
-    async def _is_reviewed(self, request: WriteRequest) -> bool:
-        """Return whether the change becomes a proposal; the mode may have changed meanwhile."""
-        return await self.enforce_mode(request) == "review" and not request.bypasses_review
-
-    async def _propose(
-        self, edit: ComputedEdit, reply: EditReply, data: bytes | None = None
-    ) -> EditReply:
-        proposal_id = await self.proposals.propose(edit.request, edit.plan, reply, data)
-        return msgspec.structs.replace(reply, proposal_id=proposal_id, persisted=False)
-
-    async def _try_change(
-        self, storage: Storage, request: GuardedRequest, plan: ChangePlanner
-    ) -> EditReply | None:
-        """Change the notebook as it is now; return None if it was changed before the write."""
-        notebook = await load_notebook(storage, request.path, self.documents)
-        await self._check_preconditions(request, notebook)
-        change = await plan(notebook)
-        edit = await run_in_thread_if_large(
-            change.weight, ComputedEdit.compute, request, notebook, change
-        )
-        data, last_modified = notebook.content.data, notebook.content.last_modified
-        splices = edit.plan.splices
-        is_reviewed = bool(splices) and not request.dry_run and await self._is_reviewed(request)
-        if not splices or is_reviewed:
-            reply = edit.build_reply(
-                storage, WriteResult(await notebook.compute_hash(), last_modified)
-            )
-            return await self._propose(edit, reply) if is_reviewed else reply
-        if request.dry_run:
-            await notebook.compute_hash()
-            digest = await run_in_thread_if_large(len(data), compute_spliced_sha256, data, splices)
-            return edit.build_reply(storage, WriteResult(digest, last_modified))
-        if request.acceptance is not None:
-            digest = await run_in_thread_if_large(len(data), compute_spliced_sha256, data, splices)
-            await request.acceptance.announce(await notebook.compute_hash(), digest)
-        signature = await self._start_signature(edit)
-        record = self.publisher.build_record(edit)
-        with record, signature or nullcontext():
-            try:
-                result = await storage.write(request.path, notebook.content, splices)
-            except StaleContent:
-                return None
-            try:
-                await notebook.compute_hash()
-                if result.text is None:
-                    after = await run_in_thread_if_large(len(data), lambda: edit.document_after)
-                    self.documents.put(result.hash, after)
-            except NbEditError as error:
-                message = (
-                    "The edit is in the file, but what was there before could not be read to the "
-                    "end any more, so that the edit is not in the history. Read the notebook "
-                    "before you go on."
-                )
-                raise StorageFailure(message, applied=True, hash=result.hash) from error
-            return await self.publisher.publish(storage, edit, result, record, signature)
-
-    async def _check_preconditions(self, request: GuardedRequest, notebook: LoadedNotebook) -> None:
+    async def _check_preconditions(self, request: WriteRequest, notebook: LoadedNotebook) -> None:
         """Check the hash of the request, and that the session has read the notebook."""
         if request.hash is not None and request.hash != await notebook.compute_hash():
             message = (
@@ -268,18 +231,96 @@ class EditService:
             raise HashMismatch(message, expected=request.hash, hash=notebook.hash)
         if request.must_have_read and not request.dry_run:
             self.publisher.read_tracker.require(
-                request.session, request.path, await notebook.compute_hash()
+                request.author.session, request.path, await notebook.compute_hash()
             )
 
-    async def _start_signature(self, edit: ComputedEdit) -> PendingSignature | None:
+    async def _build_dry_reply(
+        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
+    ) -> EditReply:
+        """Return the reply of an edit that is not written."""
+        content, splices = planned.notebook.content, planned.plan.splices
+        digest = await planned.notebook.compute_hash()
+        if request.dry_run and splices:
+            digest = await _compute_spliced_sha256(content.data, splices)
+        return planned.build_reply(request, storage, WriteResult(digest, content.last_modified))
+
+    async def _propose(
+        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
+    ) -> EditReply:
+        reply = await self._build_dry_reply(request, storage, planned)
+        return await self._add_proposal(request, planned, reply)
+
+    async def _add_proposal(
+        self,
+        request: WriteRequest,
+        planned: PlannedEdit,
+        reply: EditReply,
+        data: bytes | None = None,
+    ) -> EditReply:
+        proposal_id = await self.proposals.propose(request, planned.plan, reply, data)
+        return msgspec.structs.replace(reply, proposal_id=proposal_id, persisted=False)
+
+    async def _write(
+        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
+    ) -> EditReply:
+        """Write the notebook and publish the edit.
+
+        Raises
+        ------
+        StaleContent, ChangedDuringRead
+            If the notebook was changed since it was loaded; nothing was written.
+        """
+        notebook, splices = planned.notebook, planned.plan.splices
+        if request.claim is not None:
+            digest = await _compute_spliced_sha256(notebook.content.data, splices)
+            await self.proposals.store.record_write(
+                request.claim, await notebook.compute_hash(), digest
+            )
+        signature = await self._start_signature(planned)
+        try:
+            result = await storage.write(request.path, notebook.content, splices)
+            await self._remember_documents(planned, result)
+            return await self.publisher.publish(request, storage, planned, result, signature)
+        finally:
+            if signature is not None:
+                signature.cancel()
+
+    async def _remember_documents(self, planned: PlannedEdit, result: WriteResult) -> None:
+        """Compute what follows a write needs: the hash before, and the document after."""
+        try:
+            await planned.notebook.compute_hash()
+            if result.text is None:
+                size = len(planned.notebook.content.data)
+                after = await run_in_thread_if_large(size, planned.get_document_after)
+                self.documents.put(result.hash, after)
+        except NbEditError as error:
+            message = (
+                "The edit is in the file, but what was there before could not be read to the end "
+                "any more, so that the edit is not in the history. Read the notebook before you go "
+                "on."
+            )
+            raise StorageFailure(message, applied=True, hash=result.hash) from error
+
+    async def _start_signature(self, planned: PlannedEdit) -> PendingSignature | None:
         """Return the signature of the notebook after the edit; None if it is not trusted now."""
-        document, content = edit.notebook.document, edit.notebook.content
-        trusted, digest = content.is_trusted, None
-        if trusted is None:
+        document, content = planned.notebook.document, planned.notebook.content
+        is_trusted, digest = content.is_trusted, None
+        if is_trusted is None:
             digest = await self.trust.find_digest(document, content.hash)
-            trusted = digest is not None
-        if not trusted:
+            is_trusted = digest is not None
+        if not is_trusted:
             return None
         return PendingSignature(
-            self.trust, document, lambda: edit.document_after, edit.plan.splices[0].start, digest
+            self.trust, document, planned.get_document_after, planned.plan.splices[0].start, digest
         )
+
+
+async def _compute_spliced_sha256(data: Buffer, splices: Sequence[Splice]) -> str:
+    return await run_in_thread_if_large(len(data), _hash_chunks, data, splices)
+
+
+def _hash_chunks(data: Buffer, splices: Sequence[Splice]) -> str:
+    digest = hashlib.sha256()
+    for chunk in iterate_spliced_chunks(data, splices):
+        digest.update(chunk)
+    return digest.hexdigest()

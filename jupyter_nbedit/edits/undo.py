@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.edits.planned_change import PlannedChange
-from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NothingToUndo, UndoConflict
 from jupyter_nbedit.history.models import Entry
 from jupyter_nbedit.history.store import EditHistory
-from jupyter_nbedit.models import EditReply, UndoRequest
-from jupyter_nbedit.notebook.apply_batch import EditPlan
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
@@ -27,22 +24,25 @@ _EDIT_WEIGHT = 1_000
 
 
 @dataclass(frozen=True)
-class UndoService:
-    """Undoes and redoes edits; both are edits themselves and can be undone.
+class UndoPlanner:
+    """Plans to undo or redo an edit; later changes of other cells stay.
 
     Parameters
     ----------
-    edits
-        Makes the edits.
     history
         The stored edits.
+    edit_id
+        The number of the edit; None for the newest edit that can be undone or redone.
+    redo
+        Whether to redo an undone edit.
     """
 
-    edits: EditService
     history: EditHistory
+    edit_id: int | None
+    redo: bool
 
-    async def undo(self, request: UndoRequest) -> EditReply:
-        """Undo or redo an edit. Later changes of other cells stay.
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the undo. The edit is selected under the lock: two requests at once undo two edits.
 
         Raises
         ------
@@ -52,33 +52,27 @@ class UndoService:
             If no edit can be undone, or the edit is undone already or has created the notebook.
         UndoConflict
             If a cell that the edit changed was changed again since.
-        NbEditError
-            As for `EditService.edit`. Nothing was written.
         """
-
-        async def plan(notebook: LoadedNotebook) -> PlannedChange:
-            # The edit is selected under the lock, so that two requests at once undo two edits.
-            before = None
-            for _ in range(_MOST_SKIPPED):
-                entry, data = await self._select_entry(request, before)
-                repeat, data = await self._find_newest_repeat(notebook, entry, data)
-                # A notebook that is as the edit left it needs no history to find the cells.
-                others = (
-                    [] if notebook.hash == repeat.hash else await self._list_other_edits(repeat)
-                )
-                change = _plan_undo(notebook, entry.edit_id, repeat, data, others)
-                edit_plan = await run_in_thread_if_large(change.weight, change.build)
-                if edit_plan.splices or request.edit_id is not None:
-                    return _reuse_plan(change, edit_plan)
-                # The edit was undone by hand; try the one before it.
-                before = entry.edit_id
-            message = (
-                f"The last {_MOST_SKIPPED} edits of this notebook were undone by hand; no older "
-                "one was looked at. Look at its history and name an older one by `edit_id`."
+        before = None
+        for _ in range(_MOST_SKIPPED):
+            entry, data = await self._select_entry(notebook.path, before)
+            repeat, data = await self._find_newest_repeat(notebook, entry, data)
+            # A notebook that is as the edit left it needs no history to find the cells.
+            is_exact = notebook.hash == repeat.hash
+            others = [] if is_exact else await self._list_other_edits(repeat)
+            weight = len(notebook.content.data) + len(data) + _EDIT_WEIGHT * len(others)
+            planned = await run_in_thread_if_large(
+                weight, _revert, notebook, entry.edit_id, repeat, data, others
             )
-            raise NothingToUndo(message)
-
-        return await self.edits.run(request, plan)
+            if planned.plan.splices or self.edit_id is not None:
+                return planned
+            # The edit was undone by hand; try the one before it.
+            before = entry.edit_id
+        message = (
+            f"The last {_MOST_SKIPPED} edits of this notebook were undone by hand; no older one "
+            "was looked at. Look at its history and name an older one by `edit_id`."
+        )
+        raise NothingToUndo(message)
 
     async def _find_newest_repeat(
         self, notebook: LoadedNotebook, entry: Entry, data: bytes
@@ -104,25 +98,25 @@ class UndoService:
         related = await self.history.list_related(entry.path, entry.edit_id, _decode_order)
         return [PastEdit(*row) for row in related if row[0] != entry.edit_id]
 
-    async def _select_entry(self, request: UndoRequest, before: int | None) -> tuple[Entry, bytes]:
+    async def _select_entry(self, path: str, before: int | None) -> tuple[Entry, bytes]:
         """Return the edit to undo, and its encoded record."""
-        path, edit_id = request.path, request.edit_id
+        edit_id = self.edit_id
         if edit_id is None:
-            edit_id = await self.history.find_next_undoable(path, redo=request.redo, before=before)
+            edit_id = await self.history.find_next_undoable(path, redo=self.redo, before=before)
         if edit_id is None:
-            condition = "was undone" if request.redo else "can be undone"
+            condition = "was undone" if self.redo else "can be undone"
             message = (
                 f"The history of this notebook has no edit that {condition}. GET its `history` for "
                 "the edits it has."
             )
             raise NothingToUndo(message)
         entry, data = await self.history.get_entry(path, edit_id)
-        if request.redo and entry.kind != "undo":
+        if self.redo and entry.kind != "undo":
             if entry.undone_by is None:
                 message = f"Edit {edit_id} was not undone, so there is nothing to redo."
                 raise NothingToUndo(message, edit_id=edit_id)
             entry, data = await self.history.get_entry(path, entry.undone_by)
-        if entry.kind == "undo" and not request.redo:
+        if entry.kind == "undo" and not self.redo:
             message = (
                 f"Edit {edit_id} has undone edit {entry.undoes}. To redo that one, send this to "
                 "`redo`."
@@ -144,11 +138,6 @@ class UndoService:
             message = f"The history does not have what edit {edit_id} changed."
             raise EditNotFound(message, edit_id=edit_id)
         return entry, data
-
-
-def _reuse_plan(change: PlannedChange, edit_plan: EditPlan) -> PlannedChange:
-    """Return a change whose plan is computed already."""
-    return replace(change, build=lambda: edit_plan)
 
 
 def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
@@ -177,27 +166,39 @@ def _decode_order(data: bytes) -> UndoRecord | None:
     return None
 
 
-def _plan_undo(
-    notebook: LoadedNotebook, edit_id: int, entry: Entry, data: bytes, others: Sequence[PastEdit]
-) -> PlannedChange:
+def _revert(
+    notebook: LoadedNotebook,
+    edit_id: int,
+    entry: Entry,
+    data: bytes,
+    others: Sequence[PastEdit],
+) -> PlannedEdit:
+    """Plan to revert an edit.
+
+    Parameters
+    ----------
+    notebook
+        The notebook.
+    edit_id
+        The edit that the history shows as undone.
+    entry, data
+        The edit to revert, which is the last redo of it or the edit itself, and its record.
+    others
+        The other edits that may have changed the order of the cells.
+    """
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
-
-    def build() -> EditPlan:
-        is_exact = notebook.hash == entry.hash
-        record = _decode_record(entry, data)
-        edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
-        known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
-        try:
-            return revert(
-                notebook.document, record, op=op, is_exact=is_exact, history=known_history
-            )
-        except UndoConflict as conflict:
-            conflict.details["edit_id"] = edit_id
-            raise
-
-    return PlannedChange(
-        build,
-        weight=len(notebook.content.data) + len(data) + _EDIT_WEIGHT * len(others),
+    record = _decode_record(entry, data)
+    edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
+    known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
+    is_exact = notebook.hash == entry.hash
+    try:
+        plan = revert(notebook.document, record, op=op, is_exact=is_exact, history=known_history)
+    except UndoConflict as conflict:
+        conflict.details["edit_id"] = edit_id
+        raise
+    return PlannedEdit.from_plan(
+        notebook,
+        plan,
         kind=op,
         undoes=edit_id,
         # The content that comes back is from before the edit; it is trusted if the notebook was.

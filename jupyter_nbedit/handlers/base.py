@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from http import HTTPStatus
@@ -23,7 +23,6 @@ from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.accept import AcceptService
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
@@ -34,7 +33,6 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.events.emitters import EditEventEmitter
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
-from jupyter_nbedit.handlers.openapi.spec import get_spec
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.models import LONGEST_LABEL
 from jupyter_nbedit.notebook.decode_body import decode_body
@@ -64,7 +62,7 @@ class Services:
 
     Parameters
     ----------
-    edits, undo, accept, reader, search, history, proposals, modes, tabs, tools
+    edits, accept, reader, search, history, proposals, modes, tabs, tools
         The services of the extension.
     storages
         Find the storage of a path.
@@ -72,6 +70,8 @@ class Services:
         Emits an event for each edit.
     idempotency
         The responses to requests with an ``Idempotency-Key``.
+    read_before_edit
+        Whether a session must have read a notebook before it edits the notebook.
     request_limit
         The largest body of a request, in bytes.
     routes
@@ -81,7 +81,6 @@ class Services:
     """
 
     edits: EditService
-    undo: UndoService
     accept: AcceptService
     reader: ReadService
     search: SearchService
@@ -93,6 +92,7 @@ class Services:
     storages: StorageResolver
     events: EditEventEmitter
     idempotency: IdempotencyCache
+    read_before_edit: bool
     request_limit: int
     routes: Sequence[tuple[str, type[RequestHandler]]]
     log: Logger
@@ -104,6 +104,8 @@ class NbEditHandler(APIHandler):
     auth_resource = "nbedit"
     #: The permission for contents that each method needs.
     contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
+    # The user and the key of a request that other requests may be retries of.
+    _idempotency_name: tuple[str, str] | None = None
 
     @property
     def services(self) -> Services:
@@ -249,8 +251,11 @@ class NbEditHandler(APIHandler):
             if name not in _JUPYTER_ARGUMENTS and not (_TIME.fullmatch(name) and not any(values))
         }
 
-    async def run_idempotent(self, function: Callable[[], Awaitable[StoredResponse]]) -> None:
-        """Run the request and send the response; for a retry, send the earlier response.
+    async def replay_response(self) -> bool:
+        """Send the earlier response if this request is a retry; return whether it is.
+
+        If it returns False, the verb must send its response with `send_response`, which stores it
+        for retries. Retries that arrive meanwhile wait for it.
 
         Raises
         ------
@@ -261,22 +266,42 @@ class NbEditHandler(APIHandler):
         """
         key = self._read_label("Idempotency-Key")
         if key is None:
-            response = await function()
-        else:
-            request = self.request
-            content = (
-                request.method,
-                request.path,
-                self._list_arguments(),
-                request.headers.get("If-Match"),
-                self.session,
-            )
-            digest = hashlib.sha256(repr(content).encode() + request.body).hexdigest()
-            response = await self.services.idempotency.run(self.principal, key, digest, function)
+            return False
+        request = self.request
+        content = (
+            request.method,
+            request.path,
+            self._list_arguments(),
+            request.headers.get("If-Match"),
+            self.session,
+        )
+        digest = hashlib.sha256(repr(content).encode() + request.body).hexdigest()
+        name = (self.principal, key)
+        response = await self.services.idempotency.begin(name, digest)
+        if response is None:
+            self._idempotency_name = name
+            return False
+        self._finish_response(response)
+        return True
+
+    def send_response(self, response: StoredResponse) -> None:
+        """Send a response and store it for retries of the request."""
+        if self._idempotency_name is not None:
+            self.services.idempotency.complete(self._idempotency_name, response)
+            self._idempotency_name = None
+        self._finish_response(response)
+
+    def _finish_response(self, response: StoredResponse) -> None:
         self.set_status(response.status)
         for name, value in response.headers.items():
             self.set_header(name, value)
         self.finish(response.body)
+
+    def on_finish(self) -> None:
+        """Let the next retry run if this request has failed."""
+        if self._idempotency_name is not None:
+            self.services.idempotency.abandon(self._idempotency_name)
+        super().on_finish()
 
     def finish_json(self, reply: Any, *, tag: str | None = None) -> None:
         """Send a reply as JSON, with ``tag`` as the ``ETag``."""
@@ -297,8 +322,12 @@ class NbEditHandler(APIHandler):
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send an error as an `ErrorBody`."""
         if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            methods = ((verb, getattr(self, verb.lower())) for verb in self.SUPPORTED_METHODS)
-            allowed_verbs = [verb for verb, method in methods if get_spec(method) is not None]
+            methods = vars(RequestHandler)
+            allowed_verbs = [
+                verb
+                for verb in self.SUPPORTED_METHODS
+                if getattr(type(self), verb.lower()) is not methods[verb.lower()]
+            ]
             self.set_header("Allow", ", ".join([*allowed_verbs, "OPTIONS"]))
         error = kwargs.get("exc_info", (None, None, None))[1]
         self.finish(encode_json(self.adapt_error(build_error_body(error, status_code))))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -46,10 +47,9 @@ from jupyter_nbedit.models import (
     ChangeBody,
     ChangeMetadata,
     EditReply,
-    OperationFactory,
     get_or_none,
 )
-from jupyter_nbedit.notebook.document import CellAddress, Document
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import (
     Delete,
     Expect,
@@ -148,16 +148,19 @@ class CellsHandler(OneOperationHandler):
     async def post(self, path: str) -> None:
         """Insert a cell at a position that must be given."""
         body = await self.parse_body(InsertBody)
-        await self.edit(path, [_build_operation(Insert, body)], body, HTTPStatus.CREATED)
+        wait_tabs = self.parse_query(TabsQuery).wait_tabs
+        request = self.build_request(path, body)
+        if not await self.replay_response():
+            insertion = self.services.edits.edit(request, [_build_operation(Insert, body)])
+            await self.send_edit(insertion, wait_tabs, HTTPStatus.CREATED)
 
-    def get_extra_headers(self, reply: EditReply) -> dict[str, str]:
+    def build_location(self, reply: EditReply) -> str | None:
         """Return the address of the new cell."""
-        if reply.dry_run:
-            return {}
         result = reply.operations[0]
         cell = result.cell_id if result.cell_id is not None else f"cell-{result.index}"
         parts = ("nbedit/notebooks", url_escape(reply.path), "cells", url_escape(cell))
-        return {"Location": url_path_join(self.base_url, *parts)}
+        location: str = url_path_join(self.base_url, *parts)
+        return location
 
 
 class CellHandler(OneOperationHandler, ReadingHandler):
@@ -191,16 +194,14 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         body = await self.parse_body(ReplaceBody)
         replaces = body.source is not UNSET or body.cell_type is not UNSET
         _check_change(body, replaces=replaces)
-
-        def build_operations(address: CellAddress) -> Iterator[Operation]:
-            if replaces:
-                yield _build_operation(
-                    Replace, body, cell=address, outputs=get_or_none(body.outputs) or "clear"
-                )
-            if body.metadata is not UNSET:
-                yield SetMetadata(cell=address, patch=body.metadata, expect=body.expect)
-
-        await self.edit(path, _create_factory(cell, build_operations), body)
+        operations: list[Operation] = []
+        if replaces:
+            outputs = get_or_none(body.outputs) or "clear"
+            operations.append(_build_operation(Replace, body, cell=cell, outputs=outputs))
+        if body.metadata is not UNSET:
+            operations.append(SetMetadata(cell=cell, patch=body.metadata, expect=body.expect))
+        wait_tabs = self.parse_query(TabsQuery).wait_tabs
+        await self._edit_cell(path, body, operations, wait_tabs)
 
     @OperationSpec(
         "Delete a cell",
@@ -224,8 +225,33 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         expect: Expect | UnsetType = UNSET
         if query.source_hash is not UNSET:
             expect = Expect(source_hash=query.source_hash)
-        factory = _create_factory(cell, lambda address: [Delete(cell=address, expect=expect)])
-        await self.edit(path, factory, query)
+        await self._edit_cell(path, query, [Delete(cell=cell, expect=expect)], query.wait_tabs)
+
+    async def _edit_cell(
+        self,
+        path: str,
+        change: ChangeMetadata,
+        operations: Sequence[Operation],
+        wait_tabs: int,
+    ) -> None:
+        request = self.build_request(path, change)
+        if not await self.replay_response():
+            edit = self.services.edits.edit(request, _CellOperations(operations))
+            await self.send_edit(edit, wait_tabs)
+
+
+@dataclass(frozen=True)
+class _CellOperations:
+    """Operations on one cell whose address is a part of the URL; an `OperationFactory`."""
+
+    operations: Sequence[Any]
+
+    def __call__(self, document: Document) -> list[Operation]:
+        """Return the operations with the address parsed as in other queries."""
+        return [
+            msgspec.structs.replace(operation, cell=document.parse_address(operation.cell))
+            for operation in self.operations
+        ]
 
 
 def _check_change(body: Any, *, replaces: bool) -> None:
@@ -241,15 +267,6 @@ def _check_change(body: Any, *, replaces: bool) -> None:
             "outputs alone. Leave it out."
         )
         raise InvalidOperation(message)
-
-
-def _create_factory(
-    cell: str, build_operations: Callable[[CellAddress], Iterable[Operation]]
-) -> OperationFactory:
-    def build(document: Document) -> list[Operation]:
-        return list(build_operations(document.parse_address(cell)))
-
-    return build
 
 
 def _build_operation(operation: type[Any], body: msgspec.Struct, **fields: Any) -> Any:

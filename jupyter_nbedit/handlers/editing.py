@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta
 
+from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi.spec import ETAG, LOCATION, Reply, get_spec
+from jupyter_nbedit.handlers.openapi.spec import ETAG, LOCATION, Reply
 from jupyter_nbedit.models import (
+    Author,
     ChangeMetadata,
     EditReply,
-    EditRequest,
-    OperationFactory,
+    WriteRequest,
     get_or_none,
 )
-from jupyter_nbedit.notebook.operations import Insert, Operation, Position
+from jupyter_nbedit.notebook.operations import Insert, Position
 
 #: How long a reply may wait for open tabs, in milliseconds.
 LONGEST_WAIT = 10_000
@@ -87,90 +88,59 @@ def build_insert(cell: msgspec.Struct) -> Insert:
 class EditingHandler(NbEditHandler):
     """A handler with verbs that change notebooks."""
 
-    async def edit(
-        self,
-        path: str,
-        operations: Sequence[Operation] | OperationFactory,
-        change: ChangeMetadata,
-        status: HTTPStatus = HTTPStatus.OK,
-    ) -> None:
-        """Make an edit and send its reply.
-
-        Parameters
-        ----------
-        path
-            The API path of the notebook.
-        operations
-            The operations, or a function that returns them.
-        change
-            The body, with the metadata of the change.
-        status
-            The status if the edit is made.
-        """
-        request = EditRequest(path, operations, **self.build_request_fields(change))
-        await self.send(lambda: self.services.edits.edit(request), status)
-
-    async def send(
-        self, change: Callable[[], Awaitable[EditReply]], status: HTTPStatus = HTTPStatus.OK
-    ) -> None:
-        """Make a change, unless this is a retry, and send its reply with the counts of open tabs.
-
-        If the query of the verb has the field ``wait_tabs``, wait for the reports of open tabs.
-
-        Parameters
-        ----------
-        change
-            Makes the change.
-        status
-            The status if the change is made.
-        """
-        spec = get_spec(getattr(self, str(self.request.method).lower()))
-        query_type = None if spec is None else spec.query
-        wait = 0 if query_type is None else getattr(self.parse_query(query_type), "wait_tabs", 0)
-        tabs = self.services.tabs
-
-        async def run() -> StoredResponse:
-            since = tabs.report_count
-            reply = await change()
-            counts = await tabs.wait_for_reports(reply, since=since, seconds=wait / 1000)
-            reply = msgspec.structs.replace(reply, tabs=counts)
-            body, tag = encode_json(reply), f'"{reply.hash}"'
-            if reply.proposal_id is not UNSET:
-                location = f"{self.base_url}nbedit/proposals/{reply.proposal_id}"
-                headers = {"ETag": tag, "Location": location}
-                return StoredResponse(body, HTTPStatus.ACCEPTED, headers)
-            headers = {"ETag": tag, **self.get_extra_headers(reply)}
-            return StoredResponse(body, HTTPStatus.OK if reply.dry_run else status, headers)
-
-        await self.run_idempotent(run)
-
-    def build_request_fields(self, change: ChangeMetadata) -> dict[str, Any]:
-        """Return the fields of a `GuardedRequest`.
+    def build_request(self, path: str, change: ChangeMetadata) -> WriteRequest:
+        """Return the request to change an existing notebook.
 
         Raises
         ------
         InvalidRequest
             If the condition of the request is not valid.
         """
-        return {
-            "hash": self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
-            "session": self.session,
-            "must_have_read": self.services.tools.read_before_edit,
-            **self.build_metadata(change),
-        }
+        return WriteRequest(
+            path,
+            self.build_author(change),
+            dry_run=change.dry_run,
+            hash=self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
+            must_have_read=self.services.read_before_edit,
+        )
 
-    def get_extra_headers(self, reply: EditReply) -> dict[str, str]:  # noqa: ARG002 -- for those that have some
-        """Return the headers of a reply besides ``ETag``."""
-        return {}
+    def build_author(self, change: ChangeMetadata) -> Author:
+        """Return the author of a change."""
+        return Author(
+            self.current_user.username,
+            get_or_none(change.client),
+            get_or_none(change.message),
+            self.session,
+        )
 
-    def build_metadata(self, change: ChangeMetadata) -> dict[str, Any]:
-        """Return the fields of a `WriteRequest` that name the author, and ``dry_run``."""
-        return {
-            "dry_run": change.dry_run,
-            "user": self.current_user.username,
-            "client": get_or_none(change.client),
-            "message": get_or_none(change.message),
-        }
+    async def send_edit(
+        self, change: Awaitable[EditReply], wait_tabs: int = 0, status: HTTPStatus = HTTPStatus.OK
+    ) -> None:
+        """Make a change and send its reply with the counts of open tabs.
+
+        Parameters
+        ----------
+        change
+            The change, not begun yet.
+        wait_tabs
+            How many milliseconds to wait for the reports of open tabs.
+        status
+            The status if the change is made.
+        """
+        reply = await add_tab_counts(self.services.tabs, change, wait_tabs / 1000)
+        headers = {"ETag": f'"{reply.hash}"'}
+        if reply.proposal_id is not UNSET:
+            status = HTTPStatus.ACCEPTED
+            headers["Location"] = f"{self.base_url}nbedit/proposals/{reply.proposal_id}"
+        elif reply.dry_run:
+            status = HTTPStatus.OK
+        elif location := self.build_location(reply):
+            headers["Location"] = location
+        self.send_response(StoredResponse(encode_json(reply), status, headers))
+
+    def build_location(self, reply: EditReply) -> str | None:  # noqa: ARG002 -- for subclasses
+        """Return the address of what the change has created; None if it created nothing."""
+        return None
 
     def get_expected_hash(self, body_hash: str | None) -> str | None:
         """Return the hash of ``If-Match`` or of the body, since a browser may drop the header."""

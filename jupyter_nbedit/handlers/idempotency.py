@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.errors import IdempotencyMismatch
@@ -28,42 +28,37 @@ class StoredResponse:
 
 @dataclass
 class IdempotencyCache:
-    """Remembers the responses of successful requests by key; the oldest are removed first.
+    """Remembers the responses of successful requests by user and key; the oldest are removed first.
 
     A failed request has changed nothing, so that a retry may succeed.
     """
 
-    _requests: dict[tuple[str, str], str] = field(default_factory=dict)
+    _digests: dict[tuple[str, str], str] = field(default_factory=dict)
     _running: dict[tuple[str, str], asyncio.Future[StoredResponse | None]] = field(
         default_factory=dict
     )
     _responses: OrderedDict[tuple[str, str], StoredResponse] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
-    async def run(
-        self, user: str, key: str, digest: str, function: Callable[[], Awaitable[StoredResponse]]
-    ) -> StoredResponse:
-        """Run a request, or return the response of an earlier run.
+    async def begin(self, name: tuple[str, str], digest: str) -> StoredResponse | None:
+        """Return the response of an earlier run; None if the caller must run the request now.
+
+        The caller then calls `complete` or `abandon`.
 
         Parameters
         ----------
-        user
-            The user; keys of different users are different.
-        key
-            The ``Idempotency-Key`` of the request.
+        name
+            The user and the ``Idempotency-Key`` of the request.
         digest
             A digest of the whole request.
-        function
-            Runs the request. If it raises an error, the next waiting copy of the request runs it.
 
         Raises
         ------
         IdempotencyMismatch
             If another request has used the key.
         """
-        name = (user, key)
         while True:
-            if self._requests.setdefault(name, digest) != digest:
+            if self._digests.setdefault(name, digest) != digest:
                 message = (
                     "This Idempotency-Key was sent before, with another request. Send a new key "
                     "with every new request, and the same one only to repeat it unchanged."
@@ -72,30 +67,23 @@ class IdempotencyCache:
             if name in self._responses:
                 return self._responses[name]
             if name not in self._running:
-                return await self._run_first(name, function)
+                self._running[name] = asyncio.get_running_loop().create_future()
+                return None
             response = await asyncio.shield(self._running[name])
             if response is not None:
                 return response
 
-    async def _run_first(
-        self, name: tuple[str, str], function: Callable[[], Awaitable[StoredResponse]]
-    ) -> StoredResponse:
-        future = self._running[name] = asyncio.get_running_loop().create_future()
-        response = None
-        try:
-            response = await function()
-            self._remember(name, response)
-        finally:
-            del self._running[name]
-            if response is None:
-                del self._requests[name]
-            future.set_result(response)
-        return response
+    def abandon(self, name: tuple[str, str]) -> None:
+        """Forget a request that has failed; the next waiting copy of it runs."""
+        del self._digests[name]
+        self._running.pop(name).set_result(None)
 
-    def _remember(self, name: tuple[str, str], response: StoredResponse) -> None:
+    def complete(self, name: tuple[str, str], response: StoredResponse) -> None:
+        """Store the response of a request, and return it to the waiting copies."""
+        self._running.pop(name).set_result(response)
         self._responses[name] = response
         self._bytes += len(response.body)
         while self._bytes > _MOST_BYTES or len(self._responses) > _MOST_RESPONSES:
             oldest_name, oldest = self._responses.popitem(last=False)
             self._bytes -= len(oldest.body)
-            del self._requests[oldest_name]
+            del self._digests[oldest_name]

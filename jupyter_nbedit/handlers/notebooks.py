@@ -50,9 +50,9 @@ from jupyter_nbedit.models import (
     LONGEST_LABEL,
     MOST_OPERATIONS,
     ChangeMetadata,
-    CreateRequest,
     EditBody,
     EditReply,
+    WriteRequest,
     get_or_none,
 )
 
@@ -136,7 +136,10 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     async def patch(self, path: str) -> None:
         """Apply a batch of operations, all of them or none."""
         body = await self.parse_body(EditBody)
-        await self.edit(path, body.operations, body)
+        wait_tabs = self.parse_query(TabsQuery).wait_tabs
+        request = self.build_request(path, body)
+        if not await self.replay_response():
+            await self.send_edit(self.services.edits.edit(request, body.operations), wait_tabs)
 
     @OperationSpec(
         "Create a notebook",
@@ -155,23 +158,23 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         """Create the notebook in an existing folder; never replace a file."""
         body = await self.parse_body(CreateBody)
         self._check_only_new()
-        request = CreateRequest(
-            path=path,
-            cells=[build_insert(cell) for cell in body.cells],
+        request = WriteRequest(path, self.build_author(body), dry_run=body.dry_run)
+        if await self.replay_response():
+            return
+        creation = self.services.edits.create(
+            request,
+            [build_insert(cell) for cell in body.cells],
             language=get_or_none(body.language),
             kernelspec=get_or_none(body.kernelspec),
-            session=self.session,
-            **self.build_metadata(body),
         )
-        await self.send(lambda: self.services.edits.create(request), HTTPStatus.CREATED)
+        await self.send_edit(creation, status=HTTPStatus.CREATED)
 
-    def get_extra_headers(self, reply: EditReply) -> dict[str, str]:
+    def build_location(self, reply: EditReply) -> str | None:
         """Return the address of a new notebook."""
-        if self.request.method != "PUT" or reply.dry_run:
-            return {}
-        return {
-            "Location": url_path_join(self.base_url, "nbedit/notebooks", url_escape(reply.path))
-        }
+        if self.request.method != "PUT":
+            return None
+        location: str = url_path_join(self.base_url, "nbedit/notebooks", url_escape(reply.path))
+        return location
 
     def adapt_error(self, body: ErrorBody) -> ErrorBody:
         """Name the cell of a new notebook instead of the operation that inserts it."""

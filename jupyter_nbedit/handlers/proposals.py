@@ -204,8 +204,9 @@ class AcceptHandler(DecisionHandler):
         decision = self.build_decision(
             body, dry_run=body.dry_run, hash=self.get_expected_hash(get_or_none(body.hash))
         )
-        number = _parse_number(proposal_id)
-        await self.send(lambda: self.services.accept.accept(number, decision))
+        number, wait_tabs = _parse_number(proposal_id), self.parse_query(TabsQuery).wait_tabs
+        if not await self.replay_response():
+            await self.send_edit(self.services.accept.accept(number, decision), wait_tabs)
 
 
 class RejectHandler(DecisionHandler):
@@ -224,13 +225,9 @@ class RejectHandler(DecisionHandler):
         """Reject the proposal, or parts of it."""
         body = await self.parse_body(RejectBody)
         decision, number = self.build_decision(body), _parse_number(proposal_id)
-
-        async def run() -> StoredResponse:
-            return StoredResponse(
-                encode_json(await self.services.proposals.reject(number, decision))
-            )
-
-        await self.run_idempotent(run)
+        if not await self.replay_response():
+            proposal = await self.services.proposals.reject(number, decision)
+            self.send_response(StoredResponse(encode_json(proposal)))
 
 
 def _parse_number(text: str) -> int:

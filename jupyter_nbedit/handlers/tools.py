@@ -119,16 +119,17 @@ class ToolHandler(NbEditHandler):
         tool = get_tool(address)
         self._is_called = True
 
-        async def call() -> StoredResponse:
-            caller = Caller(self.current_user.username, self.session)
-            arguments = await self.parse_body(tool.arguments_type, is_lenient=True)
-            body = encode_json(await tool.call(self.services.tools, caller, arguments))
-            if not caller.proposal_ids:
-                return StoredResponse(body)
+        if await self.replay_response():
+            return
+        caller = Caller(self.current_user.username, self.session)
+        arguments = await self.parse_body(tool.arguments_type, is_lenient=True)
+        body = encode_json(await tool.call(self.services.tools, caller, arguments))
+        if caller.proposal_ids:
             location = f"{self.base_url}nbedit/proposals/{caller.proposal_ids[-1]}"
-            return StoredResponse(body, HTTPStatus.ACCEPTED, {"Location": location})
-
-        await self.run_idempotent(call)
+            response = StoredResponse(body, HTTPStatus.ACCEPTED, {"Location": location})
+        else:
+            response = StoredResponse(body)
+        self.send_response(response)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send an error in the form of the toolset, or of the REST API if there is no tool."""

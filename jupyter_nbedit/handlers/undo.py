@@ -26,7 +26,7 @@ from jupyter_nbedit.handlers.openapi.spec import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.models import EditReply, UndoBody, UndoRequest, get_or_none
+from jupyter_nbedit.models import EditReply, UndoBody, get_or_none
 
 _HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
 _ERRORS = [
@@ -42,12 +42,12 @@ _ERRORS = [
 
 
 class _UndoRedoHandler(EditingHandler):
-    async def _send_undo(self, path: str, *, redo: bool) -> None:
+    async def _undo(self, path: str, *, redo: bool) -> None:
         body = await self.parse_body(UndoBody)
-        request = UndoRequest(
-            path, get_or_none(body.edit_id), redo=redo, **self.build_request_fields(body)
-        )
-        await self.send(lambda: self.services.undo.undo(request))
+        wait_tabs = self.parse_query(TabsQuery).wait_tabs
+        request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)
+        if not await self.replay_response():
+            await self.send_edit(self.services.edits.undo(request, edit_id, redo=redo), wait_tabs)
 
 
 class UndoHandler(_UndoRedoHandler):
@@ -67,7 +67,7 @@ class UndoHandler(_UndoRedoHandler):
     @authorized
     async def post(self, path: str) -> None:
         """Undo an edit, by default the newest; later changes of other cells stay."""
-        await self._send_undo(path, redo=False)
+        await self._undo(path, redo=False)
 
 
 class RedoHandler(_UndoRedoHandler):
@@ -88,4 +88,4 @@ class RedoHandler(_UndoRedoHandler):
     @authorized
     async def post(self, path: str) -> None:
         """Redo an undone edit, by default the one that was undone last."""
-        await self._send_undo(path, redo=True)
+        await self._undo(path, redo=True)

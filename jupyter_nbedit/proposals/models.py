@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from jupyter_nbedit.errors import ProposalClosed
 from jupyter_nbedit.history.models import CellDiff, TouchedCellEntry
+from jupyter_nbedit.models import Claim
 
 Verdict = Literal["accepted", "rejected"]
 Status = Literal["pending", "accepted", "rejected", "partly_accepted", "expired"]
@@ -103,42 +104,6 @@ class DecisionRecord:
     client: str | None = None
     edit_id: int | None = None
     claim_id: int | None = None
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Parts of a proposal that a server is accepting, so that no other server decides on them.
-
-    Parameters
-    ----------
-    claim_id
-        The number of the claim.
-    proposal_id, parts
-        The proposal and the numbers of its parts; empty if the proposal has no parts.
-    server
-        The id of the run of the server; see `Presence`.
-    user, client
-        The person who accepts the parts, and their client.
-    hash_before, hash_after
-        The hashes of the notebook before and after the write. ``hash_before`` is None for a new
-        notebook; both are None before the write begins.
-    edit_id
-        The number of the edit, as soon as the edit is in the history.
-    """
-
-    claim_id: int
-    proposal_id: int
-    parts: Collection[int]
-    server: str
-    user: str
-    client: str | None
-    hash_before: str | None = None
-    hash_after: str | None = None
-    edit_id: int | None = None
-
-    def covers(self, parts: Collection[int]) -> bool:
-        """Return whether one of the parts is claimed; True if the proposal has no parts."""
-        return not self.parts or not parts or not set(self.parts).isdisjoint(parts)
 
 
 def check_pending(proposal: Proposal, parts: Collection[int]) -> None:

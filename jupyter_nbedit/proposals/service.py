@@ -25,10 +25,10 @@ from jupyter_nbedit.history.models import (
     build_cell_diffs,
     build_cell_diffs_of_new,
 )
+from jupyter_nbedit.models import Claim
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.proposals.applied_proposals import is_applied
 from jupyter_nbedit.proposals.models import (
-    Claim,
     Decision,
     DecisionRecord,
     Proposal,
@@ -118,9 +118,9 @@ class ProposalService:
         ]
         content = ProposalContent(
             kind="edit" if data is None else "create",
-            user=request.user,
-            client=request.client,
-            message=request.message,
+            user=request.author.user,
+            client=request.author.client,
+            message=request.author.message,
             hash_before=reply.hash_before,
             operations=entries[:_MOST_OPERATIONS],
             truncated=len(entries) > _MOST_OPERATIONS,

@@ -15,8 +15,8 @@ from msgspec.structs import asdict, replace
 from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
 from jupyter_nbedit.errors import ProposalNotFound, TooManyProposals
 from jupyter_nbedit.history.models import CellDiff
+from jupyter_nbedit.models import Claim
 from jupyter_nbedit.proposals.models import (
-    Claim,
     DecisionRecord,
     Proposal,
     ProposalContent,

@@ -27,8 +27,9 @@ _MOST_CELLS = 30_000
 
 @dataclass(frozen=True)
 class LoadedNotebook:
-    """The bytes of a notebook and its parsed document."""
+    """A notebook at a path: its bytes and its parsed document."""
 
+    path: str
     content: Content
     document: Document
 
@@ -78,7 +79,7 @@ async def load_notebook(
     while True:
         content = await storage.read(path)
         try:
-            return await _parse_content(content, documents or DocumentCache())
+            return await _parse_content(path, content, documents or DocumentCache())
         except ChangedDuringRead:
             pass
         except InvalidNotebook:
@@ -94,7 +95,7 @@ async def load_notebook(
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _parse_content(content: Content, documents: DocumentCache) -> LoadedNotebook:
+async def _parse_content(path: str, content: Content, documents: DocumentCache) -> LoadedNotebook:
     text, digest = content.data, content.hash
     size = len(text)
     if digest is None and size <= SMALL_BYTES:
@@ -104,7 +105,7 @@ async def _parse_content(content: Content, documents: DocumentCache) -> LoadedNo
         document = await run_in_thread_if_large(size, Document.parse, text)
     if digest is not None:
         documents.put(digest, document)
-    return LoadedNotebook(replace(content, hash=digest), document)
+    return LoadedNotebook(path, replace(content, hash=digest), document)
 
 
 def compute_sha256(text: Buffer) -> str:

@@ -9,11 +9,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.edits.planned_change import plan_full_document
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import FileNotFound, InvalidRequest, NotebookNotFound, PlanMode
-from jupyter_nbedit.models import EditReply, EditRequest, OperationFactory, WriteRequest
-from jupyter_nbedit.notebook.document import write_new_notebook
+from jupyter_nbedit.models import Author, EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.storage.api_paths import to_api_path
@@ -205,24 +203,15 @@ class ToolContext:
         """Edit a notebook, or propose the edit, depending on the mode."""
         await self.check_mode(path)
         more.setdefault("must_have_read", self.read_before_edit)
-        request = EditRequest(
-            path=path,
-            operations=plan,
-            user=caller.user,
-            session=caller.session,
-            client=tool,
-            **more,
-        )
-        return self._record_result(caller, await self.editor.edit(request))
+        author = Author(caller.user, tool, session=caller.session)
+        request = WriteRequest(path, author, **more)
+        return self._record_result(caller, await self.editor.edit(request, plan))
 
     async def create(self, path: str, content: bytes, caller: Caller, tool: str) -> EditReply:
         """Create a notebook from its whole text, or propose it, depending on the mode."""
         await self.check_mode(path)
-        request = WriteRequest(path, user=caller.user, session=caller.session, client=tool)
-        reply = await self.editor.create_from_bytes(
-            request, write_new_notebook(None, None), plan_full_document(content)
-        )
-        return self._record_result(caller, reply)
+        request = WriteRequest(path, Author(caller.user, tool, session=caller.session))
+        return self._record_result(caller, await self.editor.create_from_bytes(request, content))
 
     def _record_result(self, caller: Caller, reply: EditReply) -> EditReply:
         if reply.proposal_id is not UNSET:

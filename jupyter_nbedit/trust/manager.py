@@ -13,14 +13,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from hmac import HMAC
 from typing import TYPE_CHECKING
 
 import nbformat.reader
 
-from jupyter_nbedit.concurrency import BackgroundTask, run_in_thread_if_large
-from jupyter_nbedit.errors import Busy, StorageFailure
+from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.errors import Busy, ChangedDuringRead, StorageFailure
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.trust import signature_store
@@ -80,33 +79,6 @@ class TrustManager:
             is_signed = digest is not None and signature_store.has(notary, digest.text)
             return digest if is_signed else None
 
-    async def compute(
-        self,
-        build_document: Callable[[], Document],
-        size: int,
-        find_checkpoints: Callable[[], Sequence[Checkpoint]],
-    ) -> Digest | None:
-        """Compute the digest of a notebook, without signing it.
-
-        Parameters
-        ----------
-        build_document
-            Returns the notebook; may take long.
-        size
-            The approximate size of the notebook in bytes.
-        find_checkpoints
-            Returns the checkpoints of a notebook with the same first cells.
-
-        Raises
-        ------
-        ChangedDuringRead
-            If the file of the notebook has changed.
-        """
-        notary = self.get_notary()
-        return await run_in_thread_if_large(
-            size, lambda: _compute_with_notary(notary, build_document(), find_checkpoints())
-        )
-
     def sign(self, digest: Digest | None, version: str) -> None:
         """Store the signature of a notebook that was trusted before an edit.
 
@@ -129,9 +101,7 @@ class TrustManager:
 
 
 class PendingSignature:
-    """The signature of a notebook after an edit, which is computed in the background of the write.
-
-    It is a context manager, like `BackgroundTask`.
+    """The signature of a notebook after an edit, which is computed during the write.
 
     Parameters
     ----------
@@ -155,24 +125,23 @@ class PendingSignature:
         start: int,
         digest_before: Digest | None,
     ) -> None:
-        def find_checkpoints() -> list[Checkpoint]:
-            if digest_before is None:
-                return []
-            return digest_before.cut(count_common_cells(before, build_after(), start))
-
         self._trust = trust
-        size = len(before.text)
-        self._task = BackgroundTask(
-            partial(trust.compute, build_after, size, find_checkpoints), size
-        )
+        self._before = before
+        self._build_after = build_after
+        self._start = start
+        self._digest_before = digest_before
+        self._task = asyncio.create_task(self._compute())
 
-    def __enter__(self) -> None:
-        """Begin to compute the digest."""
-        self._task.__enter__()
+    async def _compute(self) -> Digest | None:
+        return await run_in_thread_if_large(len(self._before.text), self._compute_digest)
 
-    def __exit__(self, *_: object) -> None:
-        """Cancel the computation if `finish` was not called."""
-        self._task.__exit__()
+    def _compute_digest(self) -> Digest | None:
+        after = self._build_after()
+        checkpoints: Sequence[Checkpoint] = ()
+        if self._digest_before is not None:
+            common_cells = count_common_cells(self._before, after, self._start)
+            checkpoints = self._digest_before.cut(common_cells)
+        return _compute_with_notary(self._trust.get_notary(), after, checkpoints)
 
     async def finish(self, version: str) -> None:
         """Sign the written notebook.
@@ -187,7 +156,18 @@ class PendingSignature:
         sqlite3.Error
             If the signature cannot be stored.
         """
-        self._trust.sign(await self._task.get_result(), version)
+        try:
+            digest = await self._task
+        except ChangedDuringRead:
+            # The write itself has replaced the file that the task was reading.
+            digest = await self._compute()
+        self._trust.sign(digest, version)
+
+    def cancel(self) -> None:
+        """Stop the computation; its result is not needed any more."""
+        if not self._task.cancel() and not self._task.cancelled():
+            # Retrieve the exception, so that asyncio does not log it.
+            self._task.exception()
 
 
 async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:

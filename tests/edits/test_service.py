@@ -22,7 +22,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.history.models import NewEntry
 from jupyter_nbedit.history.store import EditHistory
-from jupyter_nbedit.models import EditRequest
+from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
@@ -225,25 +225,22 @@ async def test_a_plan_is_computed_from_the_current_notebook(services: ServiceBui
         seen.append(document.get_cell(2).source)
         return [Replace(cell=len(document) - 1, source=f"after {seen[-1]}")]
 
-    reply = await build_service(services, storage).editor.edit(EditRequest(NAME, plan))
+    reply = await build_service(services, storage).editor.edit(WriteRequest(NAME), plan)
     assert seen == ["as is", "theirs 1", "theirs 2"]
     assert reply.operations[0].index == 2
     assert b"after theirs 2" in storage.notebooks[NAME]
 
 
-@pytest.mark.parametrize("before", ["review", "edit"])
-async def test_an_edit_is_refused_if_the_notebook_is_paused_meanwhile(
-    services: ServiceBuilder, before: str, monkeypatch: pytest.MonkeyPatch
+async def test_an_edit_is_refused_if_the_notebook_is_paused_while_it_waits(
+    services: ServiceBuilder,
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
-    modes, following = services.build_modes(), iter([before])
-
-    async def get_effective(path: str) -> str:
-        assert path == NAME
-        return next(following, "plan")
-
-    monkeypatch.setattr(modes, "get_effective", get_effective)
+    modes = services.build_modes()
     service = build_service(services, storage, modes=modes)
+    async with storage.lock(NAME):
+        edit = asyncio.create_task(service.edit(NAME, REPLACE))
+        await asyncio.sleep(0)
+        await modes.change(NAME, "plan", "ann")
     with pytest.raises(PlanMode):
-        await service.edit(NAME, REPLACE)
+        await edit
     assert storage.notebooks[NAME] == TEXT

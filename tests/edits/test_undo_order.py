@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
-from jupyter_nbedit.models import EditRequest, UndoRequest
+from jupyter_nbedit.models import WriteRequest
 from tests.support import samples
 from tests.support.sampling import is_nightly
 from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
@@ -88,7 +88,7 @@ class UndoHistory:
         batch = [self.choose_operation(count) for _ in range(self.random.choice([1, 1, 2]))]
         try:
             reply = await self.served.services.editor.edit(
-                EditRequest(self.path.name, operations(*batch))
+                WriteRequest(self.path.name), operations(*batch)
             )
         except NbEditError:
             return None
@@ -101,8 +101,8 @@ class UndoHistory:
             text = json.dumps(json.loads(self.path.read_bytes()), indent=self.random.choice([0, 2]))
             self.path.write_text(text)
         try:
-            reply = await self.served.services.undo_service.undo(
-                UndoRequest(self.path.name, edit_id, redo=redo)
+            reply = await self.served.services.editor.undo(
+                WriteRequest(self.path.name), edit_id, redo=redo
             )
         except UndoConflict:
             return "refused"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.models import EditRequest
+from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.operations import Replace
 from tests.faults.scenario import NAME, SMALL, FaultCase, Scenario, ScenarioServer
 
@@ -135,7 +135,7 @@ DISKS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 
 async def try_edit(server: ScenarioServer) -> str:
     try:
-        reply = await server.services.editor.edit(EditRequest(NAME, EDIT))
+        reply = await server.services.editor.edit(WriteRequest(NAME), EDIT)
     except NbEditError as error:
         return error.reason
     return "; ".join(["edited", *reply.warnings])
@@ -153,8 +153,8 @@ async def try_disk(
     server = scenario.start_server()
     await scenario.reset(server)
     # The database must be open, and all modules imported.
-    await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="1"),)))
-    await server.services.editor.edit(EditRequest(NAME, (Replace(cell="c1", source="2"),)))
+    await server.services.editor.edit(WriteRequest(NAME), (Replace(cell="c1", source="1"),))
+    await server.services.editor.edit(WriteRequest(NAME), (Replace(cell="c1", source="2"),))
     before = scenario.read_notebook()
     with make_faulty((folder / "top" / "root").resolve()):
         outcome = await try_edit(server)

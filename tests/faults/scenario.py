@@ -21,7 +21,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.models import CreateRequest, EditReply, EditRequest, UndoRequest
+from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replace
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
@@ -146,7 +146,7 @@ class Scenario:
             if hasattr(self, "after"):
                 self.notary.unsign(nbformat.reads(self.after.decode(), as_version=4))
         if self.case.is_undo:
-            await server.services.editor.edit(EditRequest(NAME, self.case.operations))
+            await server.services.editor.edit(WriteRequest(NAME), self.case.operations)
             self.before = self.notebook.read_bytes()
 
     async def run_case(self, server: ScenarioServer) -> Outcome:
@@ -155,13 +155,13 @@ class Scenario:
 
     def _start_case(self, server: ScenarioServer) -> Awaitable[EditReply]:
         if self.case.is_undo:
-            return server.services.undo_service.undo(UndoRequest(NAME))
+            return server.services.editor.undo(WriteRequest(NAME))
         editor = server.services.editor
         operations = self.case.operations
         if self.case.text is None:
             cells = [operation for operation in operations if isinstance(operation, Insert)]
-            return editor.create(CreateRequest(NAME, cells))
-        return editor.edit(EditRequest(NAME, operations))
+            return editor.create(WriteRequest(NAME), cells)
+        return editor.edit(WriteRequest(NAME), operations)
 
     # What must hold ----------------------------------------------------------------------------
 
@@ -248,9 +248,7 @@ class Scenario:
             problems.append("I5: it is not in the history, and nothing is said of it")
         if reply is not None and reply.edit_id is not None and self.case.text is not None:
             back = await wait_for_outcome(
-                server.services.undo_service.undo(
-                    UndoRequest(NAME, edit_id=reply.edit_id, redo=self._is_redo)
-                )
+                server.services.editor.undo(WriteRequest(NAME), reply.edit_id, redo=self._is_redo)
             )
             if back.reply is None:
                 problems.append(f"I5: it cannot be taken back: {back.error!r}")
@@ -260,9 +258,9 @@ class Scenario:
                 return problems
         if self.notebook.exists():
             more = (Insert(cell_type="raw", source="more", at="end", id="more"),)
-            edit = server.services.editor.edit(EditRequest(NAME, more))
+            edit = server.services.editor.edit(WriteRequest(NAME), more)
         else:
-            edit = server.services.editor.create(CreateRequest(NAME, []))
+            edit = server.services.editor.create(WriteRequest(NAME))
         again = await wait_for_outcome(edit)
         if again.reply is None:
             problems.append(f"I7: the next edit fails: {again.error!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -85,77 +84,49 @@ def test_concurrent_copies_of_a_request_run_once(live: Client, path: str) -> Non
     assert len(list_sources(live, path)) == 4
 
 
-class CountedWork:
-    """Work that waits to be let go on, and counts."""
-
-    def __init__(self, body: bytes = b"done", failures: int = 0) -> None:
-        self.go = asyncio.Event()
-        self.times = 0
-        self._answer = StoredResponse(body)
-        self._failures = failures
-
-    async def __call__(self) -> StoredResponse:
-        self.times += 1
-        await self.go.wait()
-        if self.times <= self._failures:
-            raise ConnectionError
-        return self._answer
-
-
-async def run_twice(
-    seen: IdempotencyCache, work: Callable[[], Awaitable[StoredResponse]]
-) -> list[object]:
-    calls = [asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2)]
-    await asyncio.sleep(0)
-    if isinstance(work, CountedWork):
-        work.go.set()
-    return list(await asyncio.gather(*calls, return_exceptions=True))
+NAME = ("ann", "k")
 
 
 async def test_a_waiting_copy_runs_if_the_first_fails() -> None:
-    work = CountedWork(failures=1)
-    first, second = await run_twice(IdempotencyCache(), work)
-    assert isinstance(first, ConnectionError)
-    assert (work.times, second) == (2, StoredResponse(b"done"))
+    seen = IdempotencyCache()
+    assert await seen.begin(NAME, "r") is None
+    waiting = asyncio.ensure_future(seen.begin(NAME, "r"))
+    await asyncio.sleep(0)
+    seen.abandon(NAME)
+    assert await waiting is None
+    # It has not been stored as failed, and another request may use the key after that.
+    seen.abandon(NAME)
+    assert await seen.begin(NAME, "other") is None
 
 
 async def test_a_cancelled_waiting_copy_does_not_cancel_the_first() -> None:
-    seen, work = IdempotencyCache(), CountedWork()
-    first, second = (asyncio.ensure_future(seen.run("ann", "k", "r", work)) for _ in range(2))
+    seen, response = IdempotencyCache(), StoredResponse(b"done")
+    assert await seen.begin(NAME, "r") is None
+    waiting, cancelled = (asyncio.ensure_future(seen.begin(NAME, "r")) for _ in range(2))
     await asyncio.sleep(0)
-    second.cancel()
-    work.go.set()
-    assert (await first).body == b"done"
-    assert (await seen.run("ann", "k", "r", work)).body == b"done"
-    assert work.times == 1
+    cancelled.cancel()
+    seen.complete(NAME, response)
+    assert await waiting == await seen.begin(NAME, "r") == response
 
 
 async def test_keys_are_separate_for_each_user() -> None:
-    seen, ann, bob = IdempotencyCache(), CountedWork(b"ann"), CountedWork(b"bob")
-    ann.go.set()
-    bob.go.set()
-    assert (await seen.run("ann", "k", "r", ann)).body == b"ann"
-    assert (await seen.run("bob", "k", "other", bob)).body == b"bob"
+    seen = IdempotencyCache()
+    assert await seen.begin(("ann", "k"), "r") is None
+    assert await seen.begin(("bob", "k"), "other") is None
     with pytest.raises(IdempotencyMismatch):
-        await seen.run("ann", "k", "other", ann)
+        await seen.begin(("ann", "k"), "other")
 
 
 async def test_remembered_replies_have_a_limit() -> None:
-    seen, work = IdempotencyCache(), CountedWork(bytes(2**20))
-    work.go.set()
+    seen, response = IdempotencyCache(), StoredResponse(bytes(2**20))
     for number in range(100):
-        await seen.run("ann", str(number), "r", work)
-
-    async def refuse() -> StoredResponse:
-        raise ConnectionError
-
+        assert await seen.begin(("ann", str(number)), "r") is None
+        seen.complete(("ann", str(number)), response)
     remembered = []
     for number in reversed(range(100)):
         try:
-            await seen.run("ann", str(number), "another request", refuse)
+            await seen.begin(("ann", str(number)), "another request")
         except IdempotencyMismatch:
             remembered.append(number)
-        except ConnectionError:
-            pass
     assert 10 < len(remembered) < 50
     assert remembered == list(range(99, 99 - len(remembered), -1))

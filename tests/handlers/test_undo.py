@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.models import UndoRequest
+from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.operations import Replace
 from tests.events.listener import open_listener
 from tests.handlers.error_checks import get_error
@@ -154,7 +154,7 @@ async def test_an_edit_is_undone_after_a_restart(services: ServiceBuilder) -> No
     await before.edit("a.ipynb", Replace(cell="alpha", source="x = 2"))
     await before.close()
     after = services.build_editing()
-    await after.undo_service.undo(UndoRequest("a.ipynb"))
+    await after.editor.undo(WriteRequest("a.ipynb"))
     assert services.storage.notebooks["a.ipynb"] == ODD
 
 

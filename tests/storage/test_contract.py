@@ -14,9 +14,9 @@ import pytest
 from jupyter_server.utils import ensure_async
 from nbformat.sign import NotebookNotary
 
-from jupyter_nbedit.edits.undo import UndoService
+from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound, UndoConflict
-from jupyter_nbedit.models import EditReply, EditRequest, UndoRequest
+from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import StaleContent, Storage, WriteResult
@@ -269,67 +269,67 @@ async def test_a_write_emits_one_save_event(case: StorageCase) -> None:
 
 
 @pytest.fixture
-def undo_service(case: StorageCase, tmp_path: Path) -> Iterator[UndoService]:
+def editor(case: StorageCase, tmp_path: Path) -> Iterator[EditService]:
     notary = NotebookNotary(db_file=":memory:", data_dir=str(tmp_path))
     services = ServiceBuilder(tmp_path)
-    yield services.build_editing(SingleStorage(case.storage), notary=notary).undo_service
+    yield services.build_editing(SingleStorage(case.storage), notary=notary).editor
     notary.store.close()
 
 
 @pytest.fixture
-def edits(undo_service: UndoService) -> Callable[..., Awaitable[EditReply]]:
+def edits(editor: EditService) -> Callable[..., Awaitable[EditReply]]:
     def edit(**operation: Any) -> Awaitable[EditReply]:
         operations = msgspec.convert([operation], list[Operation])
-        return undo_service.edits.edit(EditRequest(PATH, operations))
+        return editor.edit(WriteRequest(PATH), operations)
 
     return edit
 
 
 async def test_an_edit_is_undone_and_redone(
-    case: StorageCase, undo_service: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, editor: EditService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(case, TEXT)
     reply = await edits(op="replace", cell="alpha", source="x = 2")
     after = await ensure_async(case.read())
     assert _cells(after) != _cells(TEXT)
-    back = await undo_service.undo(UndoRequest(PATH))
+    back = await editor.undo(WriteRequest(PATH))
     assert (back.hash_before, back.warnings) == (reply.hash, [])
     await assert_stored(case, TEXT)
-    await undo_service.undo(UndoRequest(PATH, redo=True))
+    await editor.undo(WriteRequest(PATH), redo=True)
     await assert_stored(case, after)
 
 
 async def test_undo_restores_deleted_and_moved_cells_and_removes_inserted_ones(
-    case: StorageCase, undo_service: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, editor: EditService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(case, TEXT)
     await edits(op="delete", cell="alpha")
     await edits(op="insert", cell_type="code", source="1", at="start")
     await edits(op="move", cell="beta", at="start")
     for _ in range(3):
-        await undo_service.undo(UndoRequest(PATH))
+        await editor.undo(WriteRequest(PATH))
     await assert_stored(case, TEXT)
 
 
 async def test_undo_of_an_older_edit_reverts_only_its_cells(
-    case: StorageCase, undo_service: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, editor: EditService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(case, TEXT)
     older = await edits(op="replace", cell="alpha", source="x = 2")
     await edits(op="replace", cell="beta", source="# Other")
-    await undo_service.undo(UndoRequest(PATH, older.edit_id))
+    await editor.undo(WriteRequest(PATH), older.edit_id)
     alpha, beta = _cells(await ensure_async(case.read()))
     assert beta["source"] == "# Other"
     assert alpha == _cells(TEXT)[0]
 
 
 async def test_a_cell_changed_since_is_not_undone(
-    case: StorageCase, undo_service: UndoService, edits: Callable[..., Awaitable[EditReply]]
+    case: StorageCase, editor: EditService, edits: Callable[..., Awaitable[EditReply]]
 ) -> None:
     await put(case, TEXT)
     older = await edits(op="replace", cell="alpha", source="x = 2")
     await edits(op="replace", cell="alpha", source="x = 3")
     before = await ensure_async(case.read())
     with pytest.raises(UndoConflict):
-        await undo_service.undo(UndoRequest(PATH, older.edit_id))
+        await editor.undo(WriteRequest(PATH), older.edit_id)
     assert await ensure_async(case.read()) == before

@@ -19,10 +19,9 @@ from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.undo import UndoService
 from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EditEventEmitter, ReviewEventEmitter
 from jupyter_nbedit.history.store import EditHistory
-from jupyter_nbedit.models import EditReply, EditRequest
+from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.proposals.store import ProposalStore
@@ -51,11 +50,10 @@ class EditingServices:
     history: EditHistory
     editor: EditService
     reader: ReadService
-    undo_service: UndoService
 
     async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
         """Edit a notebook, and let the listeners of events run."""
-        reply = await self.editor.edit(EditRequest(path, operations, **fields))
+        reply = await self.editor.edit(WriteRequest(path, **fields), operations)
         await asyncio.sleep(0)
         return reply
 
@@ -176,7 +174,7 @@ class ServiceBuilder:
         proposals = self.build_proposals(where, database)
         editor = EditService(where, publisher, trust, proposals, modes or FixedMode())
         reader = ReadService(where, trust, read_tracker, versions)
-        return EditingServices(database, history, editor, reader, UndoService(editor, history))
+        return EditingServices(database, history, editor, reader)
 
     def build_notary(self, db_file: str | None = None) -> NotebookNotary:
         """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""

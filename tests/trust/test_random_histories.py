@@ -32,7 +32,7 @@ import nbformat.reader
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.models import EditRequest, UndoRequest
+from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly
@@ -168,9 +168,9 @@ class TrustHistory:
     async def apply_edit(self, *batch: dict[str, Any], **more: Any) -> bool:
         """Edit; whatever comes of it, the notebook is trusted as much as before."""
         before, trusted = self.text, self.trusted
-        request = EditRequest(path=self.path.name, operations=operations(*batch), **more)
+        request = WriteRequest(self.path.name, **more)
         try:
-            reply = await self.served.services.editor.edit(request)
+            reply = await self.served.services.editor.edit(request, operations(*batch))
         except NbEditError:
             assert self.text == before
             return False
@@ -210,18 +210,18 @@ class TrustHistory:
     async def edit_stale_version(self) -> None:
         assert not await self.apply_edit(self.operation(), hash="0" * 64)
 
-    async def ask(self, request: UndoRequest) -> bool:
+    async def ask(self, edit_id: int | None = None, *, redo: bool = False) -> bool:
         """Request an undo; return whether it was made."""
         try:
-            await self.served.services.undo_service.undo(request)
+            await self.served.services.editor.undo(WriteRequest(self.path.name), edit_id, redo=redo)
         except NbEditError:
             return False
         return True
 
-    async def apply_undo(self, request: UndoRequest) -> bool:
+    async def apply_undo(self, edit_id: int | None = None, *, redo: bool = False) -> bool:
         """Undo an edit; the notebook stays as trusted as it was."""
         before, trusted = self.text, self.trusted
-        if not await self.ask(request) or self.text == before:
+        if not await self.ask(edit_id, redo=redo) or self.text == before:
             # It is refused, or an outsider has restored what was there before.
             assert self.text == before
             return False
@@ -236,19 +236,19 @@ class TrustHistory:
 
     async def undo(self) -> None:
         path = self.path.name
-        if self.random.random() < 0.5 and await self.apply_undo(UndoRequest(path, redo=True)):
+        if self.random.random() < 0.5 and await self.apply_undo(redo=True):
             return
         edits = [
             edit.edit_id for edit in await self.served.services.history.list_page(path, limit=5)
         ]
         for edit in [None, self.random.choice([*edits, None])]:
-            if await self.apply_undo(UndoRequest(path, edit)):
+            if await self.apply_undo(edit):
                 await self.check()
                 return
         # After a write by another program it is one more edit.
         if await self.apply_edit(self.operation()):
             await self.check()
-            await self.apply_undo(UndoRequest(path))
+            await self.apply_undo()
 
     async def outsider_restores(self) -> None:
         self.text = self.random.choice(self.versions)
@@ -393,7 +393,7 @@ async def test_undo_does_not_trust_what_the_edit_had_removed() -> None:
         assert await history.apply_edit({"op": "replace", "cell": "c1", "source": "# B"})
         assert history.trusted
         edits = await served.services.history.list_page(history.path.name, limit=2)
-        assert await history.apply_undo(UndoRequest(history.path.name, edits[-1].edit_id))
+        assert await history.apply_undo(edits[-1].edit_id)
         assert outputs(history.text) == evil
         assert not history.trusted
 
@@ -408,5 +408,5 @@ async def test_undo_of_the_older_of_two_edits_keeps_trust() -> None:
             assert await history.apply_edit({"op": "replace", "cell": cell, "source": "new"})
         first = min(number for number in history.were_trusted if number is not None)
         # The result is a new version.
-        assert await history.apply_undo(UndoRequest(history.path.name, first))
+        assert await history.apply_undo(first)
         assert history.trusted

@@ -1,0 +1,227 @@
+"""Planned edits: a change that is computed, not written yet; and the planner of batches."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+from msgspec import UNSET
+
+from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
+from jupyter_nbedit.notebook.apply_batch import EditPlan, OperationResult, apply_operations
+from jupyter_nbedit.notebook.diff import CellChange, MetadataChange, render_unified_diff
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.undo.edit_summary import CellStep, EditSummary
+from jupyter_nbedit.notebook.undo.record import CellContent
+from jupyter_nbedit.reading.loading import LoadedNotebook
+from jupyter_nbedit.storage.base import Storage, WriteResult
+
+# How long one operation takes, as the number of bytes of a notebook that take as long to parse.
+_OPERATION_WEIGHT = 2_000
+
+
+@dataclass(frozen=True)
+class PlannedEdit:
+    """A change of a notebook, computed and not written yet.
+
+    Parameters
+    ----------
+    notebook
+        The notebook before the edit.
+    plan
+        The splices, and what they do to the cells.
+    diff
+        The same as a unified diff by cell.
+    language
+        The language of the code cells after the edit; None if the notebook does not name it.
+    kind
+        The kind of the edit in the history.
+    undoes
+        The number of the edit that the change undoes.
+    may_sign
+        Whether the notebook stays trusted if it was: False if the change may bring back content
+        that was not trusted.
+    """
+
+    notebook: LoadedNotebook
+    plan: EditPlan
+    diff: str
+    language: str | None
+    kind: Literal["edit", "create", "undo", "redo"]
+    undoes: int | None
+    may_sign: bool
+
+    @classmethod
+    def from_plan(
+        cls,
+        notebook: LoadedNotebook,
+        plan: EditPlan,
+        *,
+        kind: Literal["edit", "create", "undo", "redo"] = "edit",
+        undoes: int | None = None,
+        may_sign: bool = True,
+    ) -> PlannedEdit:
+        """Return the planned edit with its diff, which may take long."""
+        after = notebook.document
+        if any(isinstance(item, MetadataChange) for item in plan.changes):
+            after = after.apply_splices(plan.splices)
+        diff = render_unified_diff(notebook.path, plan.changes)
+        return cls(notebook, plan, diff, after.language, kind, undoes, may_sign)
+
+    @cached_property
+    def _document_after(self) -> Document:
+        return self.notebook.document.apply_splices(self.plan.splices)
+
+    def get_document_after(self) -> Document:
+        """Return the notebook after the edit; the first call may take long."""
+        return self._document_after
+
+    def list_entries(self) -> list[dict[str, Any]]:
+        """Return the operations as events list them: one entry for each affected cell."""
+        return [entry for result in self.plan.results for entry in result.iterate_entries()]
+
+    def build_reply(
+        self, request: WriteRequest, storage: Storage, result: WriteResult
+    ) -> EditReply:
+        """Return the reply, still without the number of the edit.
+
+        Parameters
+        ----------
+        request
+            The request.
+        storage
+            The storage of the notebook.
+        result
+            The result of the write, or of the write as it would be.
+        """
+        total = self.plan.total_cells
+        return EditReply(
+            path=request.path,
+            edit_id=None,
+            hash_before=self.notebook.hash or None,
+            hash=result.hash,
+            last_modified=result.last_modified,
+            applied_via=storage.kind,
+            bytes_preserved=storage.preserves_bytes,
+            persisted=result.is_persisted and not request.dry_run,
+            dry_run=request.dry_run,
+            total_cells=total,
+            cells_delta=total - len(self.notebook.document),
+            language=self.language,
+            operations=self.plan.results,
+            diff=self.diff,
+            warnings=result.warnings,
+            guard=UNSET if result.guard is None else result.guard,
+        )
+
+
+class Planner(Protocol):
+    """Plans a change of a notebook; implemented for batches, undo, proposals and whole files."""
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the change of the notebook as it is now, while it is locked.
+
+        This is called again if the notebook changes before the write; the errors that it raises
+        reach the client.
+        """
+
+
+@dataclass(frozen=True)
+class BatchPlanner:
+    """Plans a batch of operations.
+
+    Parameters
+    ----------
+    operations
+        At least one operation, or a function that returns them.
+    is_creation
+        Whether the batch fills a new notebook.
+    """
+
+    operations: Sequence[Operation] | OperationFactory
+    is_creation: bool = False
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the batch."""
+        operations = self.operations
+        if callable(operations):
+            operations = operations(notebook.document)
+        source_size = sum(len(getattr(operation, "source", None) or "") for operation in operations)
+        weight = len(notebook.content.data) + source_size + len(operations) * _OPERATION_WEIGHT
+        return await run_in_thread_if_large(weight, self._apply, notebook, operations)
+
+    def _apply(self, notebook: LoadedNotebook, operations: Sequence[Operation]) -> PlannedEdit:
+        plan = apply_operations(notebook.document, operations, fresh_id=_create_id)
+        return PlannedEdit.from_plan(notebook, plan, kind="create" if self.is_creation else "edit")
+
+
+def _create_id() -> str:
+    return uuid.uuid4().hex[:8]
+
+
+@dataclass(frozen=True)
+class NewNotebookPlanner:
+    """Plans to replace a notebook without cells by the bytes of a new one.
+
+    Parameters
+    ----------
+    data
+        The bytes; planning raises `InvalidNotebook` if they are not a notebook.
+    """
+
+    data: bytes
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the replacement."""
+        return await run_in_thread_if_large(len(self.data), self._replace, notebook)
+
+    def _replace(self, notebook: LoadedNotebook) -> PlannedEdit:
+        plan = _replace_document(notebook.document, Document.parse(self.data))
+        return PlannedEdit.from_plan(notebook, plan, kind="create")
+
+
+def _replace_document(base: Document, document: Document) -> EditPlan:
+    """Return the plan to replace a notebook without cells by another one."""
+    cells = [document.get_cell(index) for index in range(len(document))]
+    inserted_cells = [
+        CellChange(
+            cell_id=cell.id,
+            index_before=None,
+            index_after=cell.index,
+            cell_type_before=None,
+            cell_type_after=cell.cell_type,
+            source_before="",
+            source_after=cell.source,
+            is_moved=False,
+            outputs_cleared=False,
+        )
+        for cell in cells
+    ]
+    splices = [Splice(0, len(base.text), document.text[:])]
+
+    def summarize() -> EditSummary:
+        steps = [CellStep(cell.id, None, CellContent.from_cell(cell), cell.index) for cell in cells]
+        return EditSummary(base, splices, steps, document.written_metadata, len(document))
+
+    return EditPlan(
+        splices=splices,
+        results=[
+            OperationResult(
+                op="insert",
+                cell_id=cell.id,
+                index=cell.index,
+                cell_type=cell.cell_type,
+                source_hash=cell.source_hash,
+            )
+            for cell in cells
+        ],
+        changes=[MetadataChange(base.metadata, document.metadata), *inserted_cells],
+        total_cells=len(document),
+        summarize=summarize,
+    )
