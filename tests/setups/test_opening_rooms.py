@@ -115,7 +115,7 @@ async def test_a_room_with_an_unreachable_document_is_refused(live: RoomNotebook
     settings = live.storages.settings
     found = find_room(settings, _PATH)
     assert found is not None
-    room = found.room  # type: ignore[attr-defined]
+    room = found.room
     for name in ("_document", "_jupyter_ydoc"):
         if hasattr(room, name):
             method_name, held = name, getattr(room, name)
