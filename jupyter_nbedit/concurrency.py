@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from contextvars import ContextVar, Token
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from jupyter_nbedit.errors import ChangedDuringRead
+from jupyter_nbedit.errors import Busy, ChangedDuringRead
 
 _Result = TypeVar("_Result")
 
 #: For notebooks of up to so many bytes, a thread switch costs more than the work.
 SMALL_BYTES = 100_000
+# How much longer than its timeout a thread waits for a coroutine on an event loop.
+_BLOCKED_SECONDS = 1.0
 
 
 async def run_in_thread_if_large(
@@ -47,6 +52,38 @@ class Polling:
                 raise StopAsyncIteration
             await asyncio.sleep(self._interval)
         self._has_begun = True
+
+
+def run_on_loop(
+    loop: asyncio.AbstractEventLoop,
+    coroutine: Coroutine[Any, Any, _Result],
+    *,
+    source: str,
+    timeout: float,
+) -> _Result:
+    """Run a coroutine on an event loop, and return its result to this other thread.
+
+    Raise `Busy` if there is no result after `timeout` seconds, or the loop has stopped. `source` is
+    the component that answers, as the beginning of a sentence.
+    """
+
+    async def run() -> _Result:
+        try:
+            return await asyncio.wait_for(coroutine, timeout)
+        except asyncio.TimeoutError:
+            message = f"{source} has not answered for {timeout:g} seconds. Try again later."
+            raise Busy(message) from None
+
+    if loop.is_running():
+        future = asyncio.run_coroutine_threadsafe(run(), loop)
+        # The loop may stop before it ends this, or be blocked.
+        with suppress(CancelledError, FutureTimeoutError):
+            return future.result(timeout + _BLOCKED_SECONDS)
+        future.cancel()
+    if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+        coroutine.close()
+    message = f"{source} has not answered, because the server is stopping or too busy. Try again."
+    raise Busy(message)
 
 
 # The functions to call while the writing thread waits for the disk: one function at each wait.

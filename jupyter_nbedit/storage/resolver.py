@@ -17,15 +17,14 @@ from typing import Any
 
 from jupyter_server.utils import ensure_async
 
+from jupyter_nbedit.concurrency import run_on_loop
 from jupyter_nbedit.errors import FolderNotFound, NotebookNotFound
-from jupyter_nbedit.storage import walk
 from jupyter_nbedit.storage.api_paths import get_root_name, is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.manager_locks import install_locks
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
-from jupyter_nbedit.storage.event_loop_calls import run_on_loop
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import OwnWriteCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
@@ -51,7 +50,7 @@ from jupyter_nbedit.storage.rtc.rooms import (
     lock_file_or_room,
 )
 from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache
-from jupyter_nbedit.storage.walk import walk_contents
+from jupyter_nbedit.storage.walk import walk_contents, walk_files
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ class StorageResolver:
     async def _walk(self, manager: Any, path: str, *, recursive: bool) -> Walker:
         if has_plain_files(manager):
             top = None if self.links_outside_root else os.path.realpath(manager.root_dir)
-            return await walk.walk_files(manager, path, recursive=recursive, top=top)
+            return await walk_files(manager, path, recursive=recursive, top=top)
         return await walk_contents(manager, self.locks, path, recursive=recursive)
 
     def _walk_with_rooms(
@@ -162,7 +161,7 @@ class StorageResolver:
         """Read from another thread; a shared notebook may only be used on the loop's thread."""
         return run_on_loop(
             loop,
-            partial(self._read, path),
+            self._read(path),
             source="The room that holds this notebook",
             timeout=self.room_patience,
         )

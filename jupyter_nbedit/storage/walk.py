@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_core.paths import is_file_hidden
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.errors import Busy, FolderNotFound, NbEditError, NotebookNotFound
+from jupyter_nbedit.concurrency import run_on_loop
+from jupyter_nbedit.errors import (
+    Busy,
+    FolderNotFound,
+    Forbidden,
+    InvalidRequest,
+    NbEditError,
+    NotebookNotFound,
+)
 from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedPath, Walker, WalkItem
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.manager_calls import ContentsFile
 from jupyter_nbedit.storage.contents.manager_locks import is_link
-from jupyter_nbedit.storage.event_loop_calls import run_on_loop
 from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file
 from jupyter_nbedit.storage.locks import PathLocks
@@ -31,13 +38,107 @@ from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, resolve_path, to_os_
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
+_Result = TypeVar("_Result")
 
-#: Jupyter's checkpoints; they are not hidden if hidden files are shown.
-CHECKPOINTS = ".ipynb_checkpoints"
-#: The message for a skipped link.
-LINK = "It is a link; name it as the `path` to search what it leads to."
+# Jupyter's checkpoints; they are not hidden if hidden files are shown.
+_CHECKPOINTS = ".ipynb_checkpoints"
 _ATTEMPTS = 3
 _POLL_SECONDS = 0.02
+# The timeout of one call of the manager, whose store may be remote.
+_PATIENCE_SECONDS = 30.0
+
+
+class _Walk(ABC):
+    """A walk through the directories of a contents manager."""
+
+    def __init__(self, manager: Any, *, is_recursive: bool) -> None:
+        self.manager = manager
+        self._is_recursive = is_recursive
+
+    @abstractmethod
+    def list_folder(self, path: str) -> list[tuple[str, bool]]:
+        """Return the names in a directory, sorted, and whether they are directories."""
+
+    @abstractmethod
+    def is_shown(self, name: str, path: str) -> bool:
+        """Return whether the Contents API lists an item."""
+
+    @abstractmethod
+    def read(self, path: str) -> bytes:
+        """Read a notebook."""
+
+    def walk_notebook(self, path: str, start: str) -> Iterator[WalkItem]:
+        if start.split("/") <= path.split("/"):
+            yield NotebookFile(path, partial(self.read, path))
+
+    def walk_folder(self, path: str, start: str) -> Iterator[WalkItem]:
+        """Yield the items of a directory and its subdirectories from the path `start` on."""
+        # A stack, because directories may nest deeper than Python's recursion limit.
+        stack = [self._list_items(path, start)]
+        while stack:
+            item = next(stack[-1], None)
+            if item is None:
+                stack.pop()
+                continue
+            if isinstance(item, Directory):
+                stack.append(self._list_items(item.path, start))
+                if f"{start}/".startswith(f"{item.path}/"):
+                    continue
+            yield item
+
+    def _list_items(self, path: str, start: str) -> Iterator[WalkItem]:
+        """Yield the items of one directory."""
+        try:
+            entries = self.list_folder(path)
+        except FolderNotFound:
+            # It is gone, or a link has replaced it.
+            return
+        except NbEditError as error:
+            yield SkippedPath(path, error.reason, error.message)
+            return
+        for name, is_folder in entries:
+            inner_path = self.join(path, name)
+            if is_unsafe(name) or _is_before(inner_path, start):
+                continue
+            try:
+                item = self._build_item(name, inner_path, is_folder=is_folder)
+            except NbEditError as error:
+                item = SkippedPath(inner_path, error.reason, error.message)
+            # A directory on the way to the start precedes it, although its items may follow.
+            if isinstance(item, Directory) or (item and inner_path.split("/") >= start.split("/")):
+                yield item
+
+    def join(self, path: str, name: str) -> str:
+        """Return the path of an item of a directory."""
+        return f"{path}/{name}" if path else name
+
+    def _build_item(self, name: str, path: str, *, is_folder: bool) -> WalkItem | None:
+        if not (self._is_recursive if is_folder else name.endswith(SUFFIX)):
+            return None
+        if name == _CHECKPOINTS or not self.is_shown(name, path):
+            return SkippedPath(path, "hidden", "It is hidden.")
+        if not _is_utf8(name):
+            message = "Its name is not UTF-8; no request has it."
+            readable_path = path.encode("utf-8", "replace").decode()
+            return SkippedPath(readable_path, InvalidRequest.reason, message)
+        if is_link(self.manager, path):
+            message = "It is a link; name it as the `path` to search what it leads to."
+            return SkippedPath(path, "link", message)
+        return Directory(path) if is_folder else NotebookFile(path, partial(self.read, path))
+
+
+def _is_before(path: str, start: str) -> bool:
+    """Return whether a path, and everything that may be in it, precedes a start."""
+    components, start_components = path.split("/"), start.split("/") if start else []
+    return components < start_components[: len(components)]
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 async def walk_files(
@@ -57,246 +158,111 @@ async def walk_files(
         real = resolve_path(os_path, top)
     except (NotebookNotFound, OSError):
         raise FolderNotFound from None
-    file_walk = _FileWalk(manager, recursive=recursive)
+    walk = _FileWalk(manager, path, real, is_recursive=recursive)
     if os.path.isdir(real):
-        return partial(file_walk.walk_folder, real, path)
+        return partial(walk.walk_folder, path)
     if path.endswith(SUFFIX):
-        return partial(file_walk.walk_notebook, real, path)
+        return partial(walk.walk_notebook, path)
     raise FolderNotFound
 
 
-class _FileWalk:
-    def __init__(self, manager: AsyncFileContentsManager, *, recursive: bool) -> None:
-        self._manager = manager
-        self._recursive = recursive
+class _FileWalk(_Walk):
+    """A walk on disk, from the path `top`, which is `real` without links."""
 
-    def walk_notebook(self, os_path: str, path: str, start: str) -> Iterator[WalkItem]:
-        if start.split("/") <= path.split("/"):
-            yield NotebookFile(path, partial(_read, os_path))
+    def __init__(
+        self, manager: AsyncFileContentsManager, top: str, real: str, *, is_recursive: bool
+    ) -> None:
+        super().__init__(manager, is_recursive=is_recursive)
+        self._top = top
+        self._real = real
 
-    def walk_folder(self, top: str, path: str, start: str) -> Iterator[WalkItem]:
-        """Yield the items of a directory."""
+    def _get_os_path(self, path: str) -> str:
+        components = path.removeprefix(self._top).strip("/").split("/")
+        return os.path.join(self._real, *filter(None, components))
 
-        def list_items(inner: str) -> Iterator[WalkItem]:
-            components = inner.removeprefix(path).strip("/").split("/")
-            return self._list_items(os.path.join(top, *components), inner, start)
-
-        return traverse(list_items, path, start)
-
-    def _list_items(self, folder: str, path: str, start: str) -> Iterator[WalkItem]:
-        """Yield the items of one directory."""
+    def list_folder(self, path: str) -> list[tuple[str, bool]]:
         try:
-            with open_directory(folder) as open_folder:
-                names = sorted(open_folder.list_names())
+            with open_directory(self._get_os_path(path)) as folder:
+                return sorted(folder.list_entries())
         except (FileNotFoundError, NotADirectoryError):
-            # It is gone, or a link has replaced it.
-            return
+            raise FolderNotFound from None
         except OSError:
             message = "The folder cannot be listed by this server."
-            yield SkippedPath(path, "forbidden", message)
-            return
-        for name in names:
-            inner_path = f"{path}/{name}" if path else name
-            if not is_before(inner_path, start):
-                item = self._build_item(os.path.join(folder, name), name, inner_path)
-                # A directory on the way to the start precedes it, although its items may follow.
-                if isinstance(item, Directory) or (
-                    item and inner_path.split("/") >= start.split("/")
-                ):
-                    yield item
+            raise Forbidden(message) from None
 
-    def _build_item(self, os_path: str, name: str, path: str) -> WalkItem | None:
-        try:
-            status = os.lstat(os_path)
-            is_link = stat.S_ISLNK(status.st_mode)
-            is_folder = os.path.isdir(os_path) if is_link else stat.S_ISDIR(status.st_mode)
-            if not (self._recursive if is_folder else name.endswith(SUFFIX)):
-                return None
-            if name == CHECKPOINTS or not self._is_shown(os_path, name, status):
-                return SkippedPath(path, "hidden", "It is hidden.")
-        except OSError:
-            # It is gone, or a link without target.
-            return None
-        if not _is_utf8(name):
-            readable_path = path.encode("utf-8", "replace").decode()
-            return SkippedPath(
-                readable_path, "invalid_request", "Its name is not UTF-8; no request has it."
-            )
-        if is_link:
-            return SkippedPath(path, "link", LINK)
-        return Directory(path) if is_folder else NotebookFile(path, partial(_read, os_path))
-
-    def _is_shown(self, os_path: str, name: str, status: os.stat_result) -> bool:
-        """Return whether the Contents API lists an item, by the same rule."""
-        manager = self._manager
-        if not manager.should_list(name):
+    def is_shown(self, name: str, path: str) -> bool:
+        if not self.manager.should_list(name):
             return False
-        return manager.allow_hidden or not is_file_hidden(os_path, stat_res=status)
+        try:
+            return self.manager.allow_hidden or not is_file_hidden(self._get_os_path(path))
+        except OSError:
+            # It is gone, or a link in a circle.
+            return True
+
+    def read(self, path: str) -> bytes:
+        for _ in range(_ATTEMPTS):
+            content = read_file(self._get_os_path(path))
+            if content is not None:
+                return content.text
+            time.sleep(_POLL_SECONDS)
+        message = "Another program is writing this notebook."
+        raise Busy(message)
 
 
-def traverse(
-    list_items: Callable[[str], Iterator[WalkItem]], path: str, start: str
-) -> Iterator[WalkItem]:
-    """Yield the items of a directory and its subdirectories from the path `start` on."""
-    # A stack, because directories may nest deeper than Python's recursion limit.
-    stack = [list_items(path)]
-    while stack:
-        item = next(stack[-1], None)
-        if item is None:
-            stack.pop()
-            continue
-        if isinstance(item, Directory):
-            stack.append(list_items(item.path))
-            if _is_ancestor(item.path, start):
-                continue
-        yield item
-
-
-def is_before(path: str, start: str) -> bool:
-    """Return whether a path, and everything that may be in it, precedes a start."""
-    components, start_components = path.split("/"), start.split("/") if start else []
-    return components < start_components[: len(components)]
-
-
-def _is_ancestor(folder: str, start: str) -> bool:
-    return f"{start}/".startswith(f"{folder}/")
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _read(os_path: str) -> bytes:
-    for _ in range(_ATTEMPTS):
-        content = read_file(os_path)
-        if content is not None:
-            return content.text
-        time.sleep(_POLL_SECONDS)
-    message = "Another program is writing this notebook."
-    raise Busy(message)
-
-
-_Model = TypeVar("_Model")
-
-# The timeout of one call of the manager, whose store may be remote.
-_PATIENCE_SECONDS = 30.0
-
-
-async def walk_contents(
-    manager: Any,
-    locks: PathLocks,
-    path: str,
-    *,
-    recursive: bool,
-    timeout: float = _PATIENCE_SECONDS,
-) -> Walker:
-    """Prepare a walk through a directory of any contents manager; see `Storages.walk`.
-
-    One call of the manager may take `timeout` seconds.
-    """
+async def walk_contents(manager: Any, locks: PathLocks, path: str, *, recursive: bool) -> Walker:
+    """Prepare a walk through a directory of any contents manager; see `Storages.walk`."""
     path = path.strip("/")
-    file = ContentsFile(manager, locks, path, FolderNotFound)
-    loop = asyncio.get_running_loop()
-    contents_walk = _ContentsWalk(manager, locks, loop, recursive=recursive, timeout=timeout)
+    walk = _ContentsWalk(manager, locks, asyncio.get_running_loop(), is_recursive=recursive)
     if path:
-        await file.check_visible()
+        await ContentsFile(manager, locks, path, FolderNotFound).check_visible()
     with map_contents_errors(FolderNotFound):
         if await ensure_async(manager.dir_exists(path)):
-            return partial(contents_walk.walk_folder, path)
+            return partial(walk.walk_folder, path)
         if path.endswith(SUFFIX) and await ensure_async(manager.file_exists(path)):
-            return partial(contents_walk.walk_notebook, path)
+            return partial(walk.walk_notebook, path)
     raise FolderNotFound
 
 
-class _ContentsWalk:
+class _ContentsWalk(_Walk):
     def __init__(
-        self,
-        manager: Any,
-        locks: PathLocks,
-        loop: asyncio.AbstractEventLoop,
-        *,
-        recursive: bool,
-        timeout: float,
+        self, manager: Any, locks: PathLocks, loop: asyncio.AbstractEventLoop, *, is_recursive: bool
     ) -> None:
-        self._manager = manager
+        super().__init__(manager, is_recursive=is_recursive)
         self._locks = locks
         self._loop = loop
-        self._recursive = recursive
-        self._patience = timeout
 
-    def walk_notebook(self, path: str, start: str) -> Iterator[WalkItem]:
-        if start.split("/") <= path.split("/"):
-            yield self._build_notebook_file(path)
+    def join(self, path: str, name: str) -> str:
+        # The root of a drive ends in a colon, after which there is no slash.
+        return f"{path}{name}" if path.endswith(":") else super().join(path, name)
 
-    def walk_folder(self, path: str, start: str) -> Iterator[WalkItem]:
-        return traverse(lambda inner_path: self._list_items(inner_path, start), path, start)
-
-    def _list_items(self, path: str, start: str) -> Iterator[WalkItem]:
-        """Yield the items of one directory."""
-        try:
-            entries = self._call_on_loop(partial(self._list_folder, path))
-        except FolderNotFound:
-            return
-        except NbEditError as error:
-            yield SkippedPath(path, error.reason, error.message)
-            return
-        for name, is_folder in entries:
-            # The root of a drive ends in a colon, after which there is no slash.
-            inner_path = f"{path}/{name}" if path and not path.endswith(":") else f"{path}{name}"
-            if is_unsafe(name) or is_before(inner_path, start):
-                continue
-            try:
-                item = self._build_item(name, inner_path, is_folder=is_folder)
-            except NbEditError as error:
-                item = SkippedPath(inner_path, error.reason, error.message)
-            if isinstance(item, Directory) or (item and inner_path.split("/") >= start.split("/")):
-                yield item
-
-    def _build_item(self, name: str, path: str, *, is_folder: bool) -> WalkItem | None:
-        if not (self._recursive if is_folder else name.endswith(SUFFIX)):
-            return None
-        if name == CHECKPOINTS or not self._call_on_loop(partial(self._is_shown, name, path)):
-            return SkippedPath(path, "hidden", "It is hidden.")
-        if is_link(self._manager, path):
-            return SkippedPath(path, "link", LINK)
-        return Directory(path) if is_folder else self._build_notebook_file(path)
-
-    def _build_notebook_file(self, path: str) -> NotebookFile:
-        file = ContentsFile(self._manager, self._locks, path, NotebookNotFound)
-        return NotebookFile(path, lambda: self._call_on_loop(file.read).text)
+    def list_folder(self, path: str) -> list[tuple[str, bool]]:
+        return self._call_on_loop(self._list_folder(path))
 
     async def _list_folder(self, path: str) -> list[tuple[str, bool]]:
-        """Return the names in a directory, sorted, and whether they are directories."""
         with map_contents_errors(FolderNotFound):
-            model = await ensure_async(self._manager.get(path, content=True, type="directory"))
-            return sorted({(_get_name(entry), _is_folder(entry)) for entry in model["content"]})
+            model = await ensure_async(self.manager.get(path, content=True, type="directory"))
+            return sorted(
+                {(_get_name(entry), entry["type"] == "directory") for entry in model["content"]}
+            )
 
-    async def _is_shown(self, name: str, path: str) -> bool:
-        file = ContentsFile(self._manager, self._locks, path, NotebookNotFound)
+    def is_shown(self, name: str, path: str) -> bool:
         try:
-            await file.check_visible()
+            self._call_on_loop(self._get_file(path).check_visible())
         except NotebookNotFound:
             return False
-        return bool(self._manager.should_list(name))
+        return bool(self.manager.should_list(name))
 
-    def _call_on_loop(self, function: Callable[[], Coroutine[Any, Any, _Model]]) -> _Model:
-        """Run a coroutine on the event loop and wait for it; raise `Busy` after a timeout."""
-        return run_on_loop(
-            self._loop,
-            function,
-            source="The server's contents manager",
-            timeout=self._patience,
-        )
+    def read(self, path: str) -> bytes:
+        return self._call_on_loop(self._get_file(path).read()).text
+
+    def _get_file(self, path: str) -> ContentsFile:
+        return ContentsFile(self.manager, self._locks, path, NotebookNotFound)
+
+    def _call_on_loop(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+        source = "The server's contents manager"
+        return run_on_loop(self._loop, coroutine, source=source, timeout=_PATIENCE_SECONDS)
 
 
 def _get_name(entry: Mapping[str, Any]) -> str:
     # Some managers return paths of their store; the part after the last slash is the same.
     return str(entry["path"] or entry["name"]).rstrip("/").rpartition("/")[2]
-
-
-def _is_folder(entry: Mapping[str, Any]) -> bool:
-    return bool(entry["type"] == "directory")

@@ -37,8 +37,8 @@ _LOCKED_METHODS = {
     "delete_file": ("path",),
     "restore_checkpoint": ("checkpoint_id", "path"),
 }
-# What is known of methods of managers, by their names, and of which methods it is known.
-_KNOWN_METHODS: WeakKeyDictionary[object, dict[tuple[str, ...], tuple[list[object], bool]]] = (
+# What is known of methods of managers, by class and names, and of which methods it is known.
+_KNOWN_METHODS: WeakKeyDictionary[type, dict[tuple[str, ...], tuple[list[object], bool]]] = (
     WeakKeyDictionary()
 )
 _PATH_ARGUMENTS = frozenset(("path", "old_path", "new_path"))
@@ -56,7 +56,7 @@ def has_stock_methods(manager: object, *names: str) -> bool:
     kind, own_methods = type(manager), vars(manager)
     methods = [getattr(kind, name, None) for name in names]
     methods += [own_methods.get(name) for name in names]
-    known = _KNOWN_METHODS.setdefault(manager, {})
+    known = _KNOWN_METHODS.setdefault(kind, {})
     if names not in known or known[names][0] != methods:
         known[names] = methods, all(_is_stock(manager, name) for name in names)
     return known[names][1]

@@ -72,15 +72,29 @@ class OpenDirectory:
         """Return a name as system calls need it: itself, or a path if there is no descriptor."""
         return os.path.join(self._path, name) if self.descriptor is None else name
 
-    def list_names(self) -> list[str]:
-        """Return the names in the directory."""
+    def list_entries(self) -> list[tuple[str, bool]]:
+        """Return the names in the directory, and whether they are, or link to, directories.
+
+        Without links that cannot be followed, as those in a circle.
+        """
+        names = []
+        with self._open_readable() as folder, os.scandir(folder) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    names.append((entry.name, entry.is_dir()))
+        return names
+
+    @contextmanager
+    def _open_readable(self) -> Iterator[int | str]:
+        """Yield what reads the directory: a descriptor, or its path if there is none."""
         if self.descriptor is None:
-            return os.listdir(self._path)
+            yield self._path
+            return
         descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self.descriptor)
         try:
-            return os.listdir(descriptor)
+            yield descriptor
         finally:
-            os.close(descriptor)
+            _close(descriptor)
 
     def get_status(self, name: str) -> os.stat_result:
         """Return a file's ``lstat``."""
@@ -136,11 +150,7 @@ class OpenDirectory:
 
     def sync(self) -> None:
         """Make the names durable."""
-        if self.descriptor is None:
+        with self._open_readable() as folder:
             # Windows cannot flush a directory; its rename is a transaction of the file system.
-            return
-        descriptor = os.open(os.curdir, os.O_RDONLY | _CLOSED_ON_EXEC, dir_fd=self.descriptor)
-        try:
-            os.fsync(descriptor)
-        finally:
-            _close(descriptor)
+            if isinstance(folder, int):
+                os.fsync(folder)

@@ -44,8 +44,8 @@ class TempFileCleaner:
                 return
             self._next_sweeps[real] = math.inf
         with suppress(OSError), open_directory(real) as folder:
-            for name in filter(_NAME.fullmatch, folder.list_names()):
-                if not _try_remove(folder, name):
+            for name, _ in folder.list_entries():
+                if _NAME.fullmatch(name) and not _try_remove(folder, name):
                     self._next_sweeps[real] = now + _AGE_SECONDS
 
 
