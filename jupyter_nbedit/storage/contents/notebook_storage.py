@@ -26,7 +26,7 @@ from jupyter_nbedit.storage.contents.errors import (
     map_contents_error,
     map_contents_errors,
 )
-from jupyter_nbedit.storage.contents.jupytext import list_paired_paths
+from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, list_paired_paths
 from jupyter_nbedit.storage.contents.manager_calls import (
     CHANGED_MEANWHILE,
     HOOK_FAILED,
@@ -54,6 +54,10 @@ _DISAGREE = (
     "The two halves of this Jupytext pair disagree, and Jupytext does not open it: the .ipynb was "
     "changed after the text, by another program. Make them agree first, with `jupytext --sync` or "
     "by deleting the half that is out of date; nothing was written."
+)
+_IMPOSSIBLE = (
+    "The Jupytext metadata of this notebook name another half that cannot be; correct `formats` in "
+    "them. Nothing was written."
 )
 _CHANGED_AS_TEXT = (
     "What was written reads differently by now: Jupytext's text cannot hold it as it is, or a hook "
@@ -88,6 +92,8 @@ class NotebookStorage(ContentsStorage):
                     self._manager.get(file.path, content=True, type="notebook")
                 )
             except HTTPError as error:
+                if file.path not in (get_known_pairs(self._manager) or ()):
+                    raise NotAPlainFile(_IMPOSSIBLE) from error
                 if error.status_code != 400:  # noqa: PLR2004 -- HTTP's own number
                     raise
                 if parse_model(file_content.text) is None:

@@ -77,6 +77,7 @@ class FileStorage:
     async def lock(self, path: str) -> AsyncIterator[None]:
         """Lock a notebook against other writers of this server and of the user's other servers."""
         async with self._locks.lock(await to_os_path(self._manager, path)):
+            self._visible_path = path
             yield
 
     async def _get_os_path(self, path: str) -> str:
