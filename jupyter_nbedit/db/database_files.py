@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import NamedTuple
 
 _DAY_SECONDS = 86_400.0
 _QUARANTINE_INFIX = ".corrupt-"
@@ -18,19 +19,25 @@ _NEW_INFIX = ".new-"
 _SUFFIXES = ("", "-wal", "-shm")
 
 
+class FileState(NamedTuple):
+    """What a change of a file changes: device, inode, size in bytes, time in nanoseconds."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+
+    def is_same_file(self, other: FileState | None) -> bool:
+        """Return whether this was the same file, maybe with other contents."""
+        return other is not None and self[:2] == other[:2]
+
+
 @dataclass(frozen=True)
 class PrivateFile:
-    """A database file and the files of SQLite next to it, in a folder of their own.
-
-    Parameters
-    ----------
-    path
-        The path of the database file.
-    keep_days
-        How many days a quarantined file is kept.
-    """
+    """A database file and the files of SQLite next to it, in a folder of their own."""
 
     path: Path
+    #: How many days a quarantined file is kept.
     keep_days: float
 
     @property
@@ -42,25 +49,18 @@ class PrivateFile:
         """
         return Path(f"{self.path}.quarantined")
 
-    def read_identity(self) -> tuple[int, int] | None:
-        """Return the device and inode of the file; None if there is no file."""
-        try:
-            status = self.path.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return status.st_dev, status.st_ino
-
-    def read_size_and_time(self) -> tuple[int, int]:
-        """Return the size of the file in bytes and its modification time in nanoseconds.
+    def read_state(self) -> FileState | None:
+        """Return the state of the file; None if there is no file.
 
         Only SQLite may open the file: closing it would release the locks that SQLite has on it in
         this process, and another server could remove the write-ahead log that is still in use
         (https://www.sqlite.org/howtocorrupt.html, 2.2).
         """
-        with suppress(FileNotFoundError, NotADirectoryError):
+        try:
             status = self.path.stat()
-            return status.st_size, status.st_mtime_ns
-        return 0, 0
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return FileState(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     def make_folder(self) -> None:
         """Make the folder, and remove the permissions of other users on it and its files."""
@@ -91,7 +91,7 @@ class PrivateFile:
             pass
         except OSError:
             # The file system has no hard links.
-            if self.read_identity() is None:
+            if self.read_state() is None:
                 path.rename(self.path)
 
     @staticmethod
@@ -112,13 +112,7 @@ class PrivateFile:
         return Path(f"{self.path}{infix}")
 
     def read_mark(self) -> str | None:
-        """Return the reason of the last quarantine; None if there was none.
-
-        Raises
-        ------
-        OSError
-            If the mark cannot be read.
-        """
+        """Return the reason of the last quarantine; None if there was none."""
         try:
             problem = self.mark_path.read_text(errors="replace").strip()
         except (FileNotFoundError, NotADirectoryError):

@@ -11,24 +11,19 @@ from jupyter_nbedit.errors import HistoryUnavailable
 
 # Texts of SQLite for a file that is damaged.
 _BROKEN = ("malformed", "not a database", "unsupported file format", "Could not decode to UTF-8")
-# Texts of SQLite for a table that another release has changed since the file was opened.
-_LOST = ("no such table", "no such column", "no such index", "has no column")
+# Texts of SQLite for a table that another release has changed since the file was opened, and for a
+# file that could not be opened for writing.
+_STALE = ("no such table", "no such column", "no such index", "has no column", "readonly")
 _ADVICE = "Try again later, or ask who runs this server to look at its log and its disk."
 
 
 @dataclass(frozen=True)
 class Purpose:
-    """What the database is used for: the words of the message if it fails.
+    """What the database is used for: the words of the message if it fails."""
 
-    Parameters
-    ----------
-    problem
-        What cannot be done.
-    consequence
-        What this means for the client.
-    """
-
+    #: What cannot be done.
     problem: str
+    #: What this means for the client.
     consequence: str
 
 
@@ -70,16 +65,11 @@ def is_broken(error: BaseException) -> bool:
     return isinstance(error, UnknownDatabase) or any(words in text for words in _BROKEN)
 
 
-def is_table_lost(error: BaseException) -> bool:
-    """Return whether an error means that a table or a column has disappeared since the opening."""
+def is_connection_stale(error: BaseException) -> bool:
+    """Return whether a table has disappeared, or SQLite could open the file for reading only."""
     return isinstance(error, sqlite3.OperationalError) and any(
-        words in str(error) for words in _LOST
+        words in str(error) for words in _STALE
     )
-
-
-def is_read_only(error: BaseException) -> bool:
-    """Return whether an error means that SQLite could open the file for reading only."""
-    return isinstance(error, sqlite3.OperationalError) and "readonly" in str(error)
 
 
 def get_error_text(error: BaseException) -> str:

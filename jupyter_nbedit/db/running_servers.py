@@ -21,10 +21,8 @@ _PREFIX = "server-"
 class Presence:
     """Announces that this server is running, and checks whether another one is.
 
-    Parameters
-    ----------
-    folder
-        The folder of the database, where the files with the locks are.
+    The files with the locks are in the folder of the database. Methods raise `OSError` if a file
+    cannot be made, opened or locked.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,13 +32,7 @@ class Presence:
         self.server = uuid.uuid4().hex
 
     def announce(self) -> None:
-        """Announce that this server is running.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be made or locked.
-        """
+        """Announce that this server is running."""
         if self._descriptor is not None or not self._folder.is_dir():
             # Without a folder the database is in memory, where no other server reads it.
             return
@@ -56,13 +48,7 @@ class Presence:
         self._descriptor = descriptor
 
     def is_alive(self, server: str) -> bool:
-        """Return whether a server that has announced itself is still running.
-
-        Raises
-        ------
-        OSError
-            If the file of that server cannot be opened or locked.
-        """
+        """Return whether a server that has announced itself is still running."""
         if server == self.server:
             return True
         path = self._build_path(server)

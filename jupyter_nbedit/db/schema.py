@@ -9,8 +9,16 @@ The table ``modes`` never changes: an older release reads it, and only it, in a 
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
+
+from jupyter_nbedit.db.errors import NewerFile, UnknownDatabase
+
+# "nbed", in the header of the file.
+_APPLICATION_ID = 0x6E626564
 
 #: SQL statements that are executed in one transaction.
 Migration = Sequence[str]
@@ -104,23 +112,6 @@ _CLAIMS: Migration = (
 )
 
 
-@dataclass(frozen=True)
-class Schema:
-    """The tables of a file.
-
-    Parameters
-    ----------
-    migrations
-        The statements that make the tables, in order.
-    checked_tables
-        The small tables that are checked completely, with their indexes, when the file is opened:
-        their contents cannot be restored from elsewhere.
-    """
-
-    migrations: Sequence[Migration]
-    checked_tables: Sequence[str] = ()
-
-
 # The names of tables and columns are the words of the glossary.
 _GLOSSARY: Migration = (
     "ALTER TABLE places RENAME TO notebooks",
@@ -136,4 +127,102 @@ _GLOSSARY: Migration = (
     "CREATE INDEX edits_by_notebook ON edits (notebook_id)",
 )
 
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of a file."""
+
+    #: The statements that make the tables, in order.
+    migrations: Sequence[Migration]
+    #: The small tables that are checked completely, with their indexes, when the file is opened:
+    #: their contents cannot be restored from elsewhere.
+    checked_tables: Sequence[str] = ()
+
+    def check_owner(self, connection: sqlite3.Connection) -> None:
+        """Raise `UnknownDatabase` or `NewerFile` if this release has not written the file."""
+        (owner,) = connection.execute("PRAGMA application_id").fetchone()
+        version = _read_version(connection)
+        if owner != _APPLICATION_ID or version < 1:
+            message = "file is not a database of jupyter_nbedit"
+            raise UnknownDatabase(message)
+        if version > len(self.migrations):
+            raise NewerFile(version, len(self.migrations))
+
+    def is_outdated(self, connection: sqlite3.Connection) -> bool:
+        """Return whether there are migrations that the database has not had."""
+        return _read_version(connection) < len(self.migrations)
+
+    def migrate(self, connection: sqlite3.Connection) -> None:
+        """Execute the migrations that the database has not had."""
+        # Another server may have migrated it meanwhile.
+        version = _read_version(connection)
+        # A damaged file is found here, before a migration fails on it.
+        _check_structure(connection, _describe_version(tuple(self.migrations[:version])))
+        for statements in self.migrations[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {max(version, len(self.migrations))}")
+
+    def check(self, connection: sqlite3.Connection) -> None:
+        """Raise `UnknownDatabase` if tables are missing, do not fit together or are damaged."""
+        _check_structure(connection, _describe_version(tuple(self.migrations)))
+        for table in self.checked_tables:
+            (result,) = connection.execute(f"PRAGMA integrity_check({table})").fetchone()
+            if result != "ok":
+                raise UnknownDatabase(result)
+
+
 SCHEMA = Schema((_FIRST, _CLAIMS, _GLOSSARY), ("modes", "notebooks", "edits_size", "claims"))
+
+
+def _read_version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+@cache
+def _describe_version(migrations: Sequence[Migration]) -> set[tuple[object, ...]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statements in migrations:
+            for statement in statements:
+                connection.execute(statement)
+        return _describe_structure(connection)
+
+
+def _describe_structure(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
+    """Return the tables, columns, indexes and triggers, whatever the text of the statements."""
+    items: set[tuple[object, ...]] = set()
+    for kind, name, table in connection.execute(
+        "SELECT type, name, tbl_name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+    ).fetchall():
+        items.add((kind, name, table))
+        if kind != "table":
+            continue
+        columns = connection.execute(
+            'SELECT name, "notnull", pk FROM pragma_table_info(?)', (name,)
+        ).fetchall()
+        items |= {("column", name, *column) for column in columns}
+        indexes = connection.execute(
+            'SELECT name, "unique", partial FROM pragma_index_list(?)', (name,)
+        ).fetchall()
+        for index, *properties in indexes:
+            rows = connection.execute("SELECT name FROM pragma_index_info(?)", (index,)).fetchall()
+            items.add(("index of", name, *properties, tuple(column for (column,) in rows)))
+    return items
+
+
+def _check_structure(connection: sqlite3.Connection, expected: set[tuple[object, ...]]) -> None:
+    """Raise `UnknownDatabase` if something is missing, or triggers and tables do not fit."""
+    if not expected <= _describe_structure(connection):
+        message = "its tables are not those of jupyter_nbedit"
+        raise UnknownDatabase(message)
+    for kind, name, *_ in sorted(expected, key=str):
+        if kind != "table":
+            continue
+        for statement in ("INSERT INTO {} DEFAULT VALUES", "DELETE FROM {}"):
+            try:
+                # EXPLAIN compiles the statement and the triggers that it fires.
+                connection.execute("EXPLAIN " + statement.format(name)).fetchall()
+            except sqlite3.OperationalError as error:
+                raise UnknownDatabase(str(error)) from None
