@@ -19,7 +19,7 @@ CLIENT = "demo agent"
 
 
 class BrokenPromiseError(DemoError):
-    """A response, or the file, is not as documented."""
+    """A response, or a file, is not as documented."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def send(server: Server, step: Step) -> Exchange:
     """Send one step, and print the request, the response and the diff of the file."""
     file = server.root / step.path
     route = f"/nbedit/notebooks/{step.path}"
-    request = {"operations": list(step.operations), "client": CLIENT, "message": step.message}
+    request = {"operations": step.operations, "client": CLIENT, "message": step.message}
 
     before = file.read_bytes()
     status, reply = server.send_request("PATCH", route, request)
@@ -51,25 +51,27 @@ def send(server: Server, step: Step) -> Exchange:
 
 
 def check(exchange: Exchange) -> None:
-    """Check a response against the documentation and against the file.
-
-    Raises
-    ------
-    BrokenPromiseError
-        The status or the reply is not as documented.
-    """
-    step, status, reply = exchange.step, exchange.status, exchange.reply
-    if step.expected_reason is not None:
-        _check_promise(status >= HTTPStatus.BAD_REQUEST, f"an error, not the status {status}")
-        _check_promise(
-            reply["reason"] == step.expected_reason, f"the reason {step.expected_reason}"
+    """Raise `BrokenPromiseError` if a response or the file is not as documented."""
+    status, reply, reason = exchange.status, exchange.reply, exchange.step.expected_reason
+    if reason is not None:
+        promises = {
+            f"an error, not the status {status}": status >= HTTPStatus.BAD_REQUEST,
+            f"the reason {reason}": reply.get("reason") == reason,
+            "a file that an error leaves unchanged": exchange.after == exchange.before,
+        }
+    else:
+        before, after = (
+            hashlib.sha256(data).hexdigest() for data in (exchange.before, exchange.after)
         )
-        _check_promise(exchange.after == exchange.before, "a file that an error leaves unchanged")
-        return
-    _check_promise(status == HTTPStatus.OK, f"the status 200, not {status}")
-    _check_promise(reply["hash_before"] == _sha256(exchange.before), "the hash the file had")
-    _check_promise(reply["hash"] == _sha256(exchange.after), "the hash of what is on disk")
-    _check_promise(reply["bytes_preserved"] is True, "the bytes of everything else to be kept")
+        promises = {
+            f"the status 200, not {status}": status == HTTPStatus.OK,
+            "the hash the file had": reply.get("hash_before") == before,
+            "the hash of what is on disk": reply.get("hash") == after,
+            "the bytes of everything else to be kept": reply.get("bytes_preserved") is True,
+        }
+    for promise, is_kept in promises.items():
+        if not is_kept:
+            raise BrokenPromiseError(f"This was promised: {promise}.")
 
 
 def compute_file_diff(path: str, before: bytes, after: bytes) -> str:
@@ -80,12 +82,3 @@ def compute_file_diff(path: str, before: bytes, after: bytes) -> str:
     )
     lines = list(difflib.unified_diff(old, new, path, path, n=1, lineterm=""))
     return "\n".join(lines) or "The file is unchanged."
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _check_promise(is_kept: bool, promise: str) -> None:  # noqa: FBT001 - private
-    if not is_kept:
-        raise BrokenPromiseError(f"This was promised: {promise}.")

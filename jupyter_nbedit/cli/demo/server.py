@@ -53,23 +53,12 @@ class Server:
 def run_server(
     application: str, folder: Path, *options: str, python: str = sys.executable
 ) -> Iterator[Server]:
-    """Run a Jupyter server as long as the context is open.
-
-    Parameters
-    ----------
-    application
-        The module to start: ``jupyterlab`` or ``jupyter_server``.
-    folder
-        The folder of all files of the server; the root folder is ``notebooks`` in it.
-    options
-        Further command line options.
-    python
-        The Python interpreter.
+    """Run a Jupyter server as long as the context is open; see `start_process`.
 
     Raises
     ------
     ServerError
-        The server has ended or has not responded in time; the message has the end of its log.
+        If the server has ended or has not responded in time; the message has the end of its log.
     """
     log = folder / "server.log"
     process = start_process(application, folder, *options, python=python, log=log)
@@ -96,12 +85,18 @@ def start_process(
 
     Parameters
     ----------
-    application, folder, options, python
-        As for `run_server`.
+    application
+        The module to start: ``jupyterlab`` or ``jupyter_server``.
+    folder
+        The folder of all files of the server; the root folder is ``notebooks`` in it.
+    options
+        Further command line options.
     log
         The file to which the output of the server is appended.
     environment
         Variables that replace those of the environment.
+    python
+        The Python interpreter.
     """
     command = [
         *(python, "-m", application),

@@ -26,13 +26,7 @@ __all__ = ["DemoError", "check_script", "play_in_browser"]
 
 
 def check_script() -> None:
-    """Play the script on a Jupyter server without JupyterLab, and check every response.
-
-    Raises
-    ------
-    DemoError
-        A response is not as documented, or the server has not started.
-    """
+    """Play the script on a Jupyter server without JupyterLab, and check every response."""
     with _copy_samples() as folder, run_server("jupyter_server", folder, "--no-browser") as server:
         _prepare(server)
         for step in STEPS:
@@ -49,13 +43,7 @@ def check_script() -> None:
 
 
 def play_in_browser(*, open_browser: bool) -> None:
-    """Play the script while a notebook is open in JupyterLab, as often as the user wants.
-
-    Raises
-    ------
-    DemoError
-        JupyterLab is not installed or has not started.
-    """
+    """Play the script while a notebook is open in JupyterLab, as often as the user wants."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise DemoError(
             "there is no JupyterLab here to watch the edits in. Install it with\n"
