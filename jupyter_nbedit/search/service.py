@@ -74,9 +74,9 @@ class SearchService:
         """
         query, deadline = _build_query(request), time.monotonic() + self.seconds
         fingerprint = _compute_fingerprint(request)
-        start = (
-            None if request.cursor is UNSET else _decode_cursor(request.cursor, fingerprint)
-        ) or _Cursor(fingerprint, "")
+        start = _Cursor(fingerprint, "")
+        if request.cursor is not UNSET:
+            start = _decode_cursor(request.cursor, fingerprint)
         walker = await self.storages.walk(request.path, recursive=request.recursive)
         run = _SearchRun(request, query, walker, start, deadline)
         while not is_cancelled():
@@ -86,115 +86,110 @@ class SearchService:
         return run.build_reply()
 
 
+@dataclass
 class _SearchRun:
     """The search of one request; its slices may run in any thread, but only one at a time."""
 
-    def __init__(
-        self,
-        request: SearchRequest,
-        query: Query,
-        walker: Walker,
-        start: _Cursor,
-        deadline: float,
-    ) -> None:
-        self._request = request
-        self._query = query
-        self._walker = walker
-        self._start = start
-        self._cursor = start if start.path else None
-        self._deadline = deadline
-        self._hits: list[Hit] = []
-        self._files = 0
-        self._skipped: list[SkippedNotebook] = []
-        self._skipped_count = 0
-        self._hidden = 0
-        self._ended_by: Literal["limit", "max_files", "time"] | None = None
-        self._is_complete = False
-        self._cursors = self._search_all()
+    request: SearchRequest
+    query: Query
+    walker: Walker
+    start: _Cursor
+    deadline: float
+    hits: list[Hit] = field(default_factory=list)
+    files: int = 0
+    skipped: list[SkippedNotebook] = field(default_factory=list)
+    skipped_count: int = 0
+    hidden: int = 0
+    ended_by: Literal["limit", "max_files", "time"] | None = None
+    is_complete: bool = False
+
+    def __post_init__(self) -> None:
+        self.cursor = self.start if self.start.path else None
+        self.cursors = self._search_all()
 
     def run_slice(self, is_cancelled: Callable[[], bool]) -> bool:
         """Search for the time of a slice; return whether the search has ended."""
         slice_end = time.monotonic() + _SLICE_SECONDS
-        for cursor in self._cursors:
-            self._cursor = cursor
+        for cursor in self.cursors:
+            self.cursor = cursor
             current_time = time.monotonic()
-            if current_time >= self._deadline:
-                self._ended_by = "time"
+            if current_time >= self.deadline:
+                self.ended_by = "time"
                 return True
             if current_time >= slice_end or is_cancelled():
                 return False
-        self._is_complete = self._ended_by is None
+        self.is_complete = self.ended_by is None
         return True
 
     def build_reply(self) -> SearchReply:
         """Return the hits so far."""
-        cursor = None if self._is_complete else self._cursor
+        cursor = None if self.is_complete else self.cursor
         return SearchReply(
-            hits=self._hits,
-            files=self._files,
-            skipped=self._skipped,
-            skipped_count=self._skipped_count,
-            hidden=self._hidden,
-            ended_by=self._ended_by,
+            hits=self.hits,
+            files=self.files,
+            skipped=self.skipped,
+            skipped_count=self.skipped_count,
+            hidden=self.hidden,
+            ended_by=self.ended_by,
             cursor=None if cursor is None else _encode_cursor(cursor),
         )
 
     def _search_all(self) -> Iterator[_Cursor]:
         """Search notebook by notebook; yield the position after each step."""
-        start, fingerprint = self._start, self._start.search
-        for item in self._walker(start.path):
+        start, fingerprint = self.start, self.start.search
+        for item in self.walker(start.path):
             resume = start if item.path == start.path else None
             if isinstance(item, SkippedPath):
                 self._skip(item.path, item.reason, item.message)
             elif not isinstance(item, NotebookFile):
                 yield _Cursor(fingerprint, item.path)
             elif self._matches_glob(item.path) and (resume is None or resume.place is not None):
-                if self._files == self._request.max_files:
-                    self._ended_by = "max_files"
+                if self.files == self.request.max_files:
+                    self.ended_by = "max_files"
                     return
                 yield from self._search_notebook(item, resume)
-                if self._ended_by is not None:
+                if self.ended_by is not None:
                     return
                 yield _Cursor(fingerprint, item.path)
 
     def _search_notebook(self, file: NotebookFile, resume: _Cursor | None) -> Iterator[_Cursor]:
-        self._files += 1
+        self.files += 1
         try:
             data = file.read()
             version = hashlib.blake2b(data, digest_size=_FINGERPRINT_BYTES).hexdigest()
             # A notebook that has changed is searched from its beginning, so that no line is missed.
             place = resume.place if resume is not None and resume.version == version else None
             for position, hit in search_notebook(
-                file.path, Document.parse(data), self._query, place
+                file.path, Document.parse(data), self.query, place
             ):
                 if hit is not None:
-                    if len(self._hits) == self._request.limit:
-                        self._ended_by = "limit"
+                    if len(self.hits) == self.request.limit:
+                        self.ended_by = "limit"
                         return
-                    self._hits.append(hit)
-                yield _Cursor(self._start.search, file.path, version, position)
+                    self.hits.append(hit)
+                yield _Cursor(self.start.search, file.path, version, position)
         except NotebookNotFound:
             # The notebook was deleted after it was listed.
-            self._files -= 1
+            self.files -= 1
         except NbEditError as error:
-            self._files -= 1
+            self.files -= 1
             self._skip(file.path, error.reason, error.message)
 
     def _matches_glob(self, path: str) -> bool:
-        glob = self._request.glob
+        glob = self.request.glob
         if glob is UNSET:
             return True
         if "/" not in glob:
             return fnmatchcase(path.rpartition("/")[2], glob)
-        return fnmatchcase(path.removeprefix(self._request.path.strip("/")).lstrip("/"), glob)
+        return fnmatchcase(path.removeprefix(self.request.path.strip("/")).lstrip("/"), glob)
 
     def _skip(self, path: str, reason: str, message: str) -> None:
         if reason == "hidden":
-            self._hidden += 1
+            self.hidden += 1
             return
-        self._skipped_count += 1
-        if len(self._skipped) < _MOST_SKIPPED:
-            self._skipped.append(SkippedNotebook(path=path, reason=reason, message=message))
+        self.skipped_count += 1
+        if len(self.skipped) < _MOST_SKIPPED:
+            self.skipped.append(SkippedNotebook(path=path, reason=reason, message=message))
 
 
 def _build_query(request: SearchRequest) -> Query:
