@@ -68,13 +68,14 @@ class ReadService:
         size = len(document.text)
         await run_in_thread_if_large(size, self.versions.remember, digest, document)
         # Before the version counts as read: invalid options raise an error.
-        selection = await run_in_thread_if_large(
+        indexes, since = await run_in_thread_if_large(
             size, self._select_cells, document, digest, options
         )
         if is_known(digest):
             self.read_tracker.record(options.session, path, digest)
             return digest
-        page = await run_in_thread_if_large(size, _render_page, document, selection, options)
+        page = indexes[: options.limit]
+        views, omitted = await run_in_thread_if_large(size, _render_page, document, page, options)
         self.read_tracker.record(options.session, path, digest)
         return ReadReply(
             path=path,
@@ -87,10 +88,10 @@ class ReadService:
             trusted=await self._is_trusted(notebook),
             live=storage.kind == "room",
             total_cells=len(document),
-            cells=page.cells,
-            next=page.next,
-            omitted=page.omitted,
-            since=page.since,
+            cells=views,
+            next=indexes[len(views)] if len(views) < len(indexes) else None,
+            omitted=omitted,
+            since=since,
         )
 
     async def _is_trusted(self, notebook: LoadedNotebook) -> bool:
@@ -99,58 +100,38 @@ class ReadService:
             return notebook.content.is_trusted
         return await self.trust.find_digest(notebook.document, notebook.hash) is not None
 
-    def _select_cells(self, document: Document, digest: str, options: ReadOptions) -> _Selection:
-        indexes = _find_cells(document, options)
-        since: ChangesSince | UnsetType = UNSET
-        if options.since is not None:
-            # The current version may be compared with itself even if the cache does not have it.
-            changes = (
-                VersionDiff([], [], is_reordered=False, total_cells=len(document))
-                if options.since == digest
-                else self.versions.compare(options.since, document)
-            )
-            changed_indexes = set(changes.indexes)
-            indexes = [index for index in indexes if index in changed_indexes]
-            since = ChangesSince(
-                hash=options.since,
-                changed=len(changes.indexes),
-                gone=changes.removed_ids,
-                reordered=changes.is_reordered,
-                total_cells=changes.total_cells,
-            )
-        return _Selection([index for index in indexes if index >= options.start], since)
+    def _select_cells(
+        self, document: Document, digest: str, options: ReadOptions
+    ) -> tuple[list[int], ChangesSince | UnsetType]:
+        """Return the indexes of the requested cells, from the start of the page on."""
+        indexes = [index for index in _find_cells(document, options) if index >= options.start]
+        if options.since is None:
+            return indexes, UNSET
+        # The current version may be compared with itself even if the cache does not have it.
+        changes = (
+            VersionDiff([], [], is_reordered=False, total_cells=len(document))
+            if options.since == digest
+            else self.versions.compare(options.since, document)
+        )
+        changed_indexes = set(changes.indexes)
+        since = ChangesSince(
+            hash=options.since,
+            changed=len(changes.indexes),
+            gone=changes.removed_ids,
+            reordered=changes.is_reordered,
+            total_cells=changes.total_cells,
+        )
+        return [index for index in indexes if index in changed_indexes], since
 
 
-@dataclass(frozen=True)
-class _Selection:
-    """The indexes of the requested cells, from the start of the page on."""
-
-    indexes: list[int]
-    since: ChangesSince | UnsetType
-
-
-def _render_page(document: Document, selection: _Selection, options: ReadOptions) -> _Page:
-    indexes = selection.indexes[: options.limit]
+def _render_page(
+    document: Document, indexes: Sequence[int], options: ReadOptions
+) -> tuple[list[CellView], TruncationTotals | UnsetType]:
     cells = (document.get_cell(index) for index in indexes)
     if options.max_chars is None:
-        views = render_cells(cells, options.show)
-        omitted: TruncationTotals | UnsetType = UNSET
-    else:
-        views = render_within_budget(cells, options.show, options.max_chars)
-        omitted = _count_truncated(views, len(indexes) - len(views))
-    has_next = len(views) < len(selection.indexes)
-    next_index = selection.indexes[len(views)] if has_next else None
-    return _Page(views, next_index, omitted, selection.since)
-
-
-@dataclass(frozen=True)
-class _Page:
-    """The part of a reply that depends on the options."""
-
-    cells: list[CellView]
-    next: int | None
-    omitted: TruncationTotals | UnsetType
-    since: ChangesSince | UnsetType
+        return render_cells(cells, options.show), UNSET
+    views = render_within_budget(cells, options.show, options.max_chars)
+    return views, _count_truncated(views, len(indexes) - len(views))
 
 
 def _find_cells(document: Document, options: ReadOptions) -> Sequence[int]:
