@@ -106,7 +106,8 @@ def _get_relative(top: str, path_in_top: str) -> str | None:
     if len(path) > _MAX_PATH_LENGTH or "\0" in path:
         return None
     # On Windows, resolving a path on a share would send the server's credentials there.
-    if os.path.splitdrive(path)[0].lower() != os.path.splitdrive(top)[0].lower():
+    drives = [os.path.normcase(os.path.splitdrive(one)[0]) for one in (path, top)]
+    if drives[0] != drives[1]:
         return None
     try:
         relative_path = PurePath(follow_links(path)).relative_to(top).as_posix()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -126,7 +127,8 @@ def test_a_heading_removed_by_an_earlier_operation_is_refused(earlier: dict[str,
     with pytest.raises(InvalidOperation) as raised:
         edit(document, earlier, {"op": "append_to_section", "section": "A", "source": "x"})
 
-    assert raised.value.details["operation"] == 1
+    assert raised.value.details == {"cell": "a", "operation": 1}
+    assert re.fullmatch("An earlier .* two requests.", str(raised.value))
 
 
 def test_only_markdown_can_be_inserted_within_a_cell() -> None:

@@ -10,7 +10,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from itertools import starmap
 from typing import overload
 
 from jupyter_nbedit.notebook.json_spans import Span, list_bounds
@@ -163,7 +162,7 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     def __iter__(self) -> Iterator[Span]:
         """Yield all spans."""
         self._resolve_all()
-        return starmap(Span, zip(self._starts, self._stops, strict=True))
+        return map(Span, self._starts, self._stops)
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -176,10 +175,6 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
             other._resolve_all()
             return (self._starts, self._stops) == (other._starts, other._stops)
         return list(self) == other if isinstance(other, list) else NotImplemented
-
-    def __repr__(self) -> str:
-        """Return the spans as text, for debugging."""
-        return f"Spans.of({list(self)!r})"
 
 
 class CellHeaders(Sequence[CellHeader]):  # noqa: PLW1641 -- as above
@@ -232,7 +227,3 @@ class CellHeaders(Sequence[CellHeader]):  # noqa: PLW1641 -- as above
         if isinstance(other, CellHeaders):
             return (self.ids, self.cell_types) == (other.ids, other.cell_types)
         return list(self) == other if isinstance(other, list) else NotImplemented
-
-    def __repr__(self) -> str:
-        """Return the headers as text, for debugging."""
-        return f"Heads({self.ids!r}, {self.cell_types!r})"

@@ -164,7 +164,7 @@ def _find_cells(text: bytes | FakeBuffer) -> object:
         document = Document.parse(text)
     except InvalidNotebook as error:
         return error.details
-    return str(document.cell_spans), str(document.headers), document.members
+    return list(document.cell_spans), list(document.headers), document.members
 
 
 def test_a_scan_reads_at_most_a_window_or_a_large_cell_twice_at_a_time() -> None:
@@ -340,6 +340,10 @@ def test_resolved_cells_are_not_reused_for_a_different_text() -> None:
     for other in (b"", b" " * len(TEXT), TEXT.replace(b"{", b" ").replace(b"}", b" ")):
         with pytest.raises(ValueError):  # noqa: PT011 -- which one, is not known beforehand
             list(build_unresolved().bind(other))
+    with pytest.raises(
+        ValueError, match=r"^Expected \d+ cells where they were counted, found 0\.$"
+    ):
+        list(build_unresolved().bind(b" " * len(TEXT)))
 
 
 def test_threads_that_resolve_the_same_cells_get_the_same_result() -> None:

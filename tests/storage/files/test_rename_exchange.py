@@ -138,6 +138,9 @@ def test_after_a_failing_call_the_old_file_is_restored_or_the_state_is_unknown(
     with pytest.raises(StorageFailure) as raised:
         place.write(base)
     assert raised.value.details == {"applied": False if is_over else None}
+    if not is_over:
+        assert str(raised.value).endswith("wrote; read it before you go on.")
+        assert "failed (Input/output error) while another program was" in str(raised.value)
     if is_over:
         assert notebook.read_bytes() == EDITED
     # With unknown names none of the two files is removed.
