@@ -11,7 +11,7 @@ gives the level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,7 @@ from typing import Any
 from jupyter_nbedit.errors import AmbiguousSection, InvalidRequest, SectionNotFound, TextMismatch
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.markdown import blocks
-from jupyter_nbedit.notebook.markdown.blocks import Heading
-from jupyter_nbedit.notebook.markdown.inline import to_plain_text
+from jupyter_nbedit.notebook.markdown.blocks import Heading, to_plain_text
 from jupyter_nbedit.notebook.markdown.section_text import SectionText, find_section_ends
 from jupyter_nbedit.notebook.operations import LONGEST_SECTION_NAME
 
@@ -34,31 +33,17 @@ _SHOWN_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class NotebookSection:
-    """A section of a notebook.
-
-    Parameters
-    ----------
-    heading
-        Its heading, with the position in its cell.
-    cells
-        The indexes of all cells that contain a part of it; the first contains the heading.
-    ends_within_cell
-        Whether the last of these cells continues with another section.
-    """
+    """A section of a notebook; the first of its cells contains the heading."""
 
     heading: Heading
+    #: The indexes of all cells that contain a part of it.
     cells: range
+    #: Whether the last of these cells continues with another section.
     ends_within_cell: bool
 
 
 def check_section_name(name: str) -> None:
-    """Check that the name of a section is not too long.
-
-    Raises
-    ------
-    InvalidRequest
-        If it is.
-    """
+    """Raise `InvalidRequest` if the name of a section is too long."""
     if len(name) > LONGEST_SECTION_NAME:
         message = (
             f"A section's name has at most {LONGEST_SECTION_NAME} characters; found {len(name)}, "
@@ -107,44 +92,23 @@ def read(text: str, name: str) -> str:
 
 
 def append(text: str, name: str, content: str) -> str:
-    """Append content to a section of a Markdown text.
-
-    Raises
-    ------
-    SectionNotFound, AmbiguousSection
-        As `read` does.
-    """
+    """Append content to a section of a Markdown text; raise what `read` does."""
     section_text, section = _find_section(text, name)
     section_text.append(section, content)
     return section_text.text
 
 
 def replace(text: str, name: str, content: str) -> str:
-    """Replace a section of a Markdown text except its heading.
-
-    Raises
-    ------
-    SectionNotFound, AmbiguousSection
-        As `read` does.
-    """
+    """Replace a section of a Markdown text except its heading; raise what `read` does."""
     section_text, section = _find_section(text, name)
     section_text.replace(section, content)
     return section_text.text
 
 
 def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
-    """Remove the list items of a section of a Markdown text that contain a text.
+    """Remove the list items of a section that contain a text; return the new text and theirs.
 
-    Returns
-    -------
-    The new text, and the texts of the removed items.
-
-    Raises
-    ------
-    SectionNotFound, AmbiguousSection
-        As `read` does.
-    TextMismatch
-        If no item contains the text.
+    Raise what `read` does, or `TextMismatch` if no item contains the text.
     """
     section_text, section = _find_section(text, name)
     removed_texts = section_text.remove_entries(section, match)
@@ -155,9 +119,7 @@ def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
 
 def _find_section(text: str, name: str) -> tuple[SectionText, range]:
     headings = list_text_headings(text)
-    heading = headings[
-        SectionNames(headings).find(name, lambda position: _describe_heading(headings[position]))
-    ]
+    heading = headings[_HeadingNames(headings, [{}] * len(headings)).find(name)]
     section_text = SectionText(text, headings)
     return section_text, section_text.find(heading.level, heading.raw)
 
@@ -194,7 +156,10 @@ class Outline:
                 self._is_first.add(len(self.headings))
             self.headings += [(index, heading) for heading in headings]
         all_headings = [heading for _, heading in self.headings]
-        self._names = SectionNames(all_headings)
+        places = [
+            {"cell_id": document.headers[index][0], "index": index} for index, _ in self.headings
+        ]
+        self._names = _HeadingNames(all_headings, places)
         self._ends = find_section_ends(all_headings)
 
     def find_section(self, name: str) -> NotebookSection:
@@ -207,42 +172,24 @@ class Outline:
         AmbiguousSection
             With the headings that have the name, and their cells.
         """
-        position = self._names.find(name, self._describe_section)
+        position = self._names.find(name)
         cell, heading = self.headings[position]
         end = self._ends[position]
         if end == len(self.headings):
-            return NotebookSection(
-                heading, range(cell, len(self._document)), ends_within_cell=False
-            )
+            cells = range(cell, len(self._document))
+            return NotebookSection(heading, cells, ends_within_cell=False)
         index = self.headings[end][0]
         # Blank lines before a heading are not a visible part of a section.
         ends_within_cell = index == cell or end not in self._is_first
         return NotebookSection(heading, range(cell, index + ends_within_cell), ends_within_cell)
 
-    def _describe_section(self, position: int) -> dict[str, Any]:
-        index, heading = self.headings[position]
-        return {
-            **_describe_heading(heading),
-            "cell_id": self._document.headers[index][0],
-            "index": index,
-        }
 
+class _HeadingNames:
+    """Finds headings by name; ``places`` says for each where it is, in errors."""
 
-def _describe_heading(heading: Heading) -> dict[str, Any]:
-    return {"level": heading.level, "text": heading.text, "line": heading.line}
-
-
-class SectionNames:
-    """Finds headings by name.
-
-    Parameters
-    ----------
-    headings
-        All headings.
-    """
-
-    def __init__(self, headings: Sequence[Heading]) -> None:
+    def __init__(self, headings: Sequence[Heading], places: Sequence[dict[str, Any]]) -> None:
         self._headings = headings
+        self._places = places
 
     @cached_property
     def _positions_by_raw(self) -> dict[str, list[int]]:
@@ -260,15 +207,10 @@ class SectionNames:
                 positions.setdefault((level, heading.text), []).append(position)
         return positions
 
-    def find(self, name: str, describe: Callable[[int], dict[str, Any]]) -> int:
+    def find(self, name: str) -> int:
         """Return the index of the only heading with a name.
 
-        Parameters
-        ----------
-        name
-            Its text with or without markup; a prefix of `#` gives the level.
-        describe
-            Returns the description of a heading for an error.
+        The name is its text with or without markup; a prefix of `#` gives the level.
 
         Raises
         ------
@@ -288,19 +230,23 @@ class SectionNames:
                 f"{len(positions)} headings say {name!r}. Write `#` before the name to say the "
                 "level, or name the cells themselves."
             )
-            candidates = [describe(position) for position in positions[:_SHOWN_HEADINGS]]
+            candidates = self._describe(positions)
             raise AmbiguousSection(message, section=name, candidates=candidates)
         message = (
             f"No heading says {name!r}. Use the text of a heading in the outline, exactly as it is "
             "there; `#` before it say its level."
         )
         total = len(self._headings)
-        raise SectionNotFound(
-            message,
-            section=name,
-            outline=[describe(position) for position in range(min(total, _SHOWN_HEADINGS))],
-            total_headings=total,
-        )
+        outline = self._describe(range(total))
+        raise SectionNotFound(message, section=name, outline=outline, total_headings=total)
+
+    def _describe(self, positions: Sequence[int]) -> list[dict[str, Any]]:
+        descriptions: list[dict[str, Any]] = []
+        for position in positions[:_SHOWN_HEADINGS]:
+            heading = self._headings[position]
+            description = {"level": heading.level, "text": heading.text, "line": heading.line}
+            descriptions.append({**description, **self._places[position]})
+        return descriptions
 
 
 def _split_level(name: str) -> tuple[int | None, str]:

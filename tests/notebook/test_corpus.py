@@ -14,11 +14,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from markdown_it import MarkdownIt
 
 from jupyter_nbedit.errors import CellProtected, InvalidNotebook, NbEditError, TextMismatch
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.markdown.blocks import list_headings
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from jupyter_nbedit.notebook.undo.record import UndoRecord
@@ -294,25 +292,6 @@ def test_a_valid_notebook_stays_valid() -> None:
             text = apply_splices(document.text, edit(document, *batch).splices)
             assert is_valid(text), f"{path}: {batch}"
     assert valid > 200 // STEP
-
-
-def test_headings_equal_those_of_a_markdown_parser() -> None:
-    parser = MarkdownIt("commonmark")
-    found = 0
-    for path, document in documents("headings"):
-        for at, (_, cell_type) in enumerate(document.headers):
-            if cell_type != "markdown":
-                continue
-            source = document.get_cell(at).source
-            expected = [
-                (int(token.tag[1]), token.map[0] + 1)
-                for token in parser.parse(source)
-                if token.type == "heading_open" and token.level == 0 and token.map
-            ]
-            ours = [(heading.level, heading.line) for heading in list_headings(source)]
-            assert ours == expected, f"{path}: cell {at}"
-            found += len(ours)
-    assert found > 1000 // STEP
 
 
 def test_section_operations_preserve_all_other_bytes() -> None:

@@ -1,25 +1,26 @@
 """A Markdown text that is edited section by section.
 
-The text is split at its headings once. Then a change costs as much as what it adds and removes,
-however long the text is: a batch may have a thousand changes. The sections are those of the
-original text: text that is appended to a section belongs to it, headings included.
+The text is split at its headings once; a change parses only what it adds and the text below one
+heading. The sections are those of the original text: text that is appended to a section belongs to
+it, headings included.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain, takewhile
 
 from jupyter_nbedit.notebook.markdown.blocks import (
-    BlockParser,
     Heading,
-    ListItem,
+    find_last_block,
     find_list_items,
+    list_headings,
     split_lines,
 )
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_BREAKS = ("\r", "\n")
+_BREAKS = "\r\n"
 _LEVELS = 6
 
 
@@ -28,19 +29,12 @@ class SectionText:
 
     The text consists of parts: the text before all headings, then one part for each heading. A
     section is a range of parts.
-
-    Parameters
-    ----------
-    text
-        The text.
-    headings
-        Its headings.
     """
 
     def __init__(self, text: str, headings: Sequence[Heading]) -> None:
         line_break = _LINE_BREAK.search(text)
         self._newline = line_break[0] if line_break else "\n"
-        self._ends_with_break = text.endswith(_BREAKS)
+        self._ends_with_break = text.endswith(tuple(_BREAKS))
         bounds = [0, *(heading.start for heading in headings), len(text)]
         bodies = [0, *(heading.body for heading in headings)]
         self._parts = [
@@ -57,9 +51,6 @@ class SectionText:
             )
             for level in range(1, _LEVELS + 1)
         }
-        # For removed parts: the next and the previous part to use instead.
-        self._next: dict[int, int] = {}
-        self._previous: dict[int, int] = {}
         # After this part, it is uncertain whether headings still are headings.
         self._last_certain = len(self._parts)
         self._text: str | None = text
@@ -81,7 +72,7 @@ class SectionText:
             it.
         """
         positions = self._positions.get((level, raw), [])
-        if len(positions) != 1 or positions[0] + 1 in self._next:
+        if len(positions) != 1 or self._parts[positions[0] + 1].is_removed:
             raise LookupError(raw)
         return self._check_certain(range(positions[0] + 1, self._ends[positions[0]]))
 
@@ -107,43 +98,39 @@ class SectionText:
         lines = self._split_lines(content)
         if lines:
             last_part = self._get_last(section)
-            self._parts[last_part].append(lines, self._newline)
+            last_part.append(lines, self._newline)
             self._end_section(section, last_part, has_new_lines=True)
 
     def replace(self, section: range, content: str) -> None:
         """Replace a section except its heading; the blank lines around it stay."""
         lines = self._split_lines(content)
-        first, last = self._parts[section.start], self._parts[self._get_last(section)]
+        first, last = self._parts[section.start], self._get_last(section)
         leading_lines = (
-            [self._newline] if first is last and first.is_blank else first.get_leading_blank_lines()
+            [self._newline] if first is last and not first.lines else first.leading_blank_lines
         )
         first.replace([*leading_lines, *lines] if lines else [], last.blank_lines, self._newline)
-        self._remove(range(section.start + 1, section.stop))
-        self._end_section(section, section.start, has_new_lines=bool(lines))
+        for part in self._parts[section.start + 1 : section.stop]:
+            part.remove_all()
+        self._end_section(section, first, has_new_lines=bool(lines))
 
     def remove(self, section: range) -> None:
         """Remove a section."""
-        self._remove(section)
+        for part in self._parts[section.start : section.stop]:
+            part.remove_all()
         self._text = None
 
     def remove_entries(self, section: range, match: str) -> list[str]:
-        """Remove the list items of a section whose own text contains ``match``.
+        """Remove the list items of a section whose own text contains ``match``; return their texts.
 
         Nested items are removed with their parent. Case and white space do not matter.
-
-        Returns
-        -------
-        The texts of the removed items.
         """
         folded_match = " ".join(match.split()).casefold()
         texts: list[str] = []
-        for position in self._iterate_remaining(section):
-            items = self._parts[position].find_entries(folded_match)
-            if items:
-                is_end = position == len(self._parts) - 1 and not self._ends_with_break
-                self._parts[position].remove(items, is_end=is_end)
-                texts += [item.text for item in items]
-                self._text = None
+        for part in self._parts[section.start : section.stop]:
+            is_end = part is self._parts[-1] and not self._ends_with_break
+            texts += part.remove_entries(folded_match, is_end=is_end)
+        if texts:
+            self._text = None
         return texts
 
     def _check_certain(self, section: range) -> range:
@@ -155,201 +142,131 @@ class SectionText:
         """Return content as whole lines with the line breaks of the text."""
         if not content.strip():
             return []
-        text = _LINE_BREAK.sub(self._newline, content.strip("\r\n")) + self._newline
+        text = _LINE_BREAK.sub(self._newline, content.strip(_BREAKS)) + self._newline
         return split_lines(text)
 
-    def _iterate_remaining(self, section: range) -> Iterator[int]:
-        """Yield the parts of a section that were not removed."""
-        position = section.start
-        while (position := _follow(self._next, position)) < section.stop:
-            yield position
-            position += 1
-
-    def _get_last(self, section: range) -> int:
+    def _get_last(self, section: range) -> _TextPart:
         """Return the last part of a section that was not removed, or else its first part."""
-        return max(section.start, _follow(self._previous, section.stop - 1))
+        parts = self._parts[section.start : section.stop]
+        return next((part for part in reversed(parts) if not part.is_removed), parts[0])
 
-    def _remove(self, section: range) -> None:
-        for position in self._iterate_remaining(section):
-            self._parts[position].remove_all()
-            self._next[position], self._previous[position] = position + 1, position - 1
-
-    def _end_section(self, section: range, position: int, *, has_new_lines: bool) -> None:
+    def _end_section(self, section: range, part: _TextPart, *, has_new_lines: bool) -> None:
         """End a changed section as before: with a line break unless it ends the text."""
         self._text = None
-        part = self._parts[position]
-        next_position = _follow(self._next, section.stop)
-        if next_position == len(self._parts):
+        following_parts = (self._parts[n] for n in range(section.stop, len(self._parts)))
+        next_part = next((part for part in following_parts if not part.is_removed), None)
+        if next_part is None:
             if not self._ends_with_break:
-                part.remove_break(self._newline)
+                part.change_last_line(lambda line: line.removesuffix(self._newline))
         elif has_new_lines:
             if not part.blank_lines:
                 part.blank_lines = [self._newline]
-            if part.would_contain(self._parts[next_position].first_line):
-                self._last_certain = position
+            if part.would_contain(next_part.heading):
+                self._last_certain = self._parts.index(part)
 
 
 class _TextPart:
-    """A heading, and the text up to the next one.
-
-    Parameters
-    ----------
-    heading, body
-        The lines of the heading, and the lines after it.
-    """
+    """A heading, and the text up to the next one."""
 
     def __init__(self, heading: str, body: str) -> None:
-        self._heading = split_lines(heading)
-        lines = split_lines(body)
-        count = len(lines)
-        while count and not lines[count - 1].strip():
-            count -= 1
-        self._lines = lines[:count]
-        #: The blank lines at the end.
-        self.blank_lines = lines[count:]
-        self._parser: BlockParser | None = None
-        # Whether each line that was parsed is in a list item.
-        self._is_in_item: list[bool] = []
-        # For removed lines: the next and the previous line to use instead.
-        self._next: dict[int, int] = {}
-        self._previous: dict[int, int] = {}
+        #: The lines of the heading.
+        self.heading = split_lines(heading)
+        #: The lines after it, and the blank lines at the end.
+        self.lines, self.blank_lines = _split_blank_end(split_lines(body))
+        self.is_removed = False
+        # Where the block or list item that was the last one begins in the lines.
+        self._last_block = 0
 
     @property
     def text(self) -> str:
         """The text with all changes so far."""
-        lines = (line for index, line in enumerate(self._lines) if index not in self._next)
-        return "".join([*self._heading, *lines, *self.blank_lines])
+        return "".join([*self.heading, *self.lines, *self.blank_lines])
 
     @property
-    def first_line(self) -> str:
-        """The first line of the heading, without its line break."""
-        return self._heading[0].rstrip("\r\n")
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether only blank lines follow the heading."""
-        return self._last < 0
-
-    @property
-    def _last(self) -> int:
-        """The last line after the heading that is not blank; negative if there is none."""
-        return _follow(self._previous, len(self._lines) - 1)
-
-    def get_leading_blank_lines(self) -> list[str]:
-        """Return the blank lines directly after the heading."""
-        if self.is_blank:
-            return self.blank_lines
-        lines: list[str] = []
-        index = _follow(self._next, 0)
-        while not self._lines[index].strip():
-            lines.append(self._lines[index])
-            index = _follow(self._next, index + 1)
-        return lines
+    def leading_blank_lines(self) -> list[str]:
+        """The blank lines directly after the heading."""
+        return list(takewhile(_is_blank, chain(self.lines, self.blank_lines)))
 
     def append(self, lines: list[str], newline: str) -> None:
         """Append lines after the last one that is not blank."""
         items = find_list_items("".join(lines))
-        self._parse()
-        last = self._last
-        is_list = bool(items) and items[0].first == 0 and last >= 0 and self._is_in_item[last]
+        is_list = bool(items) and items[0].lines.start == 0 and self._ends_in_item()
         if not self.blank_lines:
             self._end_last_line(newline)
-        if (last >= 0 or self._heading) and not is_list:
-            self._lines.append(newline)
-        self._lines += lines
+        if (self.lines or self.heading) and not is_list:
+            self.lines.append(newline)
+        self.lines += lines
 
     def replace(self, lines: list[str], blank_lines: list[str], newline: str) -> None:
         """Replace all lines after the heading."""
-        self._lines, self.blank_lines = [], []
-        self._reset()
+        self.lines, self.blank_lines, self._last_block = [], [], 0
         if lines:
             self._end_last_line(newline)
-        self._lines, self.blank_lines = lines, blank_lines
+        self.lines, self.blank_lines = lines, blank_lines
 
     def remove_all(self) -> None:
         """Remove the heading and all lines after it."""
-        self._heading, self._lines, self.blank_lines = [], [], []
-        self._reset()
+        self.heading, self.lines, self.blank_lines = [], [], []
+        self.is_removed = True
 
-    def find_entries(self, folded_match: str) -> list[ListItem]:
-        """Return the list items whose own text contains a text."""
-        return [
+    def remove_entries(self, folded_match: str, *, is_end: bool) -> list[str]:
+        """Remove list items that contain a text; return their texts.
+
+        At the end of the whole text, the line break before them is removed, too.
+        """
+        items = [
             item
-            for item in self._parse().items
-            if item.first not in self._next and folded_match in item.text.casefold()
+            for item in find_list_items("".join(self.lines))
+            if folded_match in item.text.casefold()
         ]
+        if items:
+            self._remove_lines({line for item in items for line in item.lines}, is_end=is_end)
+        return [item.text for item in items]
 
-    def remove(self, items: Sequence[ListItem], *, is_end: bool) -> None:
-        """Remove list items; at the end of the text also the line break before them."""
-        was_blank_at_end = bool(self.blank_lines)
-        for item in items:
-            self._remove_lines(item.first, item.stop)
-        for item in items:
-            # One of the two groups of blank lines, before and after the item, is enough.
-            previous_line = _follow(self._previous, item.first)
-            if previous_line >= 0 and not self._lines[previous_line].strip():
-                self._remove_blank(item.stop)
-        includes_end = not self.blank_lines and (
-            was_blank_at_end or len(self._lines) - 1 in self._next
-        )
-        trailing_blank_lines: list[str] = []
-        while (last := self._last) >= 0 and not self._lines[last].strip():
-            trailing_blank_lines.append(self._lines[last])
-            self._remove_line(last)
-        self.blank_lines = [*reversed(trailing_blank_lines), *self.blank_lines]
+    def _remove_lines(self, indexes: set[int], *, is_end: bool) -> None:
+        includes_end = bool(self.blank_lines) or len(self.lines) - 1 in indexes
+        lines: list[str] = []
+        # One of the two groups of blank lines, before and after an item, is enough.
+        is_after_blank = False
+        for index, line in enumerate(self.lines):
+            if index in indexes:
+                is_after_blank = bool(lines) and _is_blank(lines[-1])
+            elif not (is_after_blank and _is_blank(line)):
+                is_after_blank = False
+                lines.append(line)
+        if is_after_blank:
+            self.blank_lines = []
+        includes_end = includes_end and not self.blank_lines
+        self.lines, blank_end = _split_blank_end(lines)
+        self.blank_lines = [*blank_end, *self.blank_lines]
+        self._last_block = 0
         if is_end and includes_end:
-            while self.blank_lines and not self.blank_lines[-1].rstrip("\r\n"):
+            while self.blank_lines and not self.blank_lines[-1].rstrip(_BREAKS):
                 self.blank_lines.pop()
-            self._change_last_line(lambda line: line.rstrip("\r\n"))
+            self.change_last_line(lambda line: line.rstrip(_BREAKS))
 
-    def remove_break(self, newline: str) -> None:
-        """Remove the line break of the last line."""
-        self._change_last_line(lambda line: line.removesuffix(newline))
-
-    def would_contain(self, line: str) -> bool:
+    def would_contain(self, heading: list[str]) -> bool:
         """Return whether a heading after the text would be part of its last block."""
-        return self._parse().would_contain(line)
+        self._ends_in_item()
+        text = "".join([*self.lines[self._last_block :], "\n"])
+        return all(found.start != len(text) for found in list_headings(text + "".join(heading)))
 
-    def _remove_lines(self, first: int, stop: int) -> None:
-        while (index := _follow(self._next, first)) < stop:
-            self._remove_line(index)
-
-    def _remove_line(self, index: int) -> None:
-        self._next[index], self._previous[index] = index + 1, index - 1
-
-    def _remove_blank(self, first: int) -> None:
-        """Remove the blank lines that begin at a line."""
-        while (index := _follow(self._next, first)) < len(self._lines):
-            if self._lines[index].strip():
-                return
-            self._remove_line(index)
-        self.blank_lines = []
+    def _ends_in_item(self) -> bool:
+        """Return whether the last line is in a list item; the next call parses no more than it."""
+        start, is_item = find_last_block("".join(self.lines[self._last_block :]))
+        self._last_block += start
+        return is_item
 
     def _end_last_line(self, newline: str) -> None:
-        self._change_last_line(lambda line: line if line.endswith(_BREAKS) else line + newline)
+        self.change_last_line(
+            lambda line: line if line.endswith(tuple(_BREAKS)) else line + newline
+        )
 
-    def _change_last_line(self, change: Callable[[str], str]) -> None:
-        last = self._last
-        if self.blank_lines:
-            self.blank_lines[-1] = change(self.blank_lines[-1])
-        elif last >= 0:
-            self._lines[last] = change(self._lines[last])
-        elif self._heading:
-            self._heading[-1] = change(self._heading[-1])
-
-    def _parse(self) -> BlockParser:
-        """Parse the lines that have not been parsed yet."""
-        if self._parser is None:
-            self._parser = BlockParser()
-        for line in self._lines[self._parser.count :]:
-            self._parser.add(line)
-            self._is_in_item.append(self._parser.is_in_item)
-        return self._parser
-
-    def _reset(self) -> None:
-        self._parser = None
-        self._is_in_item = []
-        self._next, self._previous = {}, {}
+    def change_last_line(self, change: Callable[[str], str]) -> None:
+        """Change the last line, if there is any."""
+        lines = self.blank_lines or self.lines or self.heading
+        if lines:
+            lines[-1] = change(lines[-1])
 
 
 def find_section_ends(headings: Sequence[Heading]) -> list[int]:
@@ -363,11 +280,13 @@ def find_section_ends(headings: Sequence[Heading]) -> list[int]:
     return ends
 
 
-def _follow(links: dict[int, int], position: int) -> int:
-    """Follow links to the end, and shorten them for the next call."""
-    end = position
-    while end in links:
-        end = links[end]
-    while position in links:
-        links[position], position = end, links[position]
-    return end
+def _is_blank(line: str) -> bool:
+    return not line.strip()
+
+
+def _split_blank_end(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Split lines before the blank ones at the end."""
+    count = len(lines)
+    while count and _is_blank(lines[count - 1]):
+        count -= 1
+    return lines[:count], lines[count:]
