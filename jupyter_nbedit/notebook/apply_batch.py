@@ -212,25 +212,27 @@ def _build_result(
 def _describe_cell(
     order: FinalOrder, number: int, operation: Operation, edited_cell: EditedCell
 ) -> dict[str, Any]:
-    """Return the fields of a result that describe a cell."""
     is_removed = edited_cell.removed_by == number
     is_clearing = isinstance(operation, _OUTPUT_CLEARING_OPERATIONS) and not is_removed
+    return describe_cell(order, edited_cell, is_removed=is_removed, is_clearing=is_clearing)
+
+
+def describe_cell(
+    order: FinalOrder, edited_cell: EditedCell, *, is_removed: bool, is_clearing: bool
+) -> dict[str, Any]:
+    """Return the fields of a result that describe a cell."""
     return {
         "cell_id": edited_cell.id,
-        "index": _get_index(order, edited_cell),
+        "index": (
+            order.get_index(edited_cell.token)
+            if edited_cell.removed_by is None
+            else edited_cell.anchor_index
+        ),
         "cell_type": edited_cell.cell_type,
         "source_hash": edited_cell.source_hash,
         "outputs_cleared": edited_cell.outputs_cleared if is_clearing else UNSET,
         "source": edited_cell.source if is_removed else UNSET,
     }
-
-
-def _get_index(order: FinalOrder, edited_cell: EditedCell) -> int:
-    return (
-        order.get_index(edited_cell.token)
-        if edited_cell.removed_by is None
-        else edited_cell.anchor_index
-    )
 
 
 def compile_splices(working_copy: WorkingCopy, order: FinalOrder) -> list[Splice]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import takewhile
 from operator import eq
 from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
-from jupyter_nbedit.notebook.undo.locate_without_ids import PartSelection, locate_cells
 from jupyter_nbedit.notebook.undo.original_order import OriginalOrder
 from jupyter_nbedit.notebook.undo.record import (
     CellContent,
@@ -21,19 +23,13 @@ from jupyter_nbedit.notebook.undo.record import (
     NeighbourKey,
     UndoRecord,
     compute_content_key,
-    drop_execution_metadata,
-    is_json_equal,
 )
 
 # A conflict contains the current source, shortened to so many characters.
 _SHOWN = 2000
-
-
-# The start or the end of the notebook counts as much as all neighbours on one side.
-_END_SCORE = 3
-
-
-_NEIGHBOUR_COUNT = 2
+_BOTH = 2
+# Among more similar cells than these none is looked for, because that takes quadratic time.
+_MOST = 100
 
 
 class CellNotLocated(Exception):
@@ -51,16 +47,8 @@ class CellNotLocated(Exception):
 class CellLocator:
     """Finds the cells and gaps of a record in a notebook that was changed since the edit.
 
-    Parameters
-    ----------
-    document
-        The current notebook.
-    record
-        The record of the edit.
-    parts
-        The parts to locate, by number.
-    history
-        The known edits since.
+    A cell is found by its id. One without id is found by its content, if a neighbour or its index
+    confirms it; a gap beside such cells by two neighbours, or by its index and one of them.
     """
 
     def __init__(
@@ -77,308 +65,242 @@ class CellLocator:
         self._states: dict[int, CellContent | None] = {}
         self._known_keys: dict[int, str] = {}
 
-    def find(self) -> tuple[dict[int, int], dict[int, int], list[CellNotLocated]]:
-        """Return cell indexes and gap indexes by part number, and the parts that were not found."""
-        if not (self.has_ids or self._history.has_later_rearrangement(self._record)):
-            selection = PartSelection(self._record, set(self._parts), self._history.reverted_parts)
-            locations = locate_cells(selection, len(self._document), self)
-            if locations is not None:
-                return locations.cells, locations.gaps, []
-        cells, not_located = self._find_cells()
-        gaps = self._find_gaps()
+    def find(self) -> tuple[dict[int, int], dict[int, int], list[dict[str, Any]]]:
+        """Return cell indexes and gap indexes by part number, and the conflicts."""
+        cells: dict[int, int] = {}
+        gaps: dict[int, int] = {}
+        conflicts: list[dict[str, Any]] = []
+        gaps_by_id = self._find_gaps_by_id()
         for number, part in self._parts.items():
-            if part.gap_number is None:
-                continue
-            same_id_indexes = (
-                [] if part.cell_id is None else self._document.ids.get(part.cell_id, [])
-            )
-            if part.index is None and same_id_indexes:
-                # A cell with its id exists already.
-                source = self._document.get_cell(same_id_indexes[0]).source
-                not_located.append(CellNotLocated(part, "ambiguous", same_id_indexes[0], source))
-            elif gaps[number] is None and (part.index is None or number in cells):
-                not_located.append(CellNotLocated(part, "no_place", cells.get(number)))
-        return cells, {number: gap for number, gap in gaps.items() if gap is not None}, not_located
-
-    def is_unchanged_since_edit(self, part: CellUndo, index: int) -> bool:
-        """Return whether the cell at an index may be the cell of a part, as after the edit."""
-        return self._document.headers[index][0] == part.cell_id and self._has_content_after_edit(
-            part, index
-        )
-
-    def has_content_before_edit(self, part: CellUndo, index: int) -> bool:
-        """Return whether the cell at an index may be the cell of a part, as before the edit."""
-        if self._document.headers[index][0] != part.cell_id or part.before is None:
-            return False
-        state, before = self._read_state(index), part.before
-        return state is not None and (
-            (state.cell_type, state.source) == (before.cell_type, before.source)
-            and is_json_equal(
-                drop_execution_metadata(state.metadata), drop_execution_metadata(before.metadata)
-            )
-        )
-
-    def matches_neighbour(self, anchor: NeighbourKey, index: int) -> bool:
-        """Return whether the cell at an index may be a neighbour."""
-        if anchor.id is not None:
-            return self._document.headers[index][0] == anchor.id
-        return bool(anchor.key) and self._get_key(index) == anchor.key
-
-    @cached_property
-    def has_ids(self) -> bool:
-        """Whether all located cells and all neighbours have ids."""
-        parts = self._parts.values()
-        gaps = [self._record.gaps[part.gap_number] for part in parts if part.gap_number is not None]
-        return all(part.cell_id is not None or part.is_notebook_metadata for part in parts) and all(
-            anchor.id is not None for gap in gaps for anchor in (*gap.keys_before, *gap.keys_after)
-        )
-
-    @cached_property
-    def _is_rearranged(self) -> bool:
-        """Whether known edits have changed the order of cells without ids."""
-        if self._history.has_later_rearrangement(self._record):
-            return True
-        return len(self._parts) < len(self._record.parts) and self._history.reverted_parts != set()
+            try:
+                if part.index is not None:
+                    cells[number] = self._find_cell(part)
+                if part.gap_number is not None:
+                    gap = gaps_by_id[number] if number in gaps_by_id else self._find_gap(part)
+                    gaps[number] = self._check_gap(part, gap, cells.get(number))
+            except CellNotLocated as error:
+                conflicts.append(error.conflict)
+        claims = Counter(cells.values())
+        conflicts += [
+            CellNotLocated(self._parts[number], "ambiguous", None).conflict
+            for number, index in cells.items()
+            if claims[index] > 1
+        ]
+        return cells, gaps, conflicts
 
     @cached_property
     def _order(self) -> OriginalOrder:
-        part_numbers = set(self._parts)
-        return OriginalOrder.build(self._document, self._record, self._history, part_numbers)
-
-    def _find_cells(self) -> tuple[dict[int, int], list[CellNotLocated]]:
-        """Find the cells of the parts."""
-        indexes: dict[int, int] = {}
-        not_located: list[CellNotLocated] = []
-        for number, part in self._parts.items():
-            if part.index is None:
-                continue
-            try:
-                indexes[number] = (
-                    self._find_by_content(part) if part.neighbour_keys else self._find_by_id(part)
-                )
-            except CellNotLocated as error:
-                not_located.append(error)
-        claims = Counter(indexes.values())
-        not_located += [
-            CellNotLocated(self._parts[number], "ambiguous", None)
-            for number, index in indexes.items()
-            if claims[index] > 1
-        ]
-        return indexes, not_located
-
-    def _find_gaps(self) -> dict[int, int | None]:
-        """Return the gap index of each part, or None."""
-        parts = {
-            number: part for number, part in self._parts.items() if part.gap_number is not None
-        }
-        gap_numbers = {part.gap_number or 0 for part in parts.values()}
-        gaps_by_neighbours = {number: self._find_gap(number) for number in gap_numbers}
-        gaps: dict[int, int | None] = {
-            n: gaps_by_neighbours[part.gap_number or 0] for n, part in parts.items()
-        }
-        parts_with_ids = {n: part for n, part in parts.items() if part.cell_id is not None}
-        if not parts_with_ids:
-            return gaps
-        for number, bounds in zip(
-            parts_with_ids, self._order.compute_bounds(parts_with_ids.values()), strict=True
-        ):
-            gap = gaps[number]
-            # The bounds come from unique ids only, so that they would be a guess here.
-            if gap is not None or not self._has_repeated_neighbour(parts[number].gap_number or 0):
-                gaps[number] = _clamp(gap, *bounds)
-        return gaps
-
-    def _has_repeated_neighbour(self, gap_number: int) -> bool:
-        """Return whether several cells have the id of a neighbour of a gap."""
-        gap = self._record.gaps[gap_number]
-        anchors = (*gap.keys_before, *gap.keys_after)
-        return any(
-            len(self._document.ids.get(anchor.id, [])) > 1
-            for anchor in anchors
-            if anchor.id is not None
-        )
-
-    def _find_gap(self, number: int) -> int | None:
-        """Return a gap index; None if it is not certain.
-
-        The nearest remaining neighbours decide. Among several equal candidates, those with the most
-        matching neighbours win.
-        """
-        anchor = self._record.gaps[number]
-        if self._is_rearranged and not self.has_ids:
-            return self._find_unambiguous_gap(anchor)
-        for rank in range(max(len(anchor.keys_before), len(anchor.keys_after), 1)):
-            gaps_after = [index + 1 for index in self._find_candidates(anchor.keys_before, rank)]
-            gaps_before = self._find_candidates(anchor.keys_after, rank)
-            if rank == 0:
-                gaps_after += [] if anchor.keys_before else [0]
-                gaps_before += [] if anchor.keys_after else [len(self._document)]
-            if gaps_after or gaps_before:
-                return self._choose_gap(anchor, rank, gaps_after, gaps_before)
-        return None
-
-    def _find_unambiguous_gap(self, anchor: GapAnchor) -> int | None:
-        """Return the gap between two adjacent neighbours that match no other cell, or None."""
-        size = len(self._document)
-        indexes_before = (
-            self._find_candidates(anchor.keys_before, 0) if anchor.keys_before else [-1]
-        )
-        indexes_after = self._find_candidates(anchor.keys_after, 0) if anchor.keys_after else [size]
-        if len(indexes_before) != 1 or indexes_after != [indexes_before[0] + 1]:
-            return None
-        gap = indexes_after[0]
-        score = self._compute_score(anchor, 0, gap)
-        full_score = (len(anchor.keys_before) or _END_SCORE) + (
-            len(anchor.keys_after) or _END_SCORE
-        )
-        return gap if score == full_score else None
-
-    def _choose_gap(
-        self, anchor: GapAnchor, rank: int, gaps_after: list[int], gaps_before: list[int]
-    ) -> int | None:
-        scores = {
-            gap: self._compute_score(anchor, rank, gap) for gap in (*gaps_after, *gaps_before)
-        }
-        best_score = max(scores.values())
-        for side in (gaps_after, gaps_before):
-            best_gaps = [gap for gap in side if scores[gap] == best_score]
-            if anchor.gap_index in best_gaps and len(self._document) == self._record.total_cells:
-                return anchor.gap_index
-            if best_gaps:
-                return best_gaps[0] if len(best_gaps) == 1 else None
-        return None
-
-    def _compute_score(self, anchor: GapAnchor, rank: int, gap: int) -> int:
-        """Count the neighbours, from one rank on, that are next to a gap."""
-        score = 0
-        for anchors, first, step, end in (
-            (anchor.keys_before, gap - 1, -1, -1),
-            (anchor.keys_after, gap, 1, len(self._document)),
-        ):
-            if not anchors:
-                score += _END_SCORE if first == end else 0
-            for number, index in zip(
-                range(rank, len(anchors)), range(first, end, step), strict=False
-            ):
-                if not self.matches_neighbour(anchors[number], index):
-                    break
-                score += 1
-        return score
-
-    def _find_candidates(self, anchors: list[NeighbourKey], rank: int) -> list[int]:
-        """Return the indexes of the cells that may be a neighbour."""
-        if rank >= len(anchors):
-            return []
-        anchor = anchors[rank]
-        if anchor.id is not None:
-            is_in_same_slot = self._order.is_in_same_slot(anchor.id)
-            return list(self._document.ids.get(anchor.id, [])) if is_in_same_slot else []
-        return self._keys.get(anchor.key or "", [])
+        return OriginalOrder(self._document, self._record, self._history)
 
     @cached_property
-    def _keys(self) -> dict[str, list[int]]:
-        indexes_by_key: dict[str, list[int]] = defaultdict(list)
-        for index in range(len(self._document)):
-            if key := self._get_key(index):
-                indexes_by_key[key].append(index)
-        return dict(indexes_by_key)
+    def _is_rearranged(self) -> bool:
+        """Whether later edits have changed the order of the cells."""
+        return self._history.has_later_rearrangement(self._record)
 
-    def _find_by_id(self, part: CellUndo) -> int:
-        indexes = self._document.ids.get(part.cell_id or "", [])
+    def _find_cell(self, part: CellUndo) -> int:
+        if part.cell_id is None:
+            return self._find_by_content(part)
+        indexes = self._document.ids.get(part.cell_id, [])
         if len(indexes) != 1:
             raise CellNotLocated(part, "ambiguous" if indexes else "gone", None)
         [index] = indexes
-        if not self._has_content_after_edit(part, index) or (
+        if not self._is_as_after_edit(part, index) or (
             part.is_moved and self._order.is_moved_again(part)
         ):
             raise CellNotLocated(part, "changed", index, self._document.get_cell(index).source)
         return index
 
     def _find_by_content(self, part: CellUndo) -> int:
-        """Find an unchanged cell that has the same index, or a neighbour, as after the edit.
+        """Find an unchanged cell without id that has the same index, or a neighbour, as expected.
 
         A single matching cell is not enough: the right cell may have been changed, and this one may
         be a copy.
         """
-        document, index = self._document, part.index or 0
-        is_same_size = len(document) == self._record.total_cells and not self._is_rearranged
-        after = part.after
+        after, is_partly_reverted = part.after, bool(self._history.reverted_parts)
         key = compute_content_key(after.cell_type or "", after.source or "") if after else ""
-        candidates = [
-            candidate
-            for candidate in self._keys.get(key, [])
-            if self._has_content_after_edit(part, candidate)
-        ]
-        is_index_reliable = is_same_size or len(candidates) == 1
+        expected = self._compute_expected_index(part.index or 0, sys.maxsize)
+        if (
+            expected is not None
+            and self._is_as_after_edit(part, expected)
+            and (is_partly_reverted or self._count_neighbours(part, expected) == _BOTH)
+        ):
+            return expected
+        similar = self._indexes_by_key.get(key, [])
+        found = [index for index in similar[:_MOST] if self._is_as_after_edit(part, index)]
+        if expected is None and len(found) == 1 and not self._is_rearranged:
+            expected = part.index
         scores = {
-            candidate: self._count_neighbours(part, candidate)
-            + (is_index_reliable and candidate == index)
-            for candidate in candidates
+            index: self._count_neighbours(part, index) + (index == expected) for index in found
         }
-        if key in (part.neighbour_keys or ()):
-            # If two neighbours are equal, the remaining one may be the other one.
-            certain_candidates = [
-                candidate
-                for candidate in candidates
-                if is_same_size and self._count_neighbours(part, candidate) == _NEIGHBOUR_COUNT
-            ]
-            scores = {
-                candidate: scores[candidate] if candidate in certain_candidates else 0
-                for candidate in candidates
-            }
-        if self._is_rearranged:
-            is_only_candidate = len(self._keys.get(key, [])) == 1
-            scores = {
-                candidate: _NEIGHBOUR_COUNT
-                if is_only_candidate and self._count_neighbours(part, candidate) == _NEIGHBOUR_COUNT
-                else 0
-                for candidate in candidates
-            }
         best_score = max(scores.values(), default=0)
-        best_candidates = [candidate for candidate, score in scores.items() if score == best_score]
-        if best_score and len(best_candidates) == 1:
-            return best_candidates[0]
-        if best_candidates:
+        best = [index for index in found if scores[index] == best_score]
+        required, most_similar = (_BOTH, 1) if self._is_rearranged else (1, _MOST)
+        # The remaining one of two equal neighbours may be the other one.
+        is_unlike = key not in (part.neighbour_keys or ()) and len(similar) <= most_similar
+        if is_unlike and not is_partly_reverted and len(best) == 1 and best_score >= required:
+            return best[0]
+        if found:
             raise CellNotLocated(part, "ambiguous", None)
-        state = self._read_state(index) if is_same_size else None
+        state = None if expected is None else self._read_state(expected)
         if state is None:
             raise CellNotLocated(part, "gone", None)
-        raise CellNotLocated(part, "changed", index, state.source)
+        raise CellNotLocated(part, "changed", expected, state.source)
 
     def _count_neighbours(self, part: CellUndo, index: int) -> int:
         """Count the neighbours that a cell still has."""
         neighbours = (self._get_key(index - 1), self._get_key(index + 1))
         return sum(map(eq, neighbours, part.neighbour_keys or ()))
 
-    def _get_key(self, index: int) -> str:
-        if index not in self._known_keys:
-            state = self._read_state(index) if 0 <= index < len(self._document) else None
-            key = "" if state is None else compute_content_key(state.cell_type, state.source)
-            self._known_keys[index] = key
-        return self._known_keys[index]
+    def _find_gaps_by_id(self) -> dict[int, int | None]:
+        """Return the gaps of the parts that have ids, as have all of their neighbours."""
+        parts = {
+            number: part
+            for number, part in self._parts.items()
+            if part.gap_number is not None
+            and part.cell_id is not None
+            and all(key.id is not None for key in self._list_anchors(part.gap_number))
+        }
+        if not parts:
+            return {}
+        gaps: dict[int, int | None] = dict(
+            zip(parts, self._order.find_gaps(parts.values()), strict=True)
+        )
+        for number, part in parts.items():
+            ids = [key.id or "" for key in self._list_anchors(part.gap_number or 0)]
+            if any(len(self._document.ids.get(cell_id, [])) > 1 for cell_id in ids):
+                gaps[number] = None
+        return gaps
 
-    def _has_content_after_edit(self, part: CellUndo, index: int) -> bool:
-        state = self._read_state(index) if index < len(self._document) else None
+    def _list_anchors(self, gap_number: int) -> Sequence[NeighbourKey]:
+        gap = self._record.gaps[gap_number]
+        return (*gap.keys_before, *gap.keys_after)
+
+    def _find_gap(self, part: CellUndo) -> int | None:
+        """Return the gap of a cell between neighbours without ids; None if it is not certain."""
+        anchor = self._record.gaps[part.gap_number or 0]
+        expected = self._compute_expected_index(anchor.gap_index, part.index_before or 0)
+        is_confirmed = expected is not None and any(self._count_matches(anchor, expected))
+        if self._history.reverted_parts:
+            return expected if is_confirmed or self._has_part_beside(expected) else None
+        if expected is not None and all(self._count_matches(anchor, expected)):
+            return expected
+        full = (len(anchor.keys_before) or 1) + (len(anchor.keys_after) or 1)
+        required = full if self._is_rearranged else _BOTH
+        gaps_after = [index + 1 for index in self._list_candidates(anchor.keys_before, -1)]
+        gaps_before = self._list_candidates(anchor.keys_after, len(self._document))
+        if max(len(gaps_after), len(gaps_before)) > _MOST:
+            return None
+        scores = {gap: sum(self._count_matches(anchor, gap)) for gap in (*gaps_after, *gaps_before)}
+        best_score = max(scores.values(), default=0)
+        if best_score < required:
+            return expected if is_confirmed else None
+        best = [gap for gap in gaps_after if scores[gap] == best_score] or [
+            gap for gap in gaps_before if scores[gap] == best_score
+        ]
+        return best[0] if len(best) == 1 else None
+
+    def _list_candidates(self, keys: Sequence[NeighbourKey], end: int) -> list[int]:
+        """Return the indexes of the cells that may be the nearest neighbour, or the end."""
+        if not keys:
+            return [end]
+        if keys[0].id is not None:
+            return list(self._document.ids.get(keys[0].id, []))
+        return self._indexes_by_key.get(keys[0].key or "-", [])
+
+    def _has_part_beside(self, gap: int | None) -> bool:
+        """Return whether a cell beside a gap may be one that the edit changed."""
+        return gap is not None and not self._keys_of_parts.isdisjoint(
+            {self._get_key(gap - 1), self._get_key(gap)}
+        )
+
+    @cached_property
+    def _keys_of_parts(self) -> set[str]:
+        states = [state for part in self._record.parts for state in (part.before, part.after)]
+        return {
+            compute_content_key(state.cell_type or "", state.source or "")
+            for state in states
+            if state is not None
+        }
+
+    def _count_matches(self, anchor: GapAnchor, gap: int) -> tuple[int, int]:
+        """Count the neighbours directly before and after a gap; the end of the notebook is one."""
+        size = len(self._document)
+        before, after = range(gap - 1, -1, -1), range(gap, size)
+        return (
+            self._count_equal(anchor.keys_before, before) if anchor.keys_before else gap == 0,
+            self._count_equal(anchor.keys_after, after) if anchor.keys_after else gap == size,
+        )
+
+    def _count_equal(self, keys: Sequence[NeighbourKey], indexes: range) -> int:
+        pairs = zip(keys, indexes, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: self._matches(*pair), pairs))
+
+    def _matches(self, key: NeighbourKey, index: int) -> bool:
+        if key.id is not None:
+            return self._document.headers[index][0] == key.id
+        return bool(key.key) and self._get_key(index) == key.key
+
+    def _check_gap(self, part: CellUndo, gap: int | None, index: int | None) -> int:
+        """Return the gap where a cell is to be put; raise if that is not possible."""
+        indexes = [] if part.cell_id is None else self._document.ids.get(part.cell_id, [])
+        if part.index is None and indexes:
+            # A cell with its id exists already.
+            source = self._document.get_cell(indexes[0]).source
+            raise CellNotLocated(part, "ambiguous", indexes[0], source)
+        if gap is None:
+            raise CellNotLocated(part, "no_place", index)
+        return gap
+
+    def _compute_expected_index(self, index: int, index_before: int) -> int | None:
+        """Return where an index after the edit is now; None if the notebook has other cells.
+
+        The parts that were undone before are all that has moved it. Among the cells that are back
+        in one gap, those with a smaller ``index_before`` precede it.
+        """
+        gone, back = self._reverted_positions
+        size = self._record.total_cells - len(gone) + len(back)
+        if self._is_rearranged or len(self._document) != size:
+            return None
+        return index - bisect_left(gone, index) + bisect_left(back, (index, index_before))
+
+    @cached_property
+    def _reverted_positions(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """The indexes after the edit of the cells that are gone, and the gaps of those back."""
+        parts = [self._record.parts[number] for number in self._history.reverted_parts]
+        gone = [part.index for part in parts if part.index is not None and part.changes_position]
+        back = [
+            (self._record.gaps[part.gap_number].gap_index, part.index_before or 0)
+            for part in parts
+            if part.gap_number is not None
+        ]
+        return sorted(gone), sorted(back)
+
+    def _is_as_after_edit(self, part: CellUndo, index: int) -> bool:
+        state = self._read_state(index)
         if state is None or part.after is None or state.source != part.after.source:
             return False
         return state.fingerprint == part.fingerprint
+
+    @cached_property
+    def _indexes_by_key(self) -> dict[str, list[int]]:
+        indexes_by_key: dict[str, list[int]] = defaultdict(list)
+        for index in range(len(self._document)):
+            indexes_by_key[self._get_key(index)].append(index)
+        return indexes_by_key
+
+    def _get_key(self, index: int) -> str:
+        """Return the content key of a cell; empty if there is none, or it cannot be read."""
+        if index not in self._known_keys:
+            state = self._read_state(index)
+            key = "" if state is None else compute_content_key(state.cell_type, state.source)
+            self._known_keys[index] = key
+        return self._known_keys[index]
 
     def _read_state(self, index: int) -> CellContent | None:
         """Return the content of a cell; None if it cannot be read, which may not matter here."""
         if index not in self._states:
             self._states[index] = None
-            with suppress(InvalidNotebook):
-                self._states[index] = CellContent.from_cell(self._document.get_cell(index))
+            if 0 <= index < len(self._document):
+                with suppress(InvalidNotebook):
+                    self._states[index] = CellContent.from_cell(self._document.get_cell(index))
         return self._states[index]
-
-
-def _clamp(gap: int | None, low: int | None, high: int | None) -> int | None:
-    """Return the gap within bounds that is nearest to a gap."""
-    if low is not None and high is not None and low > high:
-        # Later edits have changed the order.
-        return gap
-    if gap is None:
-        return high if low is None else low
-    if low is not None and gap < low:
-        return low
-    return high if high is not None and gap > high else gap

@@ -11,50 +11,34 @@ from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 
 @dataclass(frozen=True)
 class PastEdit:
-    """An edit of the history.
+    """An edit of the history: its number, the number of the edit that it undoes, its undo record.
 
-    Parameters
-    ----------
-    number
-        The number of the edit.
-    undoes
-        The number of the edit that it undoes, or None.
-    record
-        Its undo record; None if that is not known.
+    ``record`` is None if it is not known what the edit did.
     """
 
     number: int
     undoes: int | None
     record: UndoRecord | None
 
-    @property
-    def changes_order(self) -> bool:
-        """Whether it inserted, deleted or moved cells, or may have done so."""
-        return self.record is None or any(map(_is_position_changed, self.record.parts))
-
 
 @dataclass(frozen=True)
 class KnownHistory:
     """The known edits since an edit that is to be undone.
 
-    Parameters
-    ----------
-    edits
-        The known edits of the notebook, oldest first. They include the edit to undo, with the same
-        record object; empty if no other edit is known.
-    reverted_parts
-        The numbers of the parts of the record that were undone before; None if that is not known.
+    ``edits`` has the known edits of the notebook, oldest first, among them the one to undo with the
+    same record object; it is empty if no other edit is known. ``reverted_parts`` has the numbers of
+    the parts of the record that were undone before.
     """
 
     edits: Sequence[PastEdit] = ()
-    reverted_parts: Collection[int] | None = None
+    reverted_parts: Collection[int] = ()
 
     def list_later_parts(self, record: UndoRecord) -> list[CellUndo] | None:
         """Return what later edits did to cells; None if that is not known.
 
         An edit and its undo cancel each other out.
         """
-        later_edits = list(dropwhile(lambda edit: edit.record is not record, self.edits))[1:]
+        later_edits = self._list_later_edits(record)
         if not self.edits or any(edit.record is None for edit in later_edits):
             return None
         numbers = {edit.number for edit in later_edits}
@@ -66,16 +50,15 @@ class KnownHistory:
         return [part for edit in effective_edits if edit.record for part in edit.record.parts]
 
     def has_later_rearrangement(self, record: UndoRecord) -> bool:
-        """Return whether later edits inserted, deleted or moved cells."""
-        edits = list(dropwhile(lambda edit: edit.record is not record, self.edits))
-        return any(edit.changes_order for edit in edits[1:])
+        """Return whether later edits inserted, deleted or moved cells, or may have done so."""
+        return any(
+            edit.record is None or any(part.changes_position for part in edit.record.parts)
+            for edit in self._list_later_edits(record)
+        )
+
+    def _list_later_edits(self, record: UndoRecord) -> list[PastEdit]:
+        return list(dropwhile(lambda edit: edit.record is not record, self.edits))[1:]
 
 
 #: The history if only the record of the edit is known.
 NO_KNOWN_HISTORY = KnownHistory()
-
-
-def _is_position_changed(part: CellUndo) -> bool:
-    return not part.is_notebook_metadata and (
-        part.is_moved or part.index is None or part.index_before is None
-    )

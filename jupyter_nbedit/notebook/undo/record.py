@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from jupyter_nbedit.notebook.document import Cell
 
@@ -39,14 +38,9 @@ class CellState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fragment(msgspec.Struct, frozen=True, array_like=True):
-    """A part of a cell's text before the edit.
+    """A part of a cell's text before the edit: the value of the member ``name``, or other text.
 
-    Parameters
-    ----------
-    name
-        The member whose value this is; None for text between values.
-    blob_range
-        Its range in the blob; None for a value that did not change.
+    ``blob_range`` is its range in the blob; None for a value that did not change.
     """
 
     name: str | None
@@ -63,13 +57,8 @@ class NeighbourKey(msgspec.Struct, frozen=True, array_like=True):
 class GapAnchor(msgspec.Struct, frozen=True, array_like=True):
     """A gap in which cells were before the edit, between cells that the edit did not move.
 
-    Parameters
-    ----------
-    keys_before, keys_after
-        The nearest of these cells before and after the gap, from near to far; empty at the start
-        and at the end of the notebook.
-    gap_index
-        The number of cells before the gap directly after the edit.
+    The keys are those of the nearest of these cells, from near to far; none at the start and at the
+    end of the notebook. ``gap_index`` is the number of cells before the gap after the edit.
     """
 
     keys_before: list[NeighbourKey]
@@ -78,52 +67,38 @@ class GapAnchor(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CellUndo(msgspec.Struct, kw_only=True):
-    """What the edit did to one cell or, if both indexes are null, to the notebook's metadata.
-
-    Parameters
-    ----------
-    cell_id
-        The cell's id, or None.
-    index_before, index
-        Its index before and after the edit; None where it does not exist.
-    is_moved
-        Whether the edit moved it.
-    outputs_cleared, outputs_returned
-        Whether it lost its outputs, or got some.
-    before, after
-        Its state before and after; None where it does not exist.
-    fragments
-        The text, of the cell or of the metadata, that undo restores; None if the cell was only
-        moved or did not exist.
-    added_members
-        The members that the edit added to the cell.
-    gap_number
-        The number of the gap where it was, in `UndoRecord.gaps`, if it is no longer there.
-    fingerprint
-        Identifies the content of the cell, or of the metadata, after the edit.
-    neighbour_keys
-        The content keys of the neighbours before and after it, if the cell has no id; empty where
-        there is no neighbour.
-    """
+    """What the edit did to one cell or, if both indexes are null, to the notebook's metadata."""
 
     cell_id: str | None = None
+    #: The indexes before and after the edit, and the states; None where the cell does not exist.
     index_before: int | None = None
     index: int | None = None
     is_moved: bool = msgspec.field(default=False, name="moved")
+    #: Whether it lost its outputs, or got some.
     outputs_cleared: bool = False
     outputs_returned: bool = False
     before: CellState | None
     after: CellState | None
+    #: The text, of the cell or the metadata, to restore; None if the cell was only moved or is new.
     fragments: list[Fragment] | None = msgspec.field(default=None, name="former")
     added_members: list[str] = msgspec.field(default_factory=list, name="added")
+    #: The gap where it was, in `UndoRecord.gaps`, if it is no longer there.
     gap_number: int | None = msgspec.field(default=None, name="place")
+    #: Identifies the content of the cell, or of the metadata, after the edit.
     fingerprint: str | None = None
+    #: The content keys of the cells beside a cell without id after the edit; empty where none is.
     neighbour_keys: tuple[str, str] | None = msgspec.field(default=None, name="beside")
 
     @property
     def is_notebook_metadata(self) -> bool:
         """Whether this is about the notebook's metadata."""
         return self.index_before is None and self.index is None
+
+    @property
+    def changes_position(self) -> bool:
+        """Whether the edit inserted, deleted or moved the cell."""
+        is_only_once = (self.index is None) != (self.index_before is None)
+        return self.is_moved or is_only_once
 
     def invert(self) -> CellUndo:
         """Return the part as seen by the inverse edit; only for display."""
@@ -157,30 +132,34 @@ class ReverseSplice(msgspec.Struct, frozen=True, array_like=True):
 class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What an edit did to a notebook.
 
-    Parameters
-    ----------
-    parts
-        One for each changed cell, in the order of the notebook after the edit (a removed cell
-        counts at its index before), then one for the notebook's metadata if they changed.
-    gaps
-        The gaps from which cells were removed or moved.
-    reverse_splices
-        The splices that restore the bytes before the edit; None if those bytes were not stored.
-    total_cells
-        The number of cells after the edit.
-    blob
-        The bytes to which all ranges refer.
+    ``parts`` has one entry for each changed cell, in the order of the notebook after the edit (a
+    removed cell counts at its index before), then one for the notebook's metadata if they changed.
     """
 
     parts: list[CellUndo]
+    #: The gaps from which cells were removed or moved.
     gaps: list[GapAnchor] = msgspec.field(name="places")
+    #: Restore the bytes before the edit; None if those bytes were not stored.
     reverse_splices: list[ReverseSplice] | None = msgspec.field(name="back")
+    #: The number of cells after the edit.
     total_cells: int
+    #: The bytes to which all ranges refer.
     blob: bytes
 
-    def read_blob(self, start: int, stop: int) -> bytes:
-        """Return a range of the blob."""
-        return self.blob[start:stop]
+    def list_texts(self, part: CellUndo) -> list[tuple[str | None, bytes | None]]:
+        """Return the fragments of a part with their stored bytes."""
+        return [
+            (name, None if blob_range is None else self.blob[slice(*blob_range)])
+            for name, blob_range in map(astuple, part.fragments or ())
+        ]
+
+    def read_members(self, part: CellUndo) -> dict[str, bytes]:
+        """Return the member values of a part that the record contains, by name."""
+        return {
+            name: text
+            for name, text in self.list_texts(part)
+            if name is not None and text is not None
+        }
 
     def drop_text(self) -> UndoRecord:
         """Return the record without stored bytes; the order of the cells remains."""
@@ -197,13 +176,7 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def decode(cls, text: bytes) -> UndoRecord:
-        """Decode the bytes of `encode`.
-
-        Raises
-        ------
-        ValueError
-            If they are not a record of a known format.
-        """
+        """Decode the bytes of `encode`; raise `ValueError` if their format is not known."""
         if not text.startswith(_FORM):
             message = "This is no record of an edit, or one of a later version."
             raise ValueError(message)
@@ -215,18 +188,6 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
         stop = _LENGTH + int.from_bytes(data[:_LENGTH], "big")
         header = msgspec.convert(json.loads(data[_LENGTH:stop]), cls)
         return replace(header, blob=data[stop:])
-
-
-def compute_fingerprint(
-    cell_type: str, source: str, metadata: Mapping[str, Any], attachments: object
-) -> str:
-    """Return a hash of a cell's content; formatting and execution do not change it."""
-    return _digest([cell_type, source, drop_execution_metadata(metadata), _join_texts(attachments)])
-
-
-def drop_execution_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a cell's metadata without the members that a run of the cell writes."""
-    return {name: value for name, value in metadata.items() if name not in _VOLATILE}
 
 
 def _join_texts(attachments: object) -> object:
@@ -278,19 +239,14 @@ class CellContent:
 
     @classmethod
     def from_cell(cls, cell: Cell) -> CellContent:
-        """Return the content of a cell.
-
-        Raises
-        ------
-        InvalidNotebook
-            As `Cell` does.
-        """
+        """Return the content of a cell; raise `InvalidNotebook` as `Cell` does."""
         return cls(cell.cell_type, cell.source, cell.metadata, cell.read_value("attachments"))
 
     @property
     def fingerprint(self) -> str:
-        """The hash that identifies this content."""
-        return compute_fingerprint(self.cell_type, self.source, self.metadata, self.attachments)
+        """The hash that identifies this content; formatting and execution do not change it."""
+        metadata = {name: self.metadata[name] for name in self.metadata.keys() - _VOLATILE}
+        return _digest([self.cell_type, self.source, metadata, _join_texts(self.attachments)])
 
     @property
     def state(self) -> CellState:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-
-from msgspec.structs import replace
 
 from jupyter_nbedit.notebook import json_edit, json_spans
 from jupyter_nbedit.notebook.document import Cell
@@ -18,23 +16,14 @@ from jupyter_nbedit.notebook.edited_cell import (
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.record import (
-    EXECUTION,
-    CellUndo,
-    Fragment,
-    UndoRecord,
-    is_json_equal,
-)
+from jupyter_nbedit.notebook.undo.record import EXECUTION, CellUndo, UndoRecord, is_json_equal
 
 
 @dataclass
 class RestoredCell(EditedCell):
     """A cell that is returned to its state before an edit.
 
-    Parameters
-    ----------
-    pieces
-        Its text: bytes, and ranges of the document that are kept.
+    ``pieces`` are its text: bytes, and ranges of the document that are kept.
     """
 
     pieces: Sequence[bytes | Span] = ()
@@ -42,21 +31,14 @@ class RestoredCell(EditedCell):
     @classmethod
     def from_record(cls, record: UndoRecord, part: CellUndo, token: int, gap: int) -> RestoredCell:
         """Create a cell that no longer exists."""
-        cell_type, source = _get_type_and_source(part)
         return cls(
             token,
             None,
             gap,
             part.cell_id,
-            cell_type,
-            source,
-            members=_read_stored_members(record, part),
-            is_moved=part.is_moved,
-            pieces=[
-                record.read_blob(*fragment.blob_range)
-                for fragment in part.fragments or ()
-                if fragment.blob_range is not None
-            ],
+            *_get_type_and_source(part),
+            members={**record.read_members(part)},
+            pieces=[text for _, text in record.list_texts(part) if text is not None],
         )
 
     @classmethod
@@ -64,20 +46,26 @@ class RestoredCell(EditedCell):
         cls, record: UndoRecord, part: CellUndo, cell: Cell, style: Style
     ) -> RestoredCell:
         """Restore an existing cell; members that the edit did not change stay."""
-        part = _drop_old_execution(part, cell)
-        members = {**dict.fromkeys(part.added_members), **_read_stored_members(record, part)}
-        if "metadata" in members and "outputs" not in members:
-            members["metadata"] = _merge_later_execution(part, cell, members["metadata"], style)
+        texts = record.list_texts(part)
+        stored = record.read_members(part)
+        is_source_kept = stored.keys().isdisjoint({"source", "cell_type"})
+        if part.outputs_cleared and is_source_kept and has_outputs(cell):
+            # The outputs are of a later run of the same source.
+            texts = [(name, None if name in EXECUTION_MEMBERS else text) for name, text in texts]
+            stored = {name: stored[name] for name in stored.keys() - EXECUTION_MEMBERS}
+        if "metadata" in stored and "outputs" not in stored:
+            stored["metadata"] = _merge_later_execution(part, cell, stored["metadata"], style)
+            texts = [(name, stored["metadata"] if name == "metadata" else t) for name, t in texts]
         cell_type, source = _get_type_and_source(part)
         return cls(
             cell.index,
             cell,
             cell.index,
             cell.id,
-            cell_type if "cell_type" in members else cell.cell_type,
-            source if "source" in members else cell.source,
-            members=members,
-            pieces=_fill_fragments(record, part, cell, members, style),
+            cell_type if "cell_type" in stored else cell.cell_type,
+            source if "source" in stored else cell.source,
+            members={**dict.fromkeys(part.added_members), **stored},
+            pieces=_fill_holes(texts, part.added_members, cell, style),
         )
 
     @property
@@ -112,8 +100,22 @@ class RestoredCell(EditedCell):
         return has_outputs(self.cell), has_now
 
     def compile_splices(self, _style: Style) -> list[Splice]:
-        """Return the splices that restore the cell in place."""
-        return [] if self.cell is None else _compile_splices(self.cell, self.pieces)
+        """Return the splices that restore the cell in place; ranges that are kept stay."""
+        splices: list[Splice] = []
+        if self.cell is None:
+            return splices
+        position, text = self.cell.span.start, b""
+        for piece in (*self.pieces, Span(self.cell.span.stop, self.cell.span.stop)):
+            if isinstance(piece, bytes):
+                text += piece
+            elif piece.start < position:
+                # Another program has reordered the members.
+                text += self.cell.text[piece.start : piece.stop]
+            else:
+                if self.cell.text[position : piece.start] != text:
+                    splices.append(Splice(position, piece.start, text))
+                position, text = piece.stop, b""
+        return splices
 
     def write_cell(self, style: Style) -> bytes:
         """Return the bytes of the whole cell."""
@@ -122,103 +124,46 @@ class RestoredCell(EditedCell):
         return super().write_cell(style)
 
 
-def _drop_old_execution(part: CellUndo, cell: Cell) -> CellUndo:
-    """Keep the outputs of a later run if the source that was run stays."""
-    stored_names = {
-        fragment.name for fragment in part.fragments or () if fragment.blob_range is not None
-    }
-    if not part.outputs_cleared or stored_names & {"source", "cell_type"}:
-        return part
-    if not has_outputs(cell):
-        return part
-    fragments = [
-        Fragment(fragment.name, None) if fragment.name in EXECUTION_MEMBERS else fragment
-        for fragment in part.fragments or ()
-    ]
-    return replace(part, fragments=fragments)
-
-
 def _get_type_and_source(part: CellUndo) -> tuple[str, str]:
     """Return the type and the source before the edit."""
     before = part.before
     return ("", "") if before is None else (before.cell_type or "", before.source or "")
 
 
-def _read_stored_members(record: UndoRecord, part: CellUndo) -> dict[str, bytes | None]:
-    """Return the member values that the record contains, by name."""
-    return {
-        fragment.name: record.read_blob(*fragment.blob_range)
-        for fragment in part.fragments or ()
-        if fragment.name is not None and fragment.blob_range is not None
-    }
-
-
-def _merge_later_execution(
-    part: CellUndo, cell: Cell, metadata: bytes | None, style: Style
-) -> bytes | None:
+def _merge_later_execution(part: CellUndo, cell: Cell, metadata: bytes, style: Style) -> bytes:
     """Return metadata with the execution times of a run after the edit, whose outputs stay."""
     metadata_after_edit = part.after.metadata if part.after else {}
-    if metadata is None or is_json_equal(
-        metadata_after_edit.get(EXECUTION), cell.metadata.get(EXECUTION)
-    ):
+    if is_json_equal(metadata_after_edit.get(EXECUTION), cell.metadata.get(EXECUTION)):
         return metadata
     current_members = json_edit.read_values(cell.get_raw("metadata"))
-    text = metadata if json_spans.is_object(metadata, Span(0, len(metadata))) else b"{}"
-    return json_edit.set_members(
-        text, {EXECUTION: current_members.get(EXECUTION)}, style.get_cell_style(cell)
-    )
+    changes = {EXECUTION: current_members.get(EXECUTION)}
+    return json_edit.set_members(metadata, changes, style.get_cell_style(cell))
 
 
-def _fill_fragments(
-    record: UndoRecord,
-    part: CellUndo,
+def _fill_holes(
+    texts: Sequence[tuple[str | None, bytes | None]],
+    added_members: Collection[str],
     cell: Cell,
-    members: Mapping[str, bytes | None],
     style: Style,
 ) -> Sequence[bytes | Span]:
-    """Return the text of a cell with the current values in the holes of its fragments."""
+    """Return the text of a cell with the current values of the members that are not stored."""
     pieces: list[bytes | Span] = []
-    missing_names: list[str] = []
-    for fragment in part.fragments or ():
-        if fragment.blob_range is not None:
-            text = members.get(fragment.name) if fragment.name == "metadata" else None
-            pieces.append(record.read_blob(*fragment.blob_range) if text is None else text)
-        elif fragment.name in cell.members:
-            pieces.append(cell.members[fragment.name].value)
+    changes: dict[str, bytes | None] = {}
+    for name, text in texts:
+        if text is not None:
+            pieces.append(text)
+        elif name in cell.members:
+            pieces.append(cell.members[name].value)
         else:
             # The member was removed after the edit.
-            missing_names.append(fragment.name or "")
+            changes[name or ""] = None
             pieces.append(b"null")
-    known_names = {*part.added_members, *(fragment.name for fragment in part.fragments or ())}
-    new_members = {name: cell.get_raw(name) for name in cell.members if name not in known_names}
-    if not missing_names and not new_members:
+    known_names = {*added_members, *(name for name, _ in texts)}
+    changes |= {name: cell.get_raw(name) for name in cell.members if name not in known_names}
+    if not changes:
         return pieces
-    style_of_cell = style.get_cell_style(cell)
+    cell_style = style.get_cell_style(cell)
     cell_text = b"".join(
         piece if isinstance(piece, bytes) else cell.text[slice(*piece)] for piece in pieces
     )
-    changes = {**dict.fromkeys(missing_names), **new_members}
-    return [
-        json_edit.set_ranked_members(cell_text, changes, style_of_cell, style_of_cell.get_order_key)
-    ]
-
-
-def _compile_splices(cell: Cell, pieces: Sequence[bytes | Span]) -> list[Splice]:
-    """Return the splices that build a cell from pieces; kept ranges stay in place if possible."""
-    ranges = [piece for piece in pieces if isinstance(piece, Span)]
-    if ranges != sorted(ranges):
-        # Another program has reordered the members.
-        ranges = [max(ranges, key=lambda piece: piece.stop - piece.start)]
-    kept_ranges = set(ranges)
-    splices: list[Splice] = []
-    position, text = cell.span.start, b""
-    for piece in (*pieces, Span(cell.span.stop, cell.span.stop)):
-        if isinstance(piece, bytes):
-            text += piece
-        elif piece in kept_ranges or piece.start == cell.span.stop:
-            if cell.text[position : piece.start] != text:
-                splices.append(Splice(position, piece.start, text))
-            position, text = piece.stop, b""
-        else:
-            text += cell.text[piece.start : piece.stop]
-    return splices
+    return [json_edit.set_ranked_members(cell_text, changes, cell_style, cell_style.get_order_key)]

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
-from jupyter_nbedit.errors import UndoConflict
+from jupyter_nbedit.errors import InvalidNotebook, UndoConflict
 from jupyter_nbedit.notebook import json_edit, json_spans
-from jupyter_nbedit.notebook.apply_batch import CellResult, EditPlan, OperationResult, build_plan
-from jupyter_nbedit.notebook.cell_order import FinalOrder
-from jupyter_nbedit.notebook.document import Document, compute_source_hash
-from jupyter_nbedit.notebook.edited_cell import (
-    EditedCell,
+from jupyter_nbedit.notebook.apply_batch import (
+    CellResult,
+    EditPlan,
+    OperationResult,
+    build_plan,
+    describe_cell,
 )
+from jupyter_nbedit.notebook.cell_order import FinalOrder
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocated
+from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
 from jupyter_nbedit.notebook.undo.record import (
+    CellContent,
     CellUndo,
     UndoRecord,
     compute_short_hash,
     is_json_equal,
 )
-from jupyter_nbedit.notebook.undo.remaining_parts import list_remaining_parts
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
@@ -74,19 +78,37 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     """
     # Without reverse splices for these bytes, the indexes of the parts are not valid either.
     is_exact = is_exact and record.reverse_splices is not None
-    chosen_numbers = [
-        number
-        for number in range(len(record.parts))
+    parts = {
+        number: part
+        for number, part in enumerate(record.parts)
         if part_numbers is None or number in part_numbers
-    ]
-    plan = _RevertPlan.build(document, record, chosen_numbers, history, is_exact=is_exact)
-    working_copy, order = plan.apply()
-    is_whole_record = is_exact and len(chosen_numbers) == len(record.parts)
+    }
+    is_whole = len(parts) == len(record.parts)
+    later_parts = history.list_later_parts(record)
+    conflicts: list[dict[str, Any]] = []
+    if is_exact:
+        cells = {number: part.index for number, part in parts.items() if part.index is not None}
+        gaps = {
+            number: record.gaps[part.gap_number].gap_index
+            for number, part in parts.items()
+            if part.gap_number is not None
+        }
+    else:
+        if later_parts is not None:
+            parts = _list_remaining_parts(document, record, parts, history)
+        cells, gaps, conflicts = CellLocator(document, record, parts, history).find()
+    metadata, names = _restore_metadata(
+        document, record, parts.values(), later_parts, is_exact=is_exact
+    )
+    if conflicts or names:
+        _raise_conflict(conflicts, names, has_later_edits=later_parts != [])
+    working_copy, order = _restore_cells(document, record, parts, cells, gaps)
+    working_copy.metadata = metadata
     return build_plan(
         working_copy,
         order,
         [_build_result(op, working_copy, order)],
-        _build_reverse_splices(document, record) if is_whole_record else None,
+        _build_reverse_splices(document, record) if is_exact and is_whole else None,
     )
 
 
@@ -95,111 +117,112 @@ def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splic
     blob, current = record.blob, document.text
     return [
         Splice(
-            start,
-            stop,
+            reverse_splice.start,
+            reverse_splice.stop,
             b"".join(
                 (current if byte_range.is_in_notebook else blob)[byte_range.start : byte_range.stop]
                 for byte_range in reverse_splice.ranges
             ),
         )
         for reverse_splice in record.reverse_splices or ()
-        for start, stop in [(reverse_splice.start, reverse_splice.stop)]
     ]
 
 
-@dataclass(frozen=True)
-class _RevertPlan:
-    """The indexes of cells and gaps of the parts, and the restored metadata of the notebook."""
+def _list_remaining_parts(
+    document: Document, record: UndoRecord, parts: Mapping[int, CellUndo], history: KnownHistory
+) -> dict[int, CellUndo]:
+    """Return parts by number, without those that somebody has undone by hand.
 
-    document: Document
-    record: UndoRecord
-    parts: dict[int, CellUndo]
-    cells: dict[int, int]
-    gaps: dict[int, int]
-    metadata: bytes | None
-
-    @classmethod
-    def build(
-        cls,
-        document: Document,
-        record: UndoRecord,
-        part_numbers: Sequence[int],
-        history: KnownHistory,
-        *,
-        is_exact: bool,
-    ) -> _RevertPlan:
-        """Locate all parts, or raise with all conflicts."""
-        parts = {number: record.parts[number] for number in part_numbers}
-        if not is_exact:
-            parts = list_remaining_parts(document, record, part_numbers, history)
-        locator = CellLocator(document, record, parts, history)
-        is_whole = len(part_numbers) == len(record.parts)
-        # Gap indexes are ambiguous for cells that left a gap together with parts that are not
-        # chosen.
-        if is_exact and (is_whole or not locator.has_ids):
-            cells = {
-                part_number: part.index
-                for part_number, part in parts.items()
-                if part.index is not None
-            }
-            gaps = {
-                part_number: record.gaps[part.gap_number].gap_index
-                for part_number, part in parts.items()
-                if part.gap_number is not None
-            }
-            not_located: list[CellNotLocated] = []
+    A cell that a later edit changed is not left out: undoing that one could restore what this did.
+    """
+    changed_ids = {part.cell_id for part in history.list_later_parts(record) or ()}
+    # Without ids, cells are identified by position: the order must be as after the edit.
+    is_same_size = (
+        not history.has_later_rearrangement(record) and len(document) == record.total_cells
+    )
+    remaining_parts: dict[int, CellUndo] = {}
+    for number, part in parts.items():
+        if part.cell_id is None:
+            can_tell = is_same_size and not changed_ids and not part.is_moved
+            indexes: Sequence[int] = [] if part.index is None else [part.index]
         else:
-            cells, gaps, not_located = locator.find()
-        later_parts = history.list_later_parts(record)
-        metadata, names = _restore_metadata(
-            document, record, parts.values(), later_parts, is_exact=is_exact
-        )
-        if not_located or names:
-            _raise_conflict(not_located, names, has_later_edits=later_parts != [])
-        return cls(document, record, parts, cells, gaps, metadata)
+            indexes = document.ids.get(part.cell_id, [])
+            can_tell = part.cell_id not in changed_ids and len(indexes) <= 1
+        rest = _compute_remaining_part(document, record, part, indexes) if can_tell else part
+        if rest is not None:
+            remaining_parts[number] = rest
+    return remaining_parts
 
-    def apply(self) -> tuple[WorkingCopy, FinalOrder]:
-        """Restore all cells and their positions."""
-        working_copy = WorkingCopy(self.document, fresh_id=_forbid_new_id)
-        working_copy.metadata = self.metadata
-        removed_indexes: list[int] = []
-        cells_by_gap: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for number, part in self.parts.items():
-            if part.is_notebook_metadata:
-                continue
-            token = self.cells.get(number, -1 - number)
-            cell = self._restore_cell(part, token, number, working_copy.style)
-            working_copy.cells[token] = cell
-            if token >= 0 and (part.is_moved or cell.removed_by is not None):
-                removed_indexes.append(token)
-            if number in self.gaps:
-                cells_by_gap[self.gaps[number]].append((part.index_before or 0, token))
-        tokens_by_gap = {
-            gap: [token for _, token in sorted(cells_by_gap[gap])] for gap in sorted(cells_by_gap)
-        }
-        return working_copy, FinalOrder(self.document, sorted(removed_indexes), tokens_by_gap)
 
-    def _restore_cell(self, part: CellUndo, token: int, number: int, style: Style) -> EditedCell:
+def _compute_remaining_part(
+    document: Document, record: UndoRecord, part: CellUndo, indexes: Sequence[int]
+) -> CellUndo | None:
+    """Return what remains of a part whose cell has an index, or does not exist; None if nothing."""
+    if part.is_notebook_metadata:
+        return part
+    if not indexes:
+        return None if part.before is None else part
+    try:
+        state = CellContent.from_cell(document.get_cell(indexes[0]))
+    except InvalidNotebook:
+        return part
+    before = part.before
+    if before is None or before.cell_type is None or before.source is None:
+        return part
+    attachments = None if "attachments" in part.added_members else state.attachments
+    stored_members = record.read_members(part)
+    if "attachments" in stored_members:
+        value = stored_members["attachments"]
+        attachments = json_spans.decode(value, Span(0, len(value)))
+    content = CellContent(before.cell_type, before.source, before.metadata, attachments)
+    is_undone = content.fingerprint == state.fingerprint
+    if not is_undone or (part.index is not None and state.fingerprint == part.fingerprint):
+        # If both states are equal, the edit changed what is not part of them, such as outputs.
+        return part
+    # Of a moved cell, only the position remains to be restored.
+    return (
+        replace(part, fragments=None, after=state.state, fingerprint=state.fingerprint)
+        if part.is_moved
+        else None
+    )
+
+
+def _restore_cells(
+    document: Document,
+    record: UndoRecord,
+    parts: Mapping[int, CellUndo],
+    cells: Mapping[int, int],
+    gaps: Mapping[int, int],
+) -> tuple[WorkingCopy, FinalOrder]:
+    """Restore the cells and their positions; ``cells`` and ``gaps`` have the indexes of parts."""
+    working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
+    removed_indexes: list[int] = []
+    cells_by_gap: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number, part in parts.items():
+        if part.is_notebook_metadata:
+            continue
+        token = cells.get(number, -1 - number)
+        cell: EditedCell
         if token < 0:
-            return RestoredCell.from_record(self.record, part, token, self.gaps[number])
-        current_cell = self.document.get_cell(token)
-        if part.fragments is not None:
-            restored_cell: EditedCell = RestoredCell.from_cell(
-                self.record, part, current_cell, style
+            cell = working_copy.cells[token] = RestoredCell.from_record(
+                record, part, token, gaps[number]
+            )
+        elif part.fragments is not None:
+            cell = working_copy.cells[token] = RestoredCell.from_cell(
+                record, part, document.get_cell(token), working_copy.style
             )
         else:
-            restored_cell = EditedCell(
-                token,
-                current_cell,
-                token,
-                current_cell.id,
-                current_cell.cell_type,
-                current_cell.source,
-            )
-        restored_cell.is_moved = part.is_moved
-        if part.before is None:
-            restored_cell.removed_by = 0
-        return restored_cell
+            cell = working_copy.get_cell_by_token(token)
+        cell.is_moved = part.is_moved
+        cell.removed_by = 0 if part.before is None else None
+        if token >= 0 and (part.is_moved or part.before is None):
+            removed_indexes.append(token)
+        if number in gaps:
+            cells_by_gap[gaps[number]].append((part.index_before or 0, token))
+    tokens_by_gap = {
+        gap: [token for _, token in sorted(cells_by_gap[gap])] for gap in sorted(cells_by_gap)
+    }
+    return working_copy, FinalOrder(document, sorted(removed_indexes), tokens_by_gap)
 
 
 def _forbid_new_id() -> NoReturn:
@@ -208,17 +231,15 @@ def _forbid_new_id() -> NoReturn:
 
 
 def _raise_conflict(
-    not_located: Sequence[CellNotLocated], names: list[str], *, has_later_edits: bool
+    cells: list[dict[str, Any]], names: list[str], *, has_later_edits: bool
 ) -> NoReturn:
-    cells = [conflict.conflict for conflict in not_located]
     cell_names = [
         repr(conflict["index"] if conflict["cell_id"] is None else conflict["cell_id"])
         for conflict in cells
     ]
     descriptions = [f"the cell {name}" for name in cell_names[:3] if name != "None"]
-    descriptions += (
-        [f"{len(cells) - len(descriptions)} more cells"] if len(cells) > len(descriptions) else []
-    )
+    if len(cells) > len(descriptions):
+        descriptions.append(f"{len(cells) - len(descriptions)} more cells")
     descriptions += [f"{name!r} in the notebook's metadata" for name in names[:3]]
     advice = "change it by an edit of your own, or undo another edit by its number, `edit_id`"
     if has_later_edits:
@@ -244,37 +265,24 @@ def _restore_metadata(
     part = next((part for part in parts if part.is_notebook_metadata), None)
     if part is None or part.before is None or part.after is None:
         return current_bytes, []
-    old_bytes = (
-        None
-        if part.fragments is None
-        else record.read_blob(*(part.fragments[0].blob_range or (0, 0)))
-    )
-    if (
-        is_exact
-        or (None if current_bytes is None else compute_short_hash(current_bytes))
-        == part.fingerprint
-    ):
+    old_bytes = b"".join(text for _, text in record.list_texts(part) if text is not None) or None
+    current_hash = None if current_bytes is None else compute_short_hash(current_bytes)
+    if is_exact or current_hash == part.fingerprint:
         return old_bytes, []
     before, after, current = part.before.metadata, part.after.metadata, document.metadata
     names = [name for name in {**before, **after} if not _is_same(before, after, name)]
-    if later_parts is not None and not any(
-        later_part.is_notebook_metadata for later_part in later_parts
-    ):
+    if later_parts is not None and not any(later.is_notebook_metadata for later in later_parts):
         # No edit did this, so these values were restored by hand.
         names = [name for name in names if not _is_same(current, before, name)]
     if not names:
         return current_bytes, []
-    conflicting_names = [name for name in names if not _is_same(current, after, name)]
-    text = (
-        current_bytes
-        if current_bytes is not None
-        and json_spans.is_object(current_bytes, Span(0, len(current_bytes)))
-        else b"{}"
-    )
     values = json_edit.read_values(old_bytes)
-    return json_edit.set_members(
-        text, {name: values.get(name) for name in names}, Style(document).get_notebook_style()
-    ), conflicting_names
+    metadata = json_edit.set_members(
+        current_bytes or b"{}",
+        {name: values.get(name) for name in names},
+        Style(document).get_notebook_style(),
+    )
+    return metadata, [name for name in names if not _is_same(current, after, name)]
 
 
 def _is_same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
@@ -283,27 +291,14 @@ def _is_same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
 
 def _build_result(op: str, working_copy: WorkingCopy, order: FinalOrder) -> OperationResult:
     """Return the result with a description of each cell."""
-    cells = list(working_copy.cells.values())
-    descriptions = [_describe_cell(order, cell) for cell in cells]
+    descriptions = [
+        describe_cell(
+            order, cell, is_removed=cell.removed_by is not None, is_clearing=cell.removed_by is None
+        )
+        for cell in working_copy.cells.values()
+    ]
     if len(descriptions) == 1:
         return OperationResult(op=op, **descriptions[0])
-    null_fields: dict[str, Any] = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
-    return OperationResult(
-        op=op,
-        **null_fields,
-        cells=[CellResult(**description) for description in descriptions]
-        if descriptions
-        else UNSET,
-    )
-
-
-def _describe_cell(order: FinalOrder, cell: EditedCell) -> dict[str, Any]:
-    is_removed = cell.removed_by is not None
-    return {
-        "cell_id": cell.id,
-        "index": cell.anchor_index if is_removed else order.get_index(cell.token),
-        "cell_type": cell.cell_type,
-        "source_hash": compute_source_hash(cell.source),
-        "outputs_cleared": UNSET if is_removed else cell.outputs_cleared,
-        "source": cell.source if is_removed else UNSET,
-    }
+    cells = [CellResult(**description) for description in descriptions]
+    nothing: dict[str, Any] = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
+    return OperationResult(op=op, **nothing, cells=cells or UNSET)

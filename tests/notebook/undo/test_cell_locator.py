@@ -99,8 +99,8 @@ def test_a_deleted_cell_is_restored_at_its_position(
         # Neighbours with the same id do not tell where the gap was.
         (
             build_named("axbcxxxxxz"),
-            {"op": "move", "cells": [9, 2], "at": "start"},
-            build_named("zbaxcxxxxx1"),
+            {"op": "move", "cell": 9, "at": "start"},
+            build_named("zaxbcxxxxx1"),
             ("z", "no_place", 0),
         ),
         # An id that two cells have names neither.
