@@ -25,16 +25,8 @@ OperationFactory = Callable[[Document], Sequence[Operation]]
 class Author:
     """Who makes a change, and why.
 
-    Parameters
-    ----------
-    user
-        The name of the user, as known by the server.
-    client
-        The name of the client, as it states it.
-    message
-        The reason of the change.
-    session
-        The session whose reads count; see `ReadTracker`.
+    The server knows the user; the client and the reason are as the client states them. The session
+    is the one whose reads count; see `ReadTracker`.
     """
 
     user: str = ""

@@ -32,15 +32,7 @@ _OP = "accept"
 
 @dataclass(frozen=True)
 class AcceptService:
-    """Applies the proposals that a person accepts.
-
-    Parameters
-    ----------
-    edits
-        Makes the edits.
-    proposals
-        The proposals.
-    """
+    """Applies the proposals that a person accepts."""
 
     edits: EditService
     proposals: ProposalService
@@ -122,17 +114,7 @@ class AcceptService:
 
 @dataclass(frozen=True)
 class ProposalPlanner:
-    """Plans to apply parts of a proposal to the notebook as it is now.
-
-    Parameters
-    ----------
-    proposal
-        The proposal.
-    parts
-        The numbers of its parts.
-    payload
-        Its encoded record.
-    """
+    """Plans to apply parts of a proposal; ``payload`` is its encoded record."""
 
     proposal: Proposal
     parts: Collection[int]

@@ -89,17 +89,7 @@ class PlannedEdit:
     def build_reply(
         self, request: WriteRequest, storage: Storage, result: WriteResult
     ) -> EditReply:
-        """Return the reply, still without the number of the edit.
-
-        Parameters
-        ----------
-        request
-            The request.
-        storage
-            The storage of the notebook.
-        result
-            The result of the write, or of the write as it would be.
-        """
+        """Return the reply to a write, or to one that would be; without the number of the edit."""
         total = self.plan.total_cells
         return EditReply(
             path=request.path,
@@ -134,15 +124,7 @@ class Planner(Protocol):
 
 @dataclass(frozen=True)
 class BatchPlanner:
-    """Plans a batch of operations.
-
-    Parameters
-    ----------
-    operations
-        At least one operation, or a function that returns them.
-    is_creation
-        Whether the batch fills a new notebook.
-    """
+    """Plans a batch of operations; ``is_creation``: whether it fills a new notebook."""
 
     operations: Sequence[Operation] | OperationFactory
     is_creation: bool = False
@@ -169,10 +151,7 @@ def _create_id() -> str:
 class NewNotebookPlanner:
     """Plans to replace a notebook without cells by the bytes of a new one.
 
-    Parameters
-    ----------
-    data
-        The bytes; planning raises `InvalidNotebook` if they are not a notebook.
+    Planning raises `InvalidNotebook` if ``data`` is not a notebook.
     """
 
     data: bytes

@@ -29,21 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Does everything that follows a write.
-
-    Parameters
-    ----------
-    history
-        Stores the edits.
-    read_tracker
-        Remembers which session has read which version.
-    versions
-        The fingerprints of versions that were read.
-    events
-        Emits an event for each edit.
-    log
-        The log of the server; it gets a line for each edit.
-    """
+    """Does everything that follows a write; ``versions`` are those that were read."""
 
     history: EditHistory
     read_tracker: ReadTracker
@@ -59,18 +45,12 @@ class Publisher:
         result: WriteResult,
         signature: PendingSignature | None = None,
     ) -> EditReply:
-        """Publish an edit.
+        """Publish an edit that the storage has written.
 
         Parameters
         ----------
-        request
-            The request.
-        storage
-            The storage that has written the notebook.
-        planned
-            The edit.
-        result
-            The result of the write.
+        request, storage, planned, result
+            The edit, and the result of its write.
         signature
             Signs the notebook, which was trusted before; None if it was not.
 
@@ -99,15 +79,7 @@ class Publisher:
             reply = msgspec.structs.replace(reply, edit_id=edit_id)
         with self._report_as_warning(reply, "open tabs could not be told"):
             self._emit_event(request, planned, reply)
-        author = request.author
-        self.log.info(
-            "Edit %s of %r by %r, client %r: %r",
-            reply.edit_id,
-            path,
-            author.user,
-            author.client,
-            author.message,
-        )
+        self.log.debug("Edit %s of %r by %r", reply.edit_id, path, request.author)
         return reply
 
     @contextmanager
@@ -175,16 +147,9 @@ def _build_entry(
 async def add_tab_counts(
     tabs: TabRegistry, change: Awaitable[EditReply], seconds: float
 ) -> EditReply:
-    """Make a change, wait for the reports of open tabs, and return the reply with their counts.
+    """Make a change that is not begun yet; return its reply with the counts of open tabs.
 
-    Parameters
-    ----------
-    tabs
-        The open tabs.
-    change
-        The change, not begun yet.
-    seconds
-        How long to wait at most.
+    The reports of the tabs are awaited for at most ``seconds``.
     """
     report_count = tabs.report_count
     reply = await change

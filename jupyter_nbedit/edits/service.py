@@ -54,20 +54,7 @@ class EditService:
     Every method raises an `NbEditError` if the change is not possible. Nothing was written then,
     unless ``details`` has ``applied: true``.
 
-    Parameters
-    ----------
-    storages
-        Find and lock the storage of a path.
-    publisher
-        Does what follows a write.
-    trust
-        Finds out whether a notebook is trusted.
-    proposals
-        Stores changes that wait for a decision.
-    modes
-        The modes of the server and of single notebooks.
-    documents
-        Parsed notebooks.
+    ``documents`` are parsed notebooks.
     """
 
     storages: Storages
@@ -86,16 +73,9 @@ class EditService:
     async def undo(
         self, request: WriteRequest, edit_id: int | None = None, *, redo: bool = False
     ) -> EditReply:
-        """Undo or redo an edit; this is an edit itself. Later changes of other cells stay.
+        """Undo or redo an edit, by default the newest possible; later changes of other cells stay.
 
-        Parameters
-        ----------
-        request
-            The request.
-        edit_id
-            The number of the edit; None for the newest edit that can be undone or redone.
-        redo
-            Whether to redo an undone edit.
+        This is an edit itself, which can be undone.
         """
         planner = UndoPlanner(self.publisher.history, edit_id, redo=redo)
         # An undo brings nothing new that a person would have to review.
@@ -111,14 +91,7 @@ class EditService:
     ) -> EditReply:
         """Create a notebook; never replace a file, and never create a folder.
 
-        Parameters
-        ----------
-        request
-            The request.
-        cells
-            The cells; each is inserted at the end.
-        language, kernelspec
-            The language and the kernel of the metadata; see `write_new_notebook`.
+        ``language`` and ``kernelspec`` are for its metadata; see `write_new_notebook`.
         """
         data = write_new_notebook(language, kernelspec)
         return await self.run_creation(request, data, BatchPlanner(cells, is_creation=True))
@@ -131,16 +104,9 @@ class EditService:
     async def run(
         self, request: WriteRequest, planner: Planner, *, bypasses_review: bool = False
     ) -> EditReply:
-        """Change a notebook.
+        """Change a notebook as the planner plans for the notebook as it is then.
 
-        Parameters
-        ----------
-        request
-            The request.
-        planner
-            Plans the change of the notebook as it is now.
-        bypasses_review
-            Whether the change is made at once in review mode, and while a person pauses agents.
+        With ``bypasses_review``, this is also done in review mode and while a person pauses agents.
         """
         for _ in range(_ATTEMPTS):
             # The storage is resolved each time, because rooms open and close.
@@ -163,17 +129,7 @@ class EditService:
         raise Busy(message)
 
     async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:
-        """Create a notebook by a change of a notebook without cells; see `create`.
-
-        Parameters
-        ----------
-        request
-            The request.
-        data
-            The bytes of the notebook without cells.
-        planner
-            Plans the change.
-        """
+        """Create a notebook by a change of ``data``, a notebook without cells; see `create`."""
         async with self.storages.lock(request.path) as storage:
             mode = await self._enforce_mode(request)
             # The empty hash means that there was no notebook.

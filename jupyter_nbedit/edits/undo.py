@@ -27,14 +27,7 @@ _EDIT_WEIGHT = 1_000
 class UndoPlanner:
     """Plans to undo or redo an edit; later changes of other cells stay.
 
-    Parameters
-    ----------
-    history
-        The stored edits.
-    edit_id
-        The number of the edit; None for the newest edit that can be undone or redone.
-    redo
-        Whether to redo an undone edit.
+    Without ``edit_id`` it is the newest edit that can be undone or redone.
     """
 
     history: EditHistory
@@ -173,18 +166,9 @@ def _revert(
     data: bytes,
     others: Sequence[PastEdit],
 ) -> PlannedEdit:
-    """Plan to revert an edit.
+    """Plan to revert the edit of an entry: the edit ``edit_id`` itself, or the last redo of it.
 
-    Parameters
-    ----------
-    notebook
-        The notebook.
-    edit_id
-        The edit that the history shows as undone.
-    entry, data
-        The edit to revert, which is the last redo of it or the edit itself, and its record.
-    others
-        The other edits that may have changed the order of the cells.
+    ``data`` is its record; ``others`` are the edits that may have changed the order of the cells.
     """
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
     record = _decode_record(entry, data)

@@ -60,24 +60,7 @@ _TIME = re.compile("[0-9]+")
 class Services:
     """The services that handlers call; they are in the settings of the web application.
 
-    Parameters
-    ----------
-    edits, accept, reader, search, history, proposals, modes, tabs, tools
-        The services of the extension.
-    storages
-        Find the storage of a path.
-    events
-        Emits an event for each edit.
-    idempotency
-        The responses to requests with an ``Idempotency-Key``.
-    read_before_edit
-        Whether a session must have read a notebook before it edits the notebook.
-    request_limit
-        The largest body of a request, in bytes.
-    routes
-        The patterns of the routes, and their handlers.
-    log
-        The log of the extension.
+    ``read_before_edit`` and ``request_limit``, in bytes, are settings of the extension.
     """
 
     edits: EditService
@@ -190,14 +173,7 @@ class NbEditHandler(APIHandler):
             raise Forbidden(message)
 
     async def parse_body(self, body_type: type[_Struct], *, is_lenient: bool = False) -> _Struct:
-        """Decode the body of the request.
-
-        Parameters
-        ----------
-        body_type
-            The type of the body.
-        is_lenient
-            Whether a model has written the body; see `decode_body`.
+        """Decode the body of the request; ``is_lenient`` if a model wrote it, see `decode_body`.
 
         Raises
         ------

@@ -116,16 +116,10 @@ class EditingHandler(NbEditHandler):
     async def send_edit(
         self, change: Awaitable[EditReply], wait_tabs: int = 0, status: HTTPStatus = HTTPStatus.OK
     ) -> None:
-        """Make a change and send its reply with the counts of open tabs.
+        """Make a change that is not begun yet, and send its reply with the counts of open tabs.
 
-        Parameters
-        ----------
-        change
-            The change, not begun yet.
-        wait_tabs
-            How many milliseconds to wait for the reports of open tabs.
-        status
-            The status if the change is made.
+        The reports of open tabs are awaited for at most ``wait_tabs`` milliseconds. ``status`` is
+        the status if the change is made.
         """
         reply = await add_tab_counts(self.services.tabs, change, wait_tabs / 1000)
         headers = {"ETag": f'"{reply.hash}"'}

@@ -43,14 +43,8 @@ class IdempotencyCache:
     async def begin(self, name: tuple[str, str], digest: str) -> StoredResponse | None:
         """Return the response of an earlier run; None if the caller must run the request now.
 
-        The caller then calls `complete` or `abandon`.
-
-        Parameters
-        ----------
-        name
-            The user and the ``Idempotency-Key`` of the request.
-        digest
-            A digest of the whole request.
+        The caller then calls `complete` or `abandon`. ``name`` is the user and the
+        ``Idempotency-Key``, and ``digest`` one of the whole request.
 
         Raises
         ------

@@ -59,19 +59,6 @@ class ProposalService:
     """Keeps changes until a person decides on them.
 
     Every method raises `HistoryUnavailable` if the database fails.
-
-    Parameters
-    ----------
-    store
-        The stored proposals.
-    storages
-        Check which notebooks can be read.
-    events
-        Emits an event for each new status.
-    log
-        The log of the server.
-    documents
-        Parsed notebooks.
     """
 
     store: ProposalStore
@@ -95,16 +82,8 @@ class ProposalService:
     ) -> int:
         """Add a proposal, and return its number.
 
-        Parameters
-        ----------
-        request
-            The request for the change.
-        plan
-            The change.
-        reply
-            The reply of the change as it would be; its hash is that of the stored notebook.
-        data
-            The bytes of a new notebook; None for an edit.
+        ``reply`` is that of the change as it would be; its hash is that of the stored notebook.
+        ``data`` are the bytes of a new notebook, or None for an edit.
 
         Raises
         ------
@@ -175,14 +154,7 @@ class ProposalService:
         return proposal
 
     async def wait(self, proposal_id: int, seconds: float) -> Proposal:
-        """Return a proposal as soon as it is closed or partly decided, or after a time.
-
-        Parameters
-        ----------
-        proposal_id
-            The number of the proposal.
-        seconds
-            How long to wait.
+        """Return a proposal as soon as it is closed or partly decided, or after some seconds.
 
         Raises
         ------
