@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -46,27 +46,17 @@ class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
         return self.shown + self.merged + self.waiting >= self.open
 
 
-class TabChange(Protocol):
-    """The fields of an edit that the registry needs; `EditReply` has them.
+@dataclass(frozen=True)
+class TabChange:
+    """An edit that tabs report about."""
 
-    It is a protocol because the module of `EditReply` imports this one.
-    """
-
-    @property
-    def path(self) -> str:
-        """The path of the notebook."""
-
-    @property
-    def edit_id(self) -> int | None:
-        """The number of the edit; None if it is not in the history."""
-
-    @property
-    def hash(self) -> str:
-        """The sha256 of the notebook after the edit."""
-
-    @property
-    def is_written(self) -> bool:
-        """Whether the edit has changed the notebook."""
+    path: str
+    #: The number of the edit; None if it is not in the history.
+    edit_id: int | None
+    #: The sha256 of the notebook after the edit.
+    hash: str
+    #: Whether the edit has changed the notebook.
+    is_written: bool = True
 
 
 @dataclass(frozen=True)
@@ -112,7 +102,8 @@ class TabRegistry:
     #: The number of reports so far.
     report_count: int = 0
     _pages: set[TabConnection] = field(default_factory=set)
-    _waiters: dict[str, set[asyncio.Event]] = field(default_factory=dict)
+    # Is set at the next change of any page, and is then replaced.
+    _change: asyncio.Event = field(default_factory=asyncio.Event)
 
     def connect(self) -> TabConnection:
         """Add a page, without open tabs."""
@@ -123,17 +114,17 @@ class TabRegistry:
     def disconnect(self, page: TabConnection) -> None:
         """Remove a page."""
         self._pages.discard(page)
-        self._wake_waiters(page.open)
+        self._wake_waiters()
 
     def set_open(self, page: TabConnection, tabs: Mapping[str, int]) -> None:
         """Replace the open tabs of a page: their number by the path of the notebook."""
-        before, after = page.open, dict[str, int]()
+        after = dict[str, int]()
         for path, count in tabs.items():
             name = self.get_canonical_name(path)
             after[name] = after.get(name, 0) + count
         page.open = after
         page.reports = {name: report for name, report in page.reports.items() if name in after}
-        self._wake_waiters({**before, **after})
+        self._wake_waiters()
 
     def report(self, page: TabConnection, path: str, report: TabReport) -> None:
         """Store the report of a page; ignore it if the page does not have the notebook open."""
@@ -141,20 +132,13 @@ class TabRegistry:
         if name in page.open:
             self.report_count += 1
             page.reports[name] = (self.report_count, report)
-            self._wake_waiters([name])
+            self._wake_waiters()
 
     async def wait_for_reports(self, change: TabChange, *, since: int, seconds: float) -> TabCounts:
-        """Count the tabs of a notebook by what they have reported about an edit.
+        """Count the tabs of a notebook by what they have reported about an edit, or a later one.
 
-        Parameters
-        ----------
-        change
-            The edit. A report about a later edit counts, too.
-        since
-            The value of `report_count` before the edit.
-        seconds
-            How long to wait until all tabs have reported, including tabs that open meanwhile. If
-            the edit has written nothing, do not wait.
+        ``since`` is the value of `report_count` before the edit. Wait for so many seconds until all
+        tabs have reported, including tabs that open meanwhile; but not if nothing was written.
         """
         if not change.is_written:
             since = seconds = 0
@@ -163,22 +147,13 @@ class TabRegistry:
         name = self.get_canonical_name(change.path)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        has_changed = asyncio.Event()
-        waiters = self._waiters.setdefault(name, set())
-        waiters.add(has_changed)
-        try:
-            while True:
-                has_changed.clear()
-                counts = self._count(name, change, since)
-                remaining_seconds = deadline - loop.time()
-                if counts.has_all_reports or remaining_seconds <= 0:
-                    return counts
-                with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(has_changed.wait(), remaining_seconds)
-        finally:
-            waiters.discard(has_changed)
-            if not waiters:
-                self._waiters.pop(name, None)
+        while True:
+            page_change, counts = self._change, self._count(name, change, since)
+            remaining_seconds = deadline - loop.time()
+            if counts.has_all_reports or remaining_seconds <= 0:
+                return counts
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(page_change.wait(), remaining_seconds)
 
     def _count(self, name: str, change: TabChange, since: int) -> TabCounts:
         counts = dict.fromkeys(("open", "shown", "merged", "waiting"), 0)
@@ -190,7 +165,6 @@ class TabRegistry:
                 counts[state] += tabs
         return TabCounts(**counts)
 
-    def _wake_waiters(self, names: Iterable[str]) -> None:
-        for name in names:
-            for waiter in self._waiters.get(name, ()):
-                waiter.set()
+    def _wake_waiters(self) -> None:
+        self._change.set()
+        self._change = asyncio.Event()

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 import pytest
 
-from jupyter_nbedit.tabs import TabConnection, TabCounts, TabRegistry, TabReport
+from jupyter_nbedit.tabs import TabChange, TabConnection, TabCounts, TabRegistry, TabReport
 
 OLD, NEW, NEWER = ("0" * 64, "1" * 64, "2" * 64)
 NAME = "a.ipynb"
 # A test would not wait for so long.
 FOREVER_SECONDS = 1e6
-
-
-@dataclass(frozen=True)
-class FakeEdit:
-    edit_id: int | None = 7
-    hash: str = NEW
-    path: str = NAME
-    is_written: bool = True
+CHANGE = TabChange(NAME, 7, NEW)
 
 
 def open_page(tabs: TabRegistry, path: str = NAME, count: int = 1) -> TabConnection:
@@ -29,24 +21,24 @@ def open_page(tabs: TabRegistry, path: str = NAME, count: int = 1) -> TabConnect
     return page
 
 
-async def count(tabs: TabRegistry, change: FakeEdit | None = None, since: int = 0) -> TabCounts:
-    return await tabs.wait_for_reports(change or FakeEdit(), since=since, seconds=0)
+async def count(tabs: TabRegistry, change: TabChange = CHANGE, since: int = 0) -> TabCounts:
+    return await tabs.wait_for_reports(change, since=since, seconds=0)
 
 
 @pytest.mark.parametrize(
     ("seen", "change", "shown"),
     [
         # A tab with a later edit has this one.
-        (TabReport(6, OLD, "shown"), FakeEdit(), 0),
-        (TabReport(8, NEWER, "shown"), FakeEdit(), 1),
+        (TabReport(6, OLD, "shown"), CHANGE, 0),
+        (TabReport(8, NEWER, "shown"), CHANGE, 1),
         # A tab without events is known by its hash.
-        (TabReport(None, NEW, "shown"), FakeEdit(), 1),
-        (TabReport(None, NEW, "shown"), FakeEdit(edit_id=None), 1),
-        (TabReport(None, NEW, "shown"), FakeEdit(hash=NEWER), 0),
+        (TabReport(None, NEW, "shown"), CHANGE, 1),
+        (TabReport(None, NEW, "shown"), TabChange(NAME, None, NEW), 1),
+        (TabReport(None, NEW, "shown"), TabChange(NAME, 7, NEWER), 0),
     ],
 )
 async def test_a_tab_has_reported_if_it_shows_the_newest_edit_or_its_hash(
-    seen: TabReport, change: FakeEdit, shown: int
+    seen: TabReport, change: TabChange, shown: int
 ) -> None:
     tabs = TabRegistry()
     page = open_page(tabs)
@@ -70,7 +62,7 @@ async def test_an_empty_edit_needs_no_report() -> None:
     tabs = TabRegistry()
     tabs.report(open_page(tabs), NAME, TabReport(5, NEW, "shown"))
     open_page(tabs)
-    nothing = FakeEdit(edit_id=None, is_written=False)
+    nothing = TabChange(NAME, None, NEW, is_written=False)
     counts = await tabs.wait_for_reports(nothing, since=tabs.report_count, seconds=FOREVER_SECONDS)
     assert counts == TabCounts(open=2, shown=1)
 
@@ -80,7 +72,7 @@ async def test_a_page_may_have_several_tabs_of_a_notebook_under_several_names() 
     page = tabs.connect()
     tabs.set_open(page, {f"link/{NAME}": 1, NAME: 2})
     tabs.report(page, f"link/{NAME}", TabReport(7, NEW, "shown"))
-    assert await count(tabs, FakeEdit(path=f"link/{NAME}")) == TabCounts(open=3, shown=3)
+    assert await count(tabs, TabChange(f"link/{NAME}", 7, NEW)) == TabCounts(open=3, shown=3)
 
 
 async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
@@ -100,7 +92,7 @@ async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
 
 async def begin_to_wait(tabs: TabRegistry) -> asyncio.Task[TabCounts]:
     """Wait in a task for tabs that never report."""
-    waiting = tabs.wait_for_reports(FakeEdit(), since=tabs.report_count, seconds=FOREVER_SECONDS)
+    waiting = tabs.wait_for_reports(CHANGE, since=tabs.report_count, seconds=FOREVER_SECONDS)
     task = asyncio.create_task(waiting)
     await take_turns()
     assert not task.done()
