@@ -11,7 +11,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from hmac import HMAC
+from typing import Any, NamedTuple
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook import json_spans
@@ -39,24 +40,11 @@ _FIRST_BYTES = frozenset((b"{", b" ", b"\t", b"\r", b"\n"))
 _BUNDLES = frozenset(("display_data", "execute_result"))
 
 
-class Hasher(Protocol):
-    """The methods of `hmac.HMAC` that are used, which has no types for itself."""
-
-    def update(self, message: bytes, /) -> None:
-        """Add bytes to the message."""
-
-    def copy(self) -> Hasher:
-        """Return a copy of the current state."""
-
-    def hexdigest(self) -> str:
-        """Return the digest of the message so far."""
-
-
 class Checkpoint(NamedTuple):
     """The state of the hasher after so many cells."""
 
     cells: int
-    state: Hasher
+    state: HMAC
 
 
 @dataclass(frozen=True)
@@ -69,9 +57,17 @@ class Digest:
     text: str
     checkpoints: Sequence[Checkpoint] = ()
 
-    def cut(self, cells: int) -> list[Checkpoint]:
-        """Return the checkpoints that apply to a notebook with the same first so many cells."""
-        return [checkpoint for checkpoint in self.checkpoints if checkpoint.cells <= cells]
+    def select_checkpoints(self, before: Document, after: Document, start: int) -> list[Checkpoint]:
+        """Return the checkpoints of a notebook that apply to its next version, too.
+
+        ``start`` is the first position at which the bytes of the two differ.
+        """
+        if not self.checkpoints:
+            return []
+        count = bisect_right(before.cell_spans, start, key=lambda span: span.stop)
+        if before.cell_spans[:count] != after.cell_spans[:count]:
+            return []
+        return [checkpoint for checkpoint in self.checkpoints if checkpoint.cells <= count]
 
 
 class UnsupportedNotebook(Exception):
@@ -79,7 +75,7 @@ class UnsupportedNotebook(Exception):
 
 
 def compute_digest(
-    document: Document, create_hasher: Callable[[], Hasher], checkpoints: Sequence[Checkpoint] = ()
+    document: Document, create_hasher: Callable[[], HMAC], checkpoints: Sequence[Checkpoint] = ()
 ) -> Digest:
     """Compute the digest of a notebook, from its last checkpoint on.
 
@@ -100,14 +96,8 @@ def compute_digest(
         raise UnsupportedNotebook from error
 
 
-def count_common_cells(before: Document, after: Document, start: int) -> int:
-    """Return how many first cells two notebooks share; their bytes first differ at ``start``."""
-    count = bisect_right(before.cell_spans, start, key=lambda span: span.stop)
-    return count if before.cell_spans[:count] == after.cell_spans[:count] else 0
-
-
 def _compute_digest(
-    document: Document, create_hasher: Callable[[], Hasher], checkpoints: Sequence[Checkpoint]
+    document: Document, create_hasher: Callable[[], HMAC], checkpoints: Sequence[Checkpoint]
 ) -> Digest:
     values = {member.name: member.value for member in document.members}
     if document.text[:1] not in _FIRST_BYTES or "metadata" not in values:
@@ -150,7 +140,7 @@ def _serialize_cell(cell: bytes) -> bytes:
 
 
 def _hash_cells(
-    document: Document, writer: _CanonicalWriter, hasher: Hasher, checkpoints: list[Checkpoint]
+    document: Document, writer: _CanonicalWriter, hasher: HMAC, checkpoints: list[Checkpoint]
 ) -> None:
     """Hash the cells from the last checkpoint on, and append more checkpoints."""
     distance = min(_CHECKPOINT_BYTES, len(document.text) // _CHECKPOINTS)

@@ -28,7 +28,6 @@ from jupyter_nbedit.trust.digest import (
     Digest,
     UnsupportedNotebook,
     compute_digest,
-    count_common_cells,
 )
 
 if TYPE_CHECKING:
@@ -82,12 +81,8 @@ class TrustManager:
     def sign(self, digest: Digest | None, version: str) -> None:
         """Store the signature of a notebook that was trusted before an edit.
 
-        ``digest`` is None for a notebook that cannot be signed; ``version`` is its hash.
-
-        Raises
-        ------
-        sqlite3.Error
-            If the signature cannot be stored.
+        ``digest`` is None for a notebook that cannot be signed; ``version`` is its hash. Raise
+        `sqlite3.Error` if the signature cannot be stored.
         """
         notary = self._last_notary = self.get_notary()
         self._digests.put(_build_key(notary, version), digest)
@@ -100,68 +95,40 @@ class TrustManager:
             signature_store.flush(self._last_notary)
 
 
+@dataclass
 class PendingSignature:
-    """The signature of a notebook after an edit, which is computed during the write.
+    """The signature of a notebook after an edit, which is computed during the write."""
 
-    Parameters
-    ----------
-    trust
-        Signs the notebook.
-    before
-        The notebook before the edit.
-    build_after
-        Returns the notebook after the edit; may take long.
-    start
-        The first position at which their bytes differ.
-    digest_before
-        The digest of the notebook before the edit; None if it was not computed.
-    """
+    trust: TrustManager
+    before: Document
+    #: Returns the notebook after the edit; may take long.
+    build_after: Callable[[], Document]
+    #: The first position at which the bytes of the two differ.
+    start: int
+    #: The digest of the notebook before the edit; None if it was not computed.
+    digest_before: Digest | None
 
-    def __init__(
-        self,
-        trust: TrustManager,
-        before: Document,
-        build_after: Callable[[], Document],
-        start: int,
-        digest_before: Digest | None,
-    ) -> None:
-        self._trust = trust
-        self._before = before
-        self._build_after = build_after
-        self._start = start
-        self._digest_before = digest_before
+    def __post_init__(self) -> None:
         self._task = asyncio.create_task(self._compute())
 
     async def _compute(self) -> Digest | None:
-        return await run_in_thread_if_large(len(self._before.text), self._compute_digest)
+        return await run_in_thread_if_large(len(self.before.text), self._compute_digest)
 
     def _compute_digest(self) -> Digest | None:
-        after = self._build_after()
+        after = self.build_after()
         checkpoints: Sequence[Checkpoint] = ()
-        if self._digest_before is not None:
-            common_cells = count_common_cells(self._before, after, self._start)
-            checkpoints = self._digest_before.cut(common_cells)
-        return _compute_with_notary(self._trust.get_notary(), after, checkpoints)
+        if self.digest_before is not None:
+            checkpoints = self.digest_before.select_checkpoints(self.before, after, self.start)
+        return _compute_with_notary(self.trust.get_notary(), after, checkpoints)
 
     async def finish(self, version: str) -> None:
-        """Sign the written notebook.
-
-        Parameters
-        ----------
-        version
-            Its hash.
-
-        Raises
-        ------
-        sqlite3.Error
-            If the signature cannot be stored.
-        """
+        """Sign the written notebook, whose hash is ``version``; see `TrustManager.sign`."""
         try:
             digest = await self._task
         except ChangedDuringRead:
             # The write itself has replaced the file that the task was reading.
             digest = await self._compute()
-        self._trust.sign(digest, version)
+        self.trust.sign(digest, version)
 
     def cancel(self) -> None:
         """Stop the computation; its result is not needed any more."""
@@ -171,13 +138,7 @@ class PendingSignature:
 
 
 async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
-    """Return whether the bytes of a notebook are signed.
-
-    Raises
-    ------
-    Busy
-        If the signatures cannot be read. Treating the notebook as untrusted would make it so.
-    """
+    """Return whether the bytes of a notebook are signed; raises as `TrustManager.find_digest`."""
     digest = await asyncio.to_thread(_compute_by_nbformat, notary, text)
     with _map_notary_errors():
         return digest is not None and signature_store.has(notary, digest.text)

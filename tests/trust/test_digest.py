@@ -22,10 +22,8 @@ from jupyter_nbedit.notebook.operations import Delete, Insert, Move, Replace
 from jupyter_nbedit.trust.digest import (
     Checkpoint,
     Digest,
-    Hasher,
     UnsupportedNotebook,
     compute_digest,
-    count_common_cells,
 )
 from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.support import corpora, samples
@@ -36,7 +34,7 @@ NOTARY = NotebookNotary(db_file=":memory:", secret=SECRET)
 NIGHTLY = is_nightly()
 
 
-def build_hasher() -> Hasher:
+def build_hasher() -> HMAC:
     return HMAC(SECRET, digestmod="sha256")
 
 
@@ -254,24 +252,24 @@ def test_the_digest_of_an_edited_notebook_resumes_at_the_edit(
     assert bool(before.checkpoints) == (not first and (lines, buffer_type) != (20, bytes))
     splices = apply_operations(base, [edit], fresh_id=partial(next, iter("abc"))).splices
     after = base.apply_splices(splices)
-    marks = before.cut(count_common_cells(base, after, splices[0].start))
+    marks = before.select_checkpoints(base, after, splices[0].start)
     assert all(mark in before.checkpoints for mark in marks)
     going_on = compute_digest(after, build_hasher, marks)
     assert going_on.text == compute_by_nbformat(after.text[:])
     again = base.apply_splices(splices)
-    assert compute_digest(again, build_hasher, going_on.cut(len(again))).text == going_on.text
+    marks = going_on.select_checkpoints(again, again, len(again.text))
+    assert marks == list(going_on.checkpoints)
+    assert compute_digest(again, build_hasher, marks).text == going_on.text
     assert compute_by_nbformat(text) == before.text
 
 
 def test_notebooks_with_cells_at_other_positions_share_no_state() -> None:
     base = Document.parse(samples.three_cells())
     other = Document.parse(b" " + samples.three_cells())
-    assert count_common_cells(base, other, 0) == 0
-    assert count_common_cells(base, other, len(base.text)) == 0
-    assert count_common_cells(base, base, len(base.text)) == len(base)
-
-
-def test_a_checkpoint_after_the_shared_cells_is_not_used() -> None:
-    marks = [Checkpoint(cells, build_hasher()) for cells in (2, 5, 9)]
-    assert Digest("x", marks).cut(5) == marks[:2]
-    assert Digest("x", marks).cut(1) == []
+    digest = Digest("x", [Checkpoint(cells, build_hasher()) for cells in (1, 3)])
+    end = len(base.text)
+    assert digest.select_checkpoints(base, other, end) == []
+    assert digest.select_checkpoints(base, base, end) == digest.checkpoints
+    second_cell = base.cell_spans[1].start
+    assert digest.select_checkpoints(base, base, second_cell) == digest.checkpoints[:1]
+    assert digest.select_checkpoints(base, base, 0) == []
