@@ -23,25 +23,9 @@ _LOCATION_TRAITS = ("root_dir", "endpoint_url", "bucket", "prefix")
 def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
     """Return the API path of a file, with links resolved, so that no spelling leaves the root.
 
-    Parameters
-    ----------
-    manager
-        The contents manager.
-    path
-        An absolute path of the server's file system, or a path relative to the root.
-    allow_relative
-        Whether relative paths are allowed.
-
-    Returns
-    -------
-    The API path, whether or not the file exists; None if it is outside the root.
-
-    Raises
-    ------
-    InvalidRequest
-        If the path is relative and may not be.
-    NotAPlainFile
-        If it is absolute and the manager does not store its files in a directory.
+    The file need not exist; the path is None if it is outside the root. Raise `InvalidRequest` if
+    `path` is relative and may not be, and `NotAPlainFile` if it is absolute and the manager does
+    not store its files in a directory.
     """
     absolute = os.path.isabs(path)
     root = _get_root(manager)
@@ -71,14 +55,7 @@ def _get_root(manager: Any) -> str | None:
 def get_root_name(manager: Any) -> str:
     """Return a name of the root of API paths that differs from those of other servers.
 
-    Parameters
-    ----------
-    manager
-        The contents manager.
-
-    Returns
-    -------
-    The path of the root directory without links; for a manager without one, its class and the
+    It is the path of the root directory without links; for a manager without one, its class and the
     traits that locate its files.
     """
     root = _get_root(manager)

@@ -21,25 +21,15 @@ _DOT_SEGMENTS = frozenset(("", ".", ".."))
 async def to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
     """Return the path of a notebook on disk; links are not resolved.
 
-    Raises
-    ------
-    InvalidRequest
-        If the path does not end in ``.ipynb``.
-    NotebookNotFound
-        If it is hidden or outside the root, or contains ``.`` or ``..``. Such paths are refused,
-        not normalized, because programs normalize differently.
+    Raise `InvalidRequest` if it does not end in ``.ipynb``, and `NotebookNotFound` as
+    `to_os_path_below_root` does.
     """
     check_suffix(path)
     return await to_os_path_below_root(manager, path)
 
 
 def check_suffix(path: str) -> None:
-    """Raise if a path does not end in ``.ipynb``.
-
-    Raises
-    ------
-    InvalidRequest
-    """
+    """Raise `InvalidRequest` if a path does not end in ``.ipynb``."""
     if not path.endswith(SUFFIX):
         message = f"Expected the path of a notebook, which ends in {SUFFIX}; found {path[-200:]!r}."
         raise InvalidRequest(message)
@@ -53,10 +43,8 @@ def is_unsafe(path: str) -> bool:
 async def to_os_path_below_root(manager: AsyncFileContentsManager, path: str) -> str:
     """Return the path on disk of an API path other than the root; links are not resolved.
 
-    Raises
-    ------
-    NotebookNotFound
-        If it is hidden or outside the root, or `is_unsafe`.
+    Raise `NotebookNotFound` if it is hidden, outside the root or `is_unsafe`: such paths are not
+    normalized, because programs normalize differently.
     """
     if is_unsafe(path):
         raise NotebookNotFound
@@ -75,20 +63,7 @@ async def to_os_path_below_root(manager: AsyncFileContentsManager, path: str) ->
 
 
 def follow_links(os_path: str, *, strict: bool = False) -> str:
-    """Resolve the links of a path, although other programs may replace them by files meanwhile.
-
-    Parameters
-    ----------
-    os_path
-        The path.
-    strict
-        Whether it must exist.
-
-    Raises
-    ------
-    OSError
-        If it must exist and does not.
-    """
+    """Resolve the links of a path, although other programs may replace them by files meanwhile."""
     attempts = _ATTEMPTS
     while True:
         try:
@@ -103,19 +78,7 @@ def follow_links(os_path: str, *, strict: bool = False) -> str:
 def resolve_path(os_path: str, top: str | None) -> str:
     """Resolve the links of a path that exists.
 
-    Parameters
-    ----------
-    os_path
-        The path.
-    top
-        The directory, without links, that must contain the result; None for no restriction.
-
-    Raises
-    ------
-    OSError
-        If it does not exist.
-    NotebookNotFound
-        If it is not in the directory.
+    Raise `NotebookNotFound` if the result is not in the directory `top`, if one is given.
     """
     real = follow_links(os_path, strict=True)
     _check_below(real, top)
@@ -125,12 +88,8 @@ def resolve_path(os_path: str, top: str | None) -> str:
 def resolve_new_path(os_path: str, top: str | None) -> str:
     """Resolve the links of a path that need not exist, in a directory that must exist.
 
-    Raises
-    ------
-    OSError
-        If there is no such directory.
-    NotebookNotFound
-        If the path, or the target of a link at it, is not in the directory ``top``.
+    Raise `NotebookNotFound` if the path, or the target of a link at it, is not in the directory
+    `top`.
     """
     folder, name = os.path.split(os_path)
     real = os.path.join(resolve_path(folder, top), name)

@@ -56,23 +56,8 @@ def atomic_replace(
 ) -> WriteResult:
     """Replace a file by its spliced bytes, durably, if it still is what was read.
 
-    Parameters
-    ----------
-    real
-        The file's path without links; a link that has replaced it since is not followed.
-    base
-        The content that was read.
-    splices
-        The changes.
-    swap_hook
-        Performs the swap.
-
-    Raises
-    ------
-    StaleContent
-        If the file is no longer what was read.
-    NotebookNotFound, NotAPlainFile, Forbidden, NoSpace, StorageFailure
-        Nothing was written.
+    A link that has replaced the path since, which had none, is not followed. Raise `StaleContent`
+    if the file is no longer what was read. After any error nothing was written.
     """
     snapshot = base.version
     if not isinstance(snapshot, Snapshot):
@@ -127,21 +112,10 @@ def atomic_replace(
 
 
 def atomic_create(path: str, text: bytes) -> WriteResult:
-    """Create a file, durably, with the mode of new files.
+    """Create a file, durably, with the mode of new files, in a directory without links.
 
-    Parameters
-    ----------
-    path
-        Its path, in a directory without links; even a link without target counts as existing.
-    text
-        Its bytes.
-
-    Raises
-    ------
-    NotebookExists
-        If the path exists.
-    NotebookNotFound, Forbidden, NoSpace, StorageFailure
-        Nothing was written.
+    Raise `NotebookExists` if the path exists, also as a link without target. After any error
+    nothing was written.
     """
     path, name = os.path.split(path)
     with map_os_errors(), open_directory(path) as folder:
@@ -161,12 +135,7 @@ def atomic_create(path: str, text: bytes) -> WriteResult:
 
 
 def ensure_absent(path: str) -> None:
-    """Raise what `atomic_create` would raise, as far as that is known in advance.
-
-    Raises
-    ------
-    NotebookExists, NotebookNotFound, Forbidden
-    """
+    """Raise what `atomic_create` would raise, as far as that is known in advance."""
     path, name = os.path.split(path)
     with map_os_errors(), open_directory(path) as folder:
         _ensure_absent(folder, name)
@@ -305,26 +274,9 @@ _FLUSHED_BYTES = 8 * CHUNK_BYTES
 def write_spliced(
     base: Buffer, splices: Sequence[Splice], new_file: int
 ) -> Iterator[Future[ResumableSha256]]:
-    """Write a spliced text to a new file.
+    """Write a spliced text to a new file; yield the hash, a future that is done at the end.
 
-    Parameters
-    ----------
-    base
-        The text.
-    splices
-        The changes.
-    new_file
-        The descriptor of the empty file, open for writing.
-
-    Yields
-    ------
-    The future hash of the written bytes; it is done when the context is left.
-
-    Raises
-    ------
-    ChangedDuringRead
-        If the text is no longer what was read before.
-    OSError
+    Raise `ChangedDuringRead` if the text is no longer what was read before.
     """
     if isinstance(base, LazyFileBytes):
         with ThreadPoolExecutor(1) as pool:

@@ -39,20 +39,11 @@ GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE els
 
 
 class FileExchange:
-    """Puts a new file in the place of an old one.
+    """Puts a new file in the place of an old one, in one directory.
 
-    Parameters
-    ----------
-    folder
-        The directory of both.
-    names
-        The temporary name of the new file, and the name of the old one.
-    original
-        The descriptor of the old file, open for reading; None where the system locks open files.
-    statuses
-        The ``stat`` of the old and of the new file.
-    is_unchanged
-        Returns whether the file with the name still is what was read.
+    `names` are the temporary name of the new file, and the name of the old one, which is also open
+    for reading except where the system locks open files. `is_unchanged` returns whether the file
+    with the name still is what was read.
     """
 
     def __init__(
@@ -92,16 +83,10 @@ class FileExchange:
                 return
 
     def commit(self) -> None:
-        """Exchange the two files; then the old file has the temporary name, if it still has a name.
+        """Exchange the two files; then the old file has the temporary name, if it has a name.
 
-        Raises
-        ------
-        StaleContent
-            If the old file is not what was read, or is being written now; nothing has changed.
-        OSError
-            Nothing has changed.
-        StorageFailure
-            The system failed in between, and it is unknown which file has which name.
+        Raise `StaleContent` or `OSError` if nothing has changed: the old file is not what was read,
+        or is being written now. Raise `StorageFailure` if it is unknown which file has which name.
         """
         with _take_lease(self._original, had_no_writers=self._had_no_writers) as lease:
             if not self._is_unchanged():
