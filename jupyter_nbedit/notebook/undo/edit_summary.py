@@ -30,22 +30,9 @@ _NEIGHBOURS = 3
 
 @dataclass(frozen=True)
 class CellStep:
-    """What an edit did to one cell.
+    """What an edit did to one cell; None stands for what does not exist before or after it.
 
-    Parameters
-    ----------
-    id
-        The cell's id, or None.
-    before, after
-        The cell before, and its content after; None where it does not exist.
-    index
-        Its index after the edit, or None.
-    is_moved
-        Whether the edit moved it.
-    changed_members
-        The names of the changed members, if the cell exists before and after.
-    outputs_cleared, outputs_returned
-        Whether it lost its outputs, or got some.
+    ``changed_members`` has the names of the changed members, if the cell exists before and after.
     """
 
     id: str | None
@@ -58,13 +45,7 @@ class CellStep:
     outputs_returned: bool = False
 
     def invert(self, document: Document) -> CellStep:
-        """Return the step of the inverse edit.
-
-        Parameters
-        ----------
-        document
-            The notebook after this edit.
-        """
+        """Return the step of the inverse edit; ``document`` is the notebook after this edit."""
         return CellStep(
             id=self.id,
             before=None if self.index is None else document.get_cell(self.index),
@@ -79,20 +60,10 @@ class CellStep:
 
 @dataclass(frozen=True)
 class EditSummary:
-    """What an edit did.
+    """What an edit did to a notebook, in bytes (``splices``) and for each changed cell (``steps``).
 
-    Parameters
-    ----------
-    document
-        The notebook before the edit.
-    splices
-        The edit of the bytes.
-    steps
-        The edit of each changed cell.
-    metadata
-        The encoded metadata of the notebook after the edit, or None.
-    total_cells
-        The number of cells after the edit.
+    ``document`` is the notebook before the edit; ``metadata`` are its encoded metadata and
+    ``total_cells`` is the number of its cells after the edit.
     """
 
     document: Document
@@ -111,21 +82,18 @@ class EditSummary:
 
     def build_record(self) -> UndoRecord:
         """Return the undo record; only changed cells and their neighbours are read."""
-        blob_builder, anchors = (
-            UndoBlobBuilder(self.document.text, self.splices),
-            _AnchorTable(self),
-        )
+        blob_builder = UndoBlobBuilder(self.document.text, self.splices)
+        anchors = _AnchorTable(self)
         parts = [
             _build_part(step, blob_builder, anchors)
             for step in sorted(self.steps, key=_get_sort_key)
         ]
         if self.metadata != self.document.written_metadata:
             parts.append(_build_metadata_part(self, blob_builder))
-        reverse_splices = blob_builder.build_reverse_splices()
         return UndoRecord(
             parts=parts,
             gaps=anchors.gaps,
-            reverse_splices=reverse_splices,
+            reverse_splices=blob_builder.build_reverse_splices(),
             total_cells=self.total_cells,
             blob=bytes(blob_builder.blob),
         )

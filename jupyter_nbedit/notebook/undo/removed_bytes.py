@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import islice
 
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
@@ -14,24 +14,15 @@ from jupyter_nbedit.notebook.undo.record import ByteRange, Fragment, ReverseSpli
 
 # Smaller ranges are stored again: a reference to them would be larger.
 _MIN_RANGE_BYTES = 64
-
-
 # The limit of searching for moved bytes; those that are not found by then are stored.
-_MAX_SEARCHED_BYTES = 1 << 30
+_MAX_SEARCHED_BYTES = 1 << 28
 
 
 @dataclass
 class UndoBlobBuilder:
     """Builds the blob of an undo record: the bytes that an edit removes from a notebook.
 
-    Parameters
-    ----------
-    text
-        The bytes before the edit.
-    splices
-        The edit.
-    blob
-        The bytes collected so far.
+    ``text`` is the notebook before the edit, ``blob`` the bytes collected so far.
     """
 
     text: Buffer
@@ -43,7 +34,7 @@ class UndoBlobBuilder:
     def add_range(self, start: int, stop: int) -> tuple[int, int]:
         """Add a range of the text to the blob and return its range there."""
         offset = len(self.blob)
-        self._append_bytes(start, stop)
+        self._store(start, stop)
         self._add_known_range(start, stop, offset)
         return offset, len(self.blob)
 
@@ -74,29 +65,27 @@ class UndoBlobBuilder:
 
     def build_reverse_splices(self) -> list[ReverseSplice]:
         """Return the splices that restore the bytes before the edit. Add all cells first."""
-        known_ranges, written_texts, first_known = (
-            sorted(self._known_ranges, key=lambda one: one[:2]),
-            _WrittenTexts(self.splices),
-            0,
-        )
+        known_ranges = sorted(self._known_ranges, key=lambda known: known[:2])
+        written_texts = _WrittenTexts(self.splices)
         reverse_splices: list[ReverseSplice] = []
-        shift = 0
+        shift = first = 0
         for start, stop, text in self.splices:
-            while first_known < len(known_ranges) and known_ranges[first_known][1] <= start:
-                first_known += 1
+            while first < len(known_ranges) and known_ranges[first][1] <= start:
+                first += 1
             ranges: list[ByteRange] = []
-            position, number = start, first_known
-            while number < len(known_ranges) and known_ranges[number][0] < stop:
-                first, last = (
-                    max(known_ranges[number][0], start),
-                    min(known_ranges[number][1], stop),
-                )
-                byte_range = self._find_range(first, last, known_ranges[number], written_texts)
-                if byte_range is not None:
-                    ranges += [*self._add_unknown_range(position, first), byte_range]
-                    position = last
-                number += 1
-            ranges += self._add_unknown_range(position, stop)
+            position = start
+            for known_start, known_stop, offset in islice(known_ranges, first, None):
+                if known_start >= stop:
+                    break
+                left, right = max(known_start, start), min(known_stop, stop)
+                source = None if offset is None else offset + left - known_start
+                if offset is None:
+                    source = written_texts.find(self.text[left:right])
+                if source is not None:
+                    ranges += self._store(position, left)
+                    ranges.append(ByteRange(source, source + right - left, offset is None))
+                    position = right
+            ranges += self._store(position, stop)
             reverse_splices.append(ReverseSplice(start + shift, start + shift + len(text), ranges))
             shift += len(text) - (stop - start)
         return reverse_splices
@@ -105,43 +94,20 @@ class UndoBlobBuilder:
         if stop - start >= _MIN_RANGE_BYTES:
             self._known_ranges.append((start, stop, offset))
 
-    def _append_bytes(self, start: int, stop: int) -> None:
+    def _store(self, start: int, stop: int) -> list[ByteRange]:
+        """Append a range of the text to the blob; return it unless it is empty."""
+        offset = len(self.blob)
         for chunk in iterate_chunks(self.text, start, stop):
             self.blob += chunk
-
-    def _find_range(
-        self,
-        first: int,
-        last: int,
-        known_range: tuple[int, int, int | None],
-        written_texts: _WrittenTexts,
-    ) -> ByteRange | None:
-        start, _, blob_offset = known_range
-        if blob_offset is not None:
-            start_in_blob = blob_offset + first - start
-            return ByteRange(start_in_blob, start_in_blob + last - first, is_in_notebook=False)
-        position = written_texts.find(self.text[first:last])
-        return (
-            None
-            if position is None
-            else ByteRange(position, position + last - first, is_in_notebook=True)
-        )
-
-    def _add_unknown_range(self, start: int, stop: int) -> Iterator[ByteRange]:
-        if start < stop:
-            offset = len(self.blob)
-            self._append_bytes(start, stop)
-            yield ByteRange(offset, len(self.blob), is_in_notebook=False)
+        return [ByteRange(offset, len(self.blob), is_in_notebook=False)] if start < stop else []
 
 
 class _WrittenTexts:
     """Finds bytes in the texts that an edit wrote."""
 
     def __init__(self, splices: Sequence[Splice]) -> None:
-        self._texts: list[tuple[int, bytes]] = []
-        self._searched_bytes = 0
-        # Cells that are moved together are next to each other in the written text.
-        self._last_match = (0, 0, 0)
+        self._texts: deque[tuple[int, bytes]] = deque()
+        self._position = self._searched_bytes = 0
         shift = 0
         for start, stop, text in splices:
             if len(text) >= _MIN_RANGE_BYTES:
@@ -149,23 +115,22 @@ class _WrittenTexts:
             shift += len(text) - (stop - start)
 
     def find(self, searched: bytes) -> int | None:
-        """Return the position of bytes in the notebook after the edit, if the edit wrote them."""
-        number, start, stop = self._last_match
-        count = len(self._texts)
-        for index in chain(range(number, count), range(min(number, count))):
+        """Return the position of bytes in the notebook after the edit, if the edit wrote them.
+
+        The search begins after the last match, because cells that are moved together are next to
+        each other in the written text.
+        """
+        for _ in range(len(self._texts) + 1):
+            offset, text = self._texts[0]
+            position = text.find(searched, self._position)
+            self._searched_bytes += (position if position >= 0 else len(text)) - self._position
             if self._searched_bytes > _MAX_SEARCHED_BYTES:
                 return None
-            offset, written_text = self._texts[index]
-            first, last = (start, stop) if index == number else (0, 0)
-            position = written_text.find(searched, last, last + 2 * len(searched))
-            if position < 0:
-                position = written_text.rfind(searched, max(0, first - 2 * len(searched)), first)
-            if position < 0:
-                position = written_text.find(searched)
-                self._searched_bytes += len(written_text) if position < 0 else position
             if position >= 0:
-                self._last_match = index, position, position + len(searched)
+                self._position = position + len(searched)
                 return offset + position
+            self._texts.rotate(-1)
+            self._position = 0
         return None
 
 
