@@ -7,12 +7,12 @@ only the cells that change; all others stay as they are, also for the people who
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from jupyter_nbedit.notebook import json_spans
-from jupyter_nbedit.notebook.cell_matching import count_common_ends, get_cell_bytes, match_cells
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.sequence_diff import find_longest_rise
 from jupyter_nbedit.notebook.text_hunks import is_still_applied
@@ -25,18 +25,8 @@ ABSENT: Final = object()
 class PatchedCell:
     """A cell that stays and changes.
 
-    Parameters
-    ----------
-    index_before, index_after
-        Its index before and after.
-    cell_id
-        Its id, if it has one.
-    source
-        The source before and after; None if it does not change.
-    metadata
-        The metadata before and after; None if it does not change.
-    members
-        The new values of other changed members by name, or `ABSENT`.
+    ``source`` and ``metadata`` have the values before and after, or are None if they do not change;
+    ``members`` has the new values of other changed members by name, or `ABSENT`.
     """
 
     index_before: int
@@ -107,12 +97,8 @@ def compute_patch(
 ) -> CellPatch:
     """Compute the steps from one notebook to another; only cells and metadata count.
 
-    Parameters
-    ----------
-    before, after
-        The notebooks.
-    edited_indexes
-        The indexes before of the cells that the edit addressed. If cells must move, these do.
+    ``edited_indexes`` are the indexes before of the cells that the edit addressed. If cells must
+    move, these do.
     """
     pairs = match_cells(before, after)
     old_indexes = {new_index: old_index for old_index, new_index in pairs.items()}
@@ -128,9 +114,8 @@ def compute_patch(
             elif change.source or change.metadata or change.members:
                 changed_cells.append(change)
     unmoved = _find_unmoved(sorted(old_indexes.items()), edited_indexes)
-    removed_indexes = set(range(len(before))) - set(old_indexes.values())
     removed_cells = []
-    for index in sorted(removed_indexes):
+    for index in sorted(set(range(len(before))) - set(old_indexes.values())):
         cell = _read_cell(before, index)
         metadata = cell.get("metadata") or {}
         removed_cells.append(RemovedCell(index, before.headers[index][0], cell["source"], metadata))
@@ -148,15 +133,8 @@ def compute_patch(
         elif new_index not in unmoved:
             previous_id = after.headers[new_index - 1][0] if new_index else None
             next_id = after.headers[new_index + 1][0] if new_index + 1 < len(after) else None
-            insertions.append(
-                MovedCell(
-                    new_index,
-                    after.headers[new_index][0],
-                    previous_id,
-                    next_id,
-                    old_indexes[new_index],
-                )
-            )
+            cell_id, old_index = after.headers[new_index][0], old_indexes[new_index]
+            insertions.append(MovedCell(new_index, cell_id, previous_id, next_id, old_index))
     metadata_pair = (before.metadata, after.metadata)
     return CellPatch(
         changed_cells,
@@ -283,33 +261,92 @@ def _is_metadata_applied(
 
 def _find_unmoved(pairs: list[tuple[int, int]], edited_indexes: Collection[int]) -> set[int]:
     """Return the new indexes of the cells that need not move; cells of the edit move first."""
-    unmoved = _find_longest_rise(pairs)
-    if len(unmoved) == len(pairs) or not edited_indexes:
-        return unmoved
-    unmoved = _find_longest_rise([pair for pair in pairs if pair[1] not in edited_indexes])
-    unmoved_pairs = [pair for pair in pairs if pair[0] in unmoved]
-    new_indexes, old_indexes = (
-        [pair[0] for pair in unmoved_pairs],
-        [pair[1] for pair in unmoved_pairs],
-    )
-    return _find_longest_rise(
-        [
-            pair
-            for pair in pairs
-            if pair[0] in unmoved
-            or (
-                pair[1] in edited_indexes
-                and bisect_left(new_indexes, pair[0]) == bisect_left(old_indexes, pair[1])
-            )
+    unmoved = find_longest_rise(pairs)
+    if len(unmoved) < len(pairs) and edited_indexes:
+        others = find_longest_rise([pair for pair in pairs if pair[1] not in edited_indexes])
+        new_indexes = [pair[0] for pair in others]
+        old_indexes = [pair[1] for pair in others]
+        # The cells of the edit that are in place among them.
+        in_place = [
+            (new_index, old_index)
+            for new_index, old_index in pairs
+            if old_index in edited_indexes
+            and bisect_left(new_indexes, new_index) == bisect_left(old_indexes, old_index)
         ]
-    )
-
-
-def _find_longest_rise(pairs: list[tuple[int, int]]) -> set[int]:
-    """Return the new indexes of the largest set of cells that are already in order."""
-    return {first for first, _ in find_longest_rise(pairs)}
+        unmoved = find_longest_rise(sorted([*others, *in_place]))
+    return {new_index for new_index, _ in unmoved}
 
 
 def _read_cell(document: Document, index: int) -> dict[str, Any]:
     value: dict[str, Any] = json_spans.decode(document.text, document.cell_spans[index])
     return {**value, "source": document.get_cell(index).source}
+
+
+def match_cells(before: Document, after: Document) -> dict[int, int]:
+    """Match the cells of two versions of a notebook; return the new index of each old index."""
+    first, last = count_common_ends(before, after)
+    shift = len(after) - len(before)
+    pairs = {index: index for index in range(first)}
+    pairs.update({index: index + shift for index in range(len(before) - last, len(before))})
+    old_range, new_range = range(first, len(before) - last), range(first, len(after) - last)
+    pairs.update(_match_by_id(before, after, old_range, new_range))
+    unmatched_old = [
+        index for index in old_range if index not in pairs and before.headers[index][0] is None
+    ]
+    matched_new = set(pairs.values())
+    unmatched_new = [
+        index for index in new_range if index not in matched_new and after.headers[index][0] is None
+    ]
+    pairs.update(_match_by_content(before, after, unmatched_old, unmatched_new))
+    return pairs
+
+
+def count_common_ends(before: Document, after: Document) -> tuple[int, int]:
+    """Return how many cells at the start and at the end have equal bytes."""
+    shorter = min(len(before), len(after))
+    first = 0
+    while first < shorter and get_cell_bytes(before, first) == get_cell_bytes(after, first):
+        first += 1
+    last = 0
+    while last < shorter - first and get_cell_bytes(
+        before, len(before) - 1 - last
+    ) == get_cell_bytes(after, len(after) - 1 - last):
+        last += 1
+    return first, last
+
+
+def _match_by_id(
+    before: Document, after: Document, old_range: range, new_range: range
+) -> Iterator[tuple[int, int]]:
+    for cell_id, indexes in before.ids.items():
+        new_indexes = after.ids.get(cell_id, [])
+        if (
+            len(indexes) == len(new_indexes) == 1
+            and indexes[0] in old_range
+            and new_indexes[0] in new_range
+        ):
+            yield indexes[0], new_indexes[0]
+
+
+def _match_by_content(
+    before: Document, after: Document, old_indexes: list[int], new_indexes: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Match cells without ids: cells with equal bytes first, then the others in their order."""
+    indexes_by_bytes: dict[bytes, list[int]] = defaultdict(list)
+    for index in reversed(old_indexes):
+        indexes_by_bytes[get_cell_bytes(before, index)].append(index)
+    unmatched_old = dict.fromkeys(old_indexes)
+    unmatched_new: list[int] = []
+    for index in new_indexes:
+        if equal_cells := indexes_by_bytes[get_cell_bytes(after, index)]:
+            unmatched_old.pop(equal_cells[-1])
+            yield equal_cells.pop(), index
+        else:
+            unmatched_new.append(index)
+    yield from zip(unmatched_old, unmatched_new, strict=False)
+
+
+def get_cell_bytes(document: Document, index: int) -> bytes:
+    """Return the bytes of a cell."""
+    span = document.cell_spans[index]
+    return document.text[span.start : span.stop]

@@ -16,7 +16,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import read_outputs, to_readable, to_text
 
 Scope = Literal["sources", "markdown", "outputs", "tags"]
@@ -254,9 +253,8 @@ def _build_hit(path: str, cell: Cell, position: SearchPosition, match: _Match) -
     line = match.line
     start = 0
     if len(line) > _LONGEST_TEXT:
-        start = find_grapheme_boundary(line, max(0, match.column - 1 - _BEFORE_THE_MATCH))
-        line = line[start:]
-        line = line[: find_grapheme_boundary(line, _LONGEST_TEXT)]
+        start = max(0, match.column - 1 - _BEFORE_THE_MATCH)
+        line = line[start : start + _LONGEST_TEXT]
     location = _LOCATIONS[position.where]
     return Hit(
         path=path,

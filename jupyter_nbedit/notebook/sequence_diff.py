@@ -44,12 +44,6 @@ def list_differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]
     return differences
 
 
-def compute_similarity(old: Counter[str], new: Counter[str]) -> float:
-    """Return the share of items that two collections have in common, 0 to 1."""
-    total = old.total() + new.total()
-    return 2 * (old & new).total() / total if total else 1.0
-
-
 def count_common_start(first: Sequence[str], second: Sequence[str]) -> int:
     """Return how many items two sequences have in common at their start."""
     low, high = 0, min(len(first), len(second))
@@ -69,17 +63,14 @@ def _refine(
     if steps <= limit:
         yield from _match(old, new, difference)
         return
-    for part in _split_at_anchors(old, new, difference):
-        trimmed_difference = _trim(old, new, part)
-        steps = _count_steps(old, new, trimmed_difference)
+    for anchored in _split_at_anchors(old, new, difference):
+        part = _trim(old, new, anchored)
+        steps = _count_steps(old, new, part)
         if steps <= limit:
             limit -= steps
-            yield from _match(old, new, trimmed_difference)
-        elif (
-            trimmed_difference.start < trimmed_difference.stop
-            or trimmed_difference.new_start < trimmed_difference.new_stop
-        ):
-            yield trimmed_difference
+            yield from _match(old, new, part)
+        elif (part.start, part.new_start) != (part.stop, part.new_stop):
+            yield part
 
 
 def _count_steps(old: Sequence[str], new: Sequence[str], part: Difference) -> int:
@@ -126,10 +117,8 @@ def _split_at_anchors(
     old: Sequence[str], new: Sequence[str], part: Difference
 ) -> Iterator[Difference]:
     """Split at the items that occur exactly once in both and have the same order in both."""
-    counts, new_counts = (
-        Counter(old[part.start : part.stop]),
-        Counter(new[part.new_start : part.new_stop]),
-    )
+    counts = Counter(old[part.start : part.stop])
+    new_counts = Counter(new[part.new_start : part.new_stop])
     new_indexes = {new[index]: index for index in range(part.new_start, part.new_stop)}
     pairs = [
         (index, new_indexes[old[index]])

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import (
     TextField,
     list_text_fields,
@@ -50,10 +49,9 @@ class _Budget:
         """Shorten a text to what fits, spend that, and return how many characters were removed."""
         holder, name = slot
         text = holder[name]
-        stop = find_grapheme_boundary(text, self.remaining_chars)
-        holder[name] = text[:stop]
-        self.remaining_chars -= stop
-        return len(text) - stop
+        holder[name] = text[: self.remaining_chars]
+        self.remaining_chars -= len(holder[name])
+        return len(text) - len(holder[name])
 
 
 def render_within_budget(
@@ -70,7 +68,7 @@ def render_within_budget(
     InvalidNotebook
         If a cell cannot be read.
     """
-    budget = _Budget(max_chars)
+    budget = _Budget(max(0, max_chars))
     views = [_add_source(entry, options, budget) for entry in _render_outline(cells, budget)]
     return [_add_other_members(view, options, budget) for view in views]
 
@@ -86,11 +84,7 @@ def _render_outline(cells: Iterable[Cell], budget: _Budget) -> list[_OutlineEntr
             continue
         if not entries:
             cost, budget.remaining_chars = budget.remaining_chars, 0
-            entries.append(
-                _OutlineEntry(
-                    cell, text[: find_grapheme_boundary(text, cost)], cost, is_truncated=True
-                )
-            )
+            entries.append(_OutlineEntry(cell, text[:cost], cost, is_truncated=True))
         break
     return entries
 
@@ -102,7 +96,7 @@ def _add_source(entry: _OutlineEntry, options: ViewOptions, budget: _Budget) -> 
     if options.view == "outline":
         return msgspec.structs.replace(view, summary=entry.text)
     available = budget.remaining_chars + entry.cost
-    stop = find_grapheme_boundary(source, available)
+    stop = min(len(source), available)
     if stop < len(source) and stop <= len(entry.text) and not entry.is_truncated:
         return msgspec.structs.replace(
             view, source=UNSET, summary=entry.text, omitted=CellTruncation(source=len(source))

@@ -11,7 +11,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 from jupyter_nbedit.notebook.outputs import (
     keep_data,
     list_output_spans,
@@ -178,7 +177,7 @@ def summarize_source(source: str) -> str:
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
     if len(first) <= _LONGEST_SUMMARY:
         return first
-    return f"{first[: find_grapheme_boundary(first, _LONGEST_SUMMARY)]}…"
+    return f"{first[:_LONGEST_SUMMARY]}…"
 
 
 def _render_attachments(cell: Cell, options: ViewOptions) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.notebook.graphemes import find_grapheme_boundary
 
 #: The largest number of lines that are shown at once, and of characters of a line.
 MOST_LINES = 2000
@@ -53,5 +52,5 @@ def split_lines(text: str) -> list[str]:
 def _cut(line: str) -> str:
     if len(line) <= MOST_CHARACTERS:
         return line
-    shown = line[: find_grapheme_boundary(line, MOST_CHARACTERS)]
+    shown = line[:MOST_CHARACTERS]
     return f"{shown}… ({len(line) - len(shown)} more characters are not shown)"

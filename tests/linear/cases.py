@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook import sections
-from jupyter_nbedit.notebook.cell_matching import match_cells
+from jupyter_nbedit.notebook.cell_patch import match_cells
 from jupyter_nbedit.notebook.diff import MetadataChange, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sequence_diff import list_differences
