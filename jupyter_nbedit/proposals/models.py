@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -13,6 +13,7 @@ from msgspec import Meta
 from jupyter_nbedit.errors import ProposalClosed
 from jupyter_nbedit.history.models import CellDiff, TouchedCellEntry
 from jupyter_nbedit.models import Claim
+from jupyter_nbedit.notebook.document import Document
 
 Verdict = Literal["accepted", "rejected"]
 Status = Literal["pending", "accepted", "rejected", "partly_accepted", "expired"]
@@ -22,6 +23,22 @@ class ProposedPart(CellDiff, frozen=True, kw_only=True):
     """A part of a proposal, which can be decided separately."""
 
     status: Literal["pending", "accepted", "rejected"]
+
+    def collect_votes(self, document: Document) -> Iterator[bool]:
+        """Yield whether the part was applied; nothing if its cell has both states, or neither."""
+        cells = [document.get_cell(index) for index in range(len(document))]
+        if self.cell_id is not None:
+            cells = [cell for cell in cells if cell.id == self.cell_id]
+            if self.before is None or self.after is None:
+                yield bool(cells) == (self.after is not None)
+                return
+        states = [(cell.cell_type, cell.source) for cell in cells]
+        has_after, has_before = (
+            state is not None and (state.cell_type, state.source) in states
+            for state in (self.after, self.before)
+        )
+        if has_after != has_before:
+            yield has_after
 
 
 class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,43 +94,36 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
         """The numbers of the pending parts."""
         return [part.part for part in self.parts if part.status == "pending"]
 
+    def is_applied(self, document: Document, parts: Collection[int]) -> bool:
+        """Return whether a notebook has the cells that some parts make, and none as before.
+
+        The notebook may have changed since; all parts are looked for if ``parts`` is empty.
+        """
+        votes = [
+            vote
+            for part in self.parts
+            if not parts or part.part in parts
+            for vote in part.collect_votes(document)
+        ]
+        return bool(votes) and all(votes)
+
 
 @dataclass(frozen=True)
 class DecisionRecord:
-    """A decision to be stored.
-
-    Parameters
-    ----------
-    verdict
-        The decision.
-    parts
-        The numbers of the decided parts.
-    user
-        The person who decided, as known by the server.
-    client
-        The client of that person, as it states itself; not verified.
-    edit_id
-        The number of the edit that applied the parts.
-    claim_id
-        The number of the claim that the decision ends; None if there was no claim.
-    """
+    """A decision of a person to be stored."""
 
     verdict: Verdict
+    #: The numbers of the decided parts.
     parts: Collection[int]
     user: str
     client: str | None = None
+    #: The edit that applied the parts, and the claim that the decision ends.
     edit_id: int | None = None
     claim_id: int | None = None
 
 
 def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
-    """Check that a proposal and some of its parts are pending.
-
-    Raises
-    ------
-    ProposalClosed
-        If the proposal or one of the parts is not.
-    """
+    """Raise `ProposalClosed` if a proposal or one of some parts is not pending."""
     if proposal.status != "pending":
         raise build_closed_error(proposal.proposal_id, proposal.status)
     decided_parts = sorted(set(parts) - set(proposal.pending))
@@ -122,13 +132,7 @@ def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
 
 
 def check_unclaimed(claims: Iterable[Claim], parts: Collection[int]) -> None:
-    """Check that no server has claimed one of some parts.
-
-    Raises
-    ------
-    ProposalClosed
-        If a server has.
-    """
+    """Raise `ProposalClosed` if a server has claimed one of some parts."""
     for claim in claims:
         if claim.covers(parts):
             message = (
@@ -156,27 +160,14 @@ def build_closed_error(proposal_id: int, status: Status, **details: Any) -> Prop
 
 @dataclass(frozen=True)
 class Decision:
-    """The request of a person to accept or reject a proposal.
-
-    Parameters
-    ----------
-    user
-        The person, as known by the server.
-    client
-        The client of the person, as it states itself; not verified.
-    parts
-        The numbers of the parts to decide; None for all pending parts.
-    hash
-        The only version of the notebook that the parts may be applied to; None for any version.
-    dry_run
-        Compute the reply, and store nothing.
-    session
-        The session that counts as having read the notebook afterwards; see `ReadTracker`.
-    """
+    """The request of a person to accept or reject a proposal."""
 
     user: str
     client: str | None = None
+    #: The numbers of the parts to decide; None for all pending parts.
     parts: Collection[int] | None = None
+    #: The only version of the notebook that the parts may be applied to; None for any version.
     hash: str | None = None
     dry_run: bool = False
+    #: The session that counts as having read the notebook afterwards; see `ReadTracker`.
     session: str = ""

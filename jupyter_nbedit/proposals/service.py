@@ -27,7 +27,6 @@ from jupyter_nbedit.history.models import (
 )
 from jupyter_nbedit.models import Claim
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.proposals.applied_proposals import is_applied
 from jupyter_nbedit.proposals.models import (
     Decision,
     DecisionRecord,
@@ -80,14 +79,10 @@ class ProposalService:
     async def propose(
         self, request: WriteRequest, plan: EditPlan, reply: EditReply, data: bytes | None
     ) -> int:
-        """Add a proposal, and return its number.
+        """Add a proposal, and return its number, or raise `TooManyProposals`.
 
         ``reply`` is that of the change as it would be; its hash is that of the stored notebook.
-        ``data`` are the bytes of a new notebook, or None for an edit.
-
-        Raises
-        ------
-        TooManyProposals
+        ``data`` are the bytes of a new notebook; None for an edit.
         """
         parts, payload = await asyncio.to_thread(_build_proposal, plan, data)
         entries = [
@@ -109,12 +104,7 @@ class ProposalService:
         return (await self.add(request.path, content, parts, payload)).proposal_id
 
     async def reject(self, proposal_id: int, decision: Decision) -> Proposal:
-        """Reject a proposal or parts of it.
-
-        Raises
-        ------
-        ProposalNotFound, ProposalClosed, InvalidRequest
-        """
+        """Reject a proposal or parts of it; raise the errors of `choose_parts`."""
         async with self.lock_decision(proposal_id):
             proposal = await self.get(proposal_id)
             parts = choose_parts(proposal, decision.parts)
@@ -128,12 +118,7 @@ class ProposalService:
     async def add(
         self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
     ) -> Proposal:
-        """Store a proposal and emit its event; see `ProposalStore.add`.
-
-        Raises
-        ------
-        TooManyProposals
-        """
+        """Store a proposal and emit its event; see `ProposalStore.add`."""
         # Not `expire`: the caller has locked a notebook, and that one would lock others.
         await self._expire_pending()
         proposal = await self.store.add(path, content, parts, payload)
@@ -141,12 +126,7 @@ class ProposalService:
         return proposal
 
     async def get(self, proposal_id: int) -> Proposal:
-        """Return a proposal if its notebook can be read.
-
-        Raises
-        ------
-        ProposalNotFound
-        """
+        """Return a proposal if its notebook can be read, or raise `ProposalNotFound`."""
         await self.expire()
         proposal = await self.store.get(proposal_id)
         if not await self._is_visible(proposal):
@@ -154,12 +134,7 @@ class ProposalService:
         return proposal
 
     async def wait(self, proposal_id: int, seconds: float) -> Proposal:
-        """Return a proposal as soon as it is closed or partly decided, or after some seconds.
-
-        Raises
-        ------
-        ProposalNotFound
-        """
+        """Return a proposal as `get` does, as soon as it is decided or closed, or after a time."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + min(seconds, LONGEST_WAIT)
         while True:
@@ -190,12 +165,7 @@ class ProposalService:
         return proposals[:limit]
 
     async def decide(self, proposal_id: int, decision: DecisionRecord) -> Proposal:
-        """Store a decision and emit its event; see `ProposalStore.decide`.
-
-        Raises
-        ------
-        ProposalNotFound, ProposalClosed
-        """
+        """Store a decision and emit its event; see `ProposalStore.decide`."""
         proposal = await self.store.decide(proposal_id, decision)
         self.log.info(
             "Proposal %d for %r by %r is %s, by %r",
@@ -256,7 +226,7 @@ class ProposalService:
                 if digest in {claim.hash_before, claim.hash_after}:
                     return digest == claim.hash_after
                 # The notebook was changed after the write.
-                return await asyncio.to_thread(is_applied, notebook.document, proposal, claim.parts)
+                return await asyncio.to_thread(proposal.is_applied, notebook.document, claim.parts)
         except (Busy, StorageFailure) as error:
             self.log.warning(
                 "Could not find out whether proposal %d was accepted: %s",
@@ -329,13 +299,8 @@ def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[CellDi
 def choose_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
     """Return the numbers of the parts to decide: the given ones, or all pending ones.
 
-    Raises
-    ------
-    ProposalClosed
-        If one of the parts is not pending.
-    InvalidRequest
-        If the proposal does not have one of the parts, or is for a new notebook and ``parts`` is
-        given.
+    Raise `ProposalClosed` if one of the parts is not pending, and `InvalidRequest` if the proposal
+    does not have one of the parts, or is for a new notebook and ``parts`` is given.
     """
     check_pending(proposal, ())
     if parts is None:

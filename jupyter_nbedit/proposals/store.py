@@ -109,7 +109,11 @@ _DELETE_ORPHANED_CLAIMS = """
 
 @dataclass(frozen=True)
 class ProposalStore:
-    """Stores proposals and claims; all methods raise `HistoryUnavailable` if the database fails."""
+    """Stores proposals and claims.
+
+    Methods raise `HistoryUnavailable` if the database fails, and `ProposalNotFound` if the root has
+    no proposal of the number.
+    """
 
     database: Database
     #: Returns the root folder of this server; the servers of a user share the database.
@@ -127,13 +131,7 @@ class ProposalStore:
     async def add(
         self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
     ) -> Proposal:
-        """Store a proposal; ``payload`` is the encoded change, which is never sent.
-
-        Raises
-        ------
-        TooManyProposals
-            If too many proposals are pending.
-        """
+        """Store a proposal, or raise `TooManyProposals`; ``payload`` is the change, never sent."""
         now = self.get_time()
         row: dict[str, Any] = {
             "root": self.get_root(),
@@ -157,26 +155,14 @@ class ProposalStore:
         return await self.database.write(insert, purpose=NEW_PROPOSAL)
 
     async def get(self, proposal_id: int) -> Proposal:
-        """Return a proposal.
-
-        Raises
-        ------
-        ProposalNotFound
-        """
+        """Return a proposal, or raise `ProposalNotFound`."""
         root = self.get_root()
         return await self.database.read(
             lambda connection: _select_proposal(connection, root, proposal_id), purpose=PROPOSALS
         )
 
     async def get_payload(self, proposal_id: int) -> bytes:
-        """Return the encoded change of a pending proposal.
-
-        Raises
-        ------
-        ProposalNotFound
-        ProposalClosed
-            If the proposal is not pending.
-        """
+        """Return the encoded change of a proposal; raise `ProposalClosed` if it is decided."""
         root = self.get_root()
 
         def select(connection: sqlite3.Connection) -> bytes:
@@ -216,11 +202,7 @@ class ProposalStore:
     async def decide(self, proposal_id: int, decision: DecisionRecord) -> Proposal:
         """Store a decision on pending parts, or on a whole proposal without parts.
 
-        Raises
-        ------
-        ProposalNotFound
-        ProposalClosed
-            If a part is not pending, or is claimed by a server.
+        Raise `ProposalClosed` if a part is not pending, or is claimed by a server.
         """
         limits = self._build_limits()
         root = limits["root"]
@@ -257,11 +239,7 @@ class ProposalStore:
     ) -> Claim:
         """Claim pending parts for this server, so that no other server decides on them.
 
-        Raises
-        ------
-        ProposalNotFound
-        ProposalClosed
-            If a part is not pending, or is claimed by a server.
+        Raise `ProposalClosed` if a part is not pending, or is claimed by a server.
         """
         root, presence = self.get_root(), self.database.presence
         row: dict[str, Any] = {
@@ -287,10 +265,7 @@ class ProposalStore:
     async def record_write(self, claim: Claim, hash_before: str | None, hash_after: str) -> None:
         """Store the hashes of the notebook before and after the write that follows.
 
-        Raises
-        ------
-        ProposalClosed
-            If the claim does not exist any more.
+        Raise `ProposalClosed` if the claim does not exist any more.
         """
         row = (hash_before, hash_after, claim.claim_id)
         if not await self.database.write(
