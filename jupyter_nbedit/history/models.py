@@ -115,20 +115,8 @@ def encode_entry(entry: NewEntry) -> bytes:
 def build_edit_from_row(row: Sequence[Any], path: str, model: type[_Edit]) -> _Edit:
     """Return the edit of a row of the history, either a `HistoryEdit` or an `Entry`.
 
-    Parameters
-    ----------
-    row
-        ``edit_id``, ``time`` (seconds since 1970), ``kind``, ``undoes``, ``undone_by``,
-        ``payload`` and ``has_record``.
-    path
-        The path of the notebook.
-    model
-        The class of the result.
-
-    Raises
-    ------
-    HistoryUnavailable
-        If the payload cannot be decoded.
+    The row has ``edit_id``, ``time`` (seconds since 1970), ``kind``, ``undoes``, ``undone_by``,
+    ``payload`` and ``has_record``. Raise `HistoryUnavailable` if the payload cannot be decoded.
     """
     edit_id, seconds, kind, undoes, undone_by, payload, has_record = row
     columns = {

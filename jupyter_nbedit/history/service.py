@@ -101,10 +101,7 @@ class HistoryService:
     async def get_edit(self, path: str, edit_id: int) -> DetailedEdit:
         """Return an edit of a notebook with the difference of each cell.
 
-        Raises
-        ------
-        EditNotFound
-            If the history of the notebook has no edit of that number.
+        Raise `EditNotFound` if the history of the notebook has no edit of that number.
         """
         await self.storages.check(path)
         entry, record = await self.history.get_entry(path, edit_id)

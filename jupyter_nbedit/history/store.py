@@ -152,10 +152,7 @@ class EditHistory:
     async def get_entry(self, path: str, edit_id: int) -> tuple[Entry, bytes | None]:
         """Return an edit of a notebook and its encoded undo record.
 
-        Raises
-        ------
-        EditNotFound
-            If the history of the notebook has no edit of that number.
+        Raise `EditNotFound` if the history of the notebook has no edit of that number.
         """
         select = f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id = ?"
         values = (*self._get_key(path), self._compute_oldest_time(), edit_id)
@@ -195,20 +192,9 @@ class EditHistory:
     ) -> list[tuple[int, int | None, _Decoded | None]]:
         """List the edits from one on, and the older edits that any of them undoes, without gaps.
 
-        Parameters
-        ----------
-        path
-            The path of the notebook.
-        edit_id
-            The number of the first edit.
-        decode
-            Returns what the caller needs of an undo record. All records together may be as large
-            as the history, so that only one of them is in memory at a time.
-
-        Returns
-        -------
-        The number, the number of the edit that it undoes, and the decoded record of each edit,
-        oldest first.
+        Return of each edit, oldest first, its number, the number of the edit that it undoes, and
+        what ``decode`` returns of its undo record. All records together may be as large as the
+        history, so that only one of them is in memory at a time.
         """
         values = (*self._get_key(path), self._compute_oldest_time())
         condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
@@ -239,15 +225,8 @@ class EditHistory:
     ) -> int | None:
         """Return the number of the edit that the next undo or redo undoes; None if there is none.
 
-        Parameters
-        ----------
-        path
-            The path of the notebook.
-        redo
-            False: find the newest edit in effect of the kind ``edit``. True: find the newest undo
-            in effect, which a redo undoes.
-        before
-            Only an edit with a smaller number.
+        An undo undoes the newest edit in effect of the kind ``edit``, a redo the newest undo in
+        effect; with ``before``, the newest with a smaller number.
         """
         select = (
             f"SELECT edit_id{_OF_NOTEBOOK} AND time > ? AND edit_id < ? AND kind = ?"

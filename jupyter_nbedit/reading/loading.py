@@ -68,12 +68,8 @@ async def load_notebook(
 ) -> LoadedNotebook:
     """Read and parse a notebook; wait if another program is writing it in place.
 
-    Raises
-    ------
-    Busy
-        If the other program does not finish.
-    NbEditError
-        As for `Storage.read` and `Document.parse`.
+    Raise `Busy` if the other program does not finish, and the errors of `Storage.read` and
+    `Document.parse`.
     """
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:

@@ -38,12 +38,8 @@ class ReadTracker:
     def require(self, session: str, path: str, digest: str) -> None:
         """Check that a session has read the current version of a file.
 
-        Raises
-        ------
-        ReadRequired
-            If it has not read the file.
-        HashMismatch
-            If the file has changed since it was read.
+        Raise `ReadRequired` if it has not read the file, and `HashMismatch` if the file has changed
+        since it was read.
         """
         files = self._sessions.get(session)
         known_digest = None if files is None else files.get(self.get_canonical_name(path))

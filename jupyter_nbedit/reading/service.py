@@ -47,11 +47,8 @@ class ReadService:
     ) -> ReadReply | str:
         """Read a notebook; return only its hash if the reader already knows that version.
 
-        Raises
-        ------
-        NbEditError
-            As for loading the notebook; `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
-            `AmbiguousSection` or `VersionUnknown` for the options.
+        Raise the errors of `load_notebook`, and `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
+        `AmbiguousSection` or `VersionUnknown` for the options.
         """
         for _ in range(_ATTEMPTS - 1):
             with suppress(ChangedDuringRead):

@@ -76,10 +76,7 @@ class VersionCache:
     def compare(self, digest: str, document: Document) -> VersionDiff:
         """Compare a notebook with a version.
 
-        Raises
-        ------
-        VersionUnknown
-            If the cache does not have the version.
+        Raise `VersionUnknown` if the cache does not have the version.
         """
         with self._lock:
             version = self._versions.get(digest)

@@ -64,13 +64,9 @@ class SearchService:
     ) -> SearchReply:
         """Search until the end, until a limit is reached, or until the client has disconnected.
 
-        Raises
-        ------
-        FolderNotFound
-            If there is no folder or notebook at the path.
-        InvalidRequest
-            If the query is missing or not a regular expression, or if the cursor is not from the
-            same search.
+        Raise `FolderNotFound` if there is no folder or notebook at the path, and `InvalidRequest`
+        if the query is missing or not a regular expression, or if the cursor is not from the same
+        search.
         """
         query, deadline = _build_query(request), time.monotonic() + self.seconds
         fingerprint = _compute_fingerprint(request)

@@ -79,12 +79,8 @@ def compute_digest(
 ) -> Digest:
     """Compute the digest of a notebook, from its last checkpoint on.
 
-    Raises
-    ------
-    UnsupportedNotebook
-        If the notebook is not one that nbformat writes.
-    ChangedDuringRead
-        If the file of the notebook has changed.
+    Raise `UnsupportedNotebook` if the notebook is not one that nbformat writes, and
+    `ChangedDuringRead` if the file of the notebook has changed.
     """
     try:
         return _compute_digest(document, create_hasher, checkpoints)

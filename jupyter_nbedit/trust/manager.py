@@ -54,14 +54,9 @@ class TrustManager:
 
         ``version`` is the hash of the notebook; None if it is unknown.
 
-        Raises
-        ------
-        Busy
-            If the signatures cannot be read. Treating the notebook as untrusted would make it so.
-        StorageFailure
-            If the secret for signing can be neither read nor written.
-        ChangedDuringRead
-            If the file of the notebook has changed.
+        Raise `Busy` if the signatures cannot be read, because treating the notebook as untrusted
+        would make it so, `StorageFailure` if the secret for signing can be neither read nor
+        written, and `ChangedDuringRead` if the file of the notebook has changed.
         """
         notary = self.get_notary()
         with _map_notary_errors():

@@ -75,13 +75,7 @@ class BatchingSignatureStore:
             self._timer = asyncio.get_running_loop().call_later(_BATCH_SECONDS, self.flush)
 
     def commit(self) -> None:
-        """Commit the pending signatures.
-
-        Raises
-        ------
-        sqlite3.Error
-            If that fails; the signatures are dropped.
-        """
+        """Commit the pending signatures, or drop them and raise `sqlite3.Error`."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -55,10 +55,7 @@ def run_server(
 ) -> Iterator[Server]:
     """Run a Jupyter server as long as the context is open; see `start_process`.
 
-    Raises
-    ------
-    ServerError
-        If the server has ended or has not responded in time; the message has the end of its log.
+    Raise `ServerError` with the end of its log if it has ended or has not responded in time.
     """
     log = folder / "server.log"
     process = start_process(application, folder, *options, python=python, log=log)
