@@ -24,7 +24,7 @@ from jupyter_nbedit.reading.models import (
     TruncationTotals,
 )
 from jupyter_nbedit.reading.read_tracker import ReadTracker
-from jupyter_nbedit.reading.versions import VersionCache, VersionDiff
+from jupyter_nbedit.reading.versions import VersionCache
 from jupyter_nbedit.storage.base import Storages
 from jupyter_nbedit.trust.manager import TrustManager
 
@@ -104,21 +104,14 @@ class ReadService:
         indexes = [index for index in _find_cells(document, options) if index >= options.start]
         if options.since is None:
             return indexes, UNSET
-        # The current version may be compared with itself even if the cache does not have it.
-        changes = (
-            VersionDiff([], [], is_reordered=False, total_cells=len(document))
-            if options.since == digest
-            else self.versions.compare(options.since, document)
-        )
-        changed_indexes = set(changes.indexes)
-        since = ChangesSince(
-            hash=options.since,
-            changed=len(changes.indexes),
-            gone=changes.removed_ids,
-            reordered=changes.is_reordered,
-            total_cells=changes.total_cells,
-        )
-        return [index for index in indexes if index in changed_indexes], since
+        if options.since == digest:
+            # The cache may not have this version.
+            return [], ChangesSince(
+                hash=digest, changed=0, gone=[], reordered=False, total_cells=len(document)
+            )
+        changed_indexes, since = self.versions.compare(options.since, document)
+        requested = set(indexes)
+        return [index for index in changed_indexes if index in requested], since
 
 
 def _render_page(

@@ -10,26 +10,13 @@ from threading import Lock
 from jupyter_nbedit.errors import VersionUnknown
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.reading.models import ChangesSince
 
 # In fingerprints of 8 bytes: about 16 MB, or a hundred versions of 10,000 cells.
 _MOST_WEIGHT = 2_000_000
 _FINGERPRINT_BYTES = 8
 # The weight of a version without cells.
 _OVERHEAD = 32
-
-
-@dataclass(frozen=True)
-class VersionDiff:
-    """The difference between an earlier version of a notebook and the notebook."""
-
-    #: The indexes of the cells whose bytes are in no cell of the version.
-    indexes: list[int]
-    #: The ids that the version has and the notebook does not have.
-    removed_ids: list[str]
-    #: Whether the common cells are in another order.
-    is_reordered: bool
-    #: The number of cells of the version.
-    total_cells: int
 
 
 @dataclass(frozen=True)
@@ -73,9 +60,10 @@ class VersionCache:
             with self._lock:
                 self._versions.put(digest, version)
 
-    def compare(self, digest: str, document: Document) -> VersionDiff:
+    def compare(self, digest: str, document: Document) -> tuple[list[int], ChangesSince]:
         """Compare a notebook with a version.
 
+        Return the indexes of the cells whose bytes are in no cell of the version, and the reply.
         Raise `VersionUnknown` if the cache does not have the version.
         """
         with self._lock:
@@ -89,18 +77,19 @@ class VersionCache:
         after = _compute_fingerprints(document)
         before = version.fingerprints.tolist()
         known_fingerprints = set(before)
+        indexes = [index for index, cell in enumerate(after) if cell not in known_fingerprints]
         ids_before: list[str | None] = json.loads(version.ids)
         ids_after = [cell_id for cell_id, _ in document.headers]
-        return VersionDiff(
-            indexes=[index for index, cell in enumerate(after) if cell not in known_fingerprints],
-            removed_ids=[
-                cell_id
-                for cell_id in dict.fromkeys(ids_before)
-                if cell_id is not None and cell_id not in document.ids
-            ],
-            is_reordered=_is_reordered(
-                _name_cells(ids_before, before), _name_cells(ids_after, after)
-            ),
+        removed_ids = [
+            cell_id
+            for cell_id in dict.fromkeys(ids_before)
+            if cell_id is not None and cell_id not in document.ids
+        ]
+        return indexes, ChangesSince(
+            hash=digest,
+            changed=len(indexes),
+            gone=removed_ids,
+            reordered=_is_reordered(_name_cells(ids_before, before), _name_cells(ids_after, after)),
             total_cells=len(before),
         )
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.reading.versions import VersionCache, VersionDiff
+from jupyter_nbedit.reading.models import ChangesSince
+from jupyter_nbedit.reading.versions import VersionCache
 from tests.support import samples
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
@@ -17,7 +18,7 @@ def build_document(*cells: tuple[str | None, str]) -> Document:
     return Document.parse(samples.notebook(*(samples.raw(source, name) for name, source in cells)))
 
 
-def find_changes(before: Document, now: Document) -> VersionDiff:
+def find_changes(before: Document, now: Document) -> tuple[list[int], ChangesSince]:
     versions = VersionCache()
     versions.remember(before.hash, before)
     return versions.compare(before.hash, now)
@@ -30,12 +31,13 @@ def test_changes_equal_those_of_a_plain_comparison(
     now = {name: before.get(name) or data.draw(SOURCES) for name in order}
     for name in data.draw(st.lists(st.sampled_from(order), max_size=2)) if order else []:
         now[name] = data.draw(SOURCES)
-    found = find_changes(build_document(*before.items()), build_document(*now.items()))
-    assert [order[index] for index in found.indexes] == [
+    indexes, found = find_changes(build_document(*before.items()), build_document(*now.items()))
+    assert [order[index] for index in indexes] == [
         name for name in order if before.get(name) != now[name]
     ]
-    assert found.removed_ids == [name for name in before if name not in now]
-    assert found.is_reordered == (
+    assert found.changed == len(indexes)
+    assert found.gone == [name for name in before if name not in now]
+    assert found.reordered == (
         [name for name in before if name in now] != [name for name in now if name in before]
     )
     assert found.total_cells == len(before)
@@ -44,13 +46,14 @@ def test_changes_equal_those_of_a_plain_comparison(
 def test_cells_without_ids_are_identified_by_their_bytes() -> None:
     ab, ba = (build_document(*((None, source) for source in order)) for order in ("ab", "ba"))
     aab = build_document((None, "a"), (None, "a"), (None, "b"))
-    assert find_changes(ab, ba) == VersionDiff([], [], is_reordered=True, total_cells=2)
-    assert not find_changes(aab, ab).is_reordered
+    indexes, changes = find_changes(ab, ba)
+    assert (indexes, changes.gone, changes.reordered, changes.total_cells) == ([], [], True, 2)
+    assert not find_changes(aab, ab)[1].reordered
 
 
 def test_duplicate_and_invalid_ids_are_listed_once() -> None:
     twins = build_document(("twin", "1"), ("twin", "2"), (None, "3"))
-    assert find_changes(twins, build_document()).removed_ids == ["twin"]
+    assert find_changes(twins, build_document())[1].gone == ["twin"]
     odd = samples.notebook(samples.raw("1", "@"), samples.raw("2", '"\\'))
     odd = odd.replace(b'"@"', b'"\\ud800"')
-    assert find_changes(Document.parse(odd), build_document()).removed_ids == ["\ud800", '"\\']
+    assert find_changes(Document.parse(odd), build_document())[1].gone == ["\ud800", '"\\']
