@@ -30,16 +30,11 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.document import Document, write_new_notebook
-from jupyter_nbedit.notebook.lazy.buffer import Buffer
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_spliced_chunks
 from jupyter_nbedit.proposals.service import ProposalService
-from jupyter_nbedit.reading.loading import (
-    DocumentCache,
-    LoadedNotebook,
-    compute_sha256,
-    load_notebook,
-)
+from jupyter_nbedit.reading.loading import DocumentCache, LoadedNotebook, load_notebook
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, Storages, WriteResult
 from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
 

@@ -14,7 +14,7 @@ import msgspec
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Member, Span
-from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.cell_arrays import CellHeaders, CellSpans
 from jupyter_nbedit.notebook.lazy.rescan import rescan_edited
 from jupyter_nbedit.notebook.lazy.scan import (
@@ -24,8 +24,8 @@ from jupyter_nbedit.notebook.lazy.scan import (
     scan_cells,
     to_columns,
 )
-from jupyter_nbedit.notebook.lazy.spliced_buffer import SplicedView
-from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.notebook.lazy.spliced_buffer import splice_buffer
+from jupyter_nbedit.notebook.splices import Splice
 
 #: How a request names a cell: a string is an id or, only if no cell has that id, ``cell-N`` counted
 #: from 0; an integer is an index from 0.
@@ -187,11 +187,11 @@ class Document:
             If this is not UTF-8 or not JSON, has no ``cells``, or is older than nbformat 4.
         """
         start = len(_BOM) if text[: len(_BOM)] == _BOM else 0
-        if not isinstance(text, bytes):
-            scan = scan_cells(text, start)
-            if scan is not None:
-                return cls._from_scan(text, scan.span, scan.members, scan)
-            text = text[:]
+        scan = scan_cells(text, start)
+        if scan is not None:
+            return cls._from_scan(text, scan.span, scan.members, scan)
+        # For `bytes` this makes no copy.
+        text = text[:]
         if not text[start:].strip():
             message = "The file is empty. Expected a notebook of nbformat 4."
             raise InvalidNotebook(message)
@@ -252,10 +252,7 @@ class Document:
         splices
             Sorted; their ranges must not overlap.
         """
-        if isinstance(self.text, bytes):
-            text: Buffer = apply_splices(self.text, splices)
-        else:
-            text = SplicedView(self.text, splices)
+        text = splice_buffer(self.text, splices)
         edited_ranges = (
             rescan_edited(text, self.cells_span, self.cell_spans, splices) if splices else []
         )
@@ -295,10 +292,7 @@ class Document:
     @cached_property
     def hash(self) -> str:
         """The sha256 of the bytes, in hex: the ``hash`` of the Contents API."""
-        digest = hashlib.sha256()
-        for chunk in iterate_chunks(self.text):
-            digest.update(chunk)
-        return digest.hexdigest()
+        return compute_sha256(self.text)
 
     @property
     def metadata_span(self) -> Span | None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from jupyter_nbedit.notebook.lazy.buffer import Buffer
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, read_range
 
 
 class Span(NamedTuple):
@@ -131,8 +131,8 @@ def _find_value_span(text: bytes, start: int) -> Span:
 
 def decode(text: Buffer, span: Span) -> Any:
     """Decode one value of checked text as Python's ``json`` does."""
-    local_text, (start, stop), _ = _read_range(text, span)
-    token = memoryview(local_text)[start:stop]
+    local_text, offset = read_range(text, *span)
+    token = memoryview(local_text)[span.start - offset : span.stop - offset]
     try:
         return msgspec.json.decode(token)
     except _DECODE_ERRORS:
@@ -160,20 +160,11 @@ def is_object(text: Buffer, span: Span) -> bool:
     return text[span.start] == ord("{")
 
 
-def _read_range(text: Buffer, span: Span) -> tuple[bytes, Span, int]:
-    """Return bytes that contain a range, the span in them, and the offset to the text."""
-    if isinstance(text, bytes):
-        return text, span, 0
-    return text[span.start : span.stop], Span(0, span.stop - span.start), span.start
-
-
 def list_elements(text: Buffer, span: Span) -> list[Span]:
     """Return the spans of an array's elements."""
-    local_text, local_span, offset = _read_range(text, span)
-    return [
-        Span(start + offset, stop + offset)
-        for start, stop in map(Span, *list_bounds(local_text, local_span))
-    ]
+    local_text, offset = read_range(text, *span)
+    spans = map(Span, *list_bounds(local_text, Span(span.start - offset, span.stop - offset)))
+    return [Span(start + offset, stop + offset) for start, stop in spans] if offset else [*spans]
 
 
 def list_bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
@@ -201,7 +192,8 @@ def list_bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[in
 
 def list_members(text: Buffer, span: Span) -> list[Member]:
     """Return the members of an object in order, repeated ones included."""
-    local_text, local_span, offset = _read_range(text, span)
+    local_text, offset = read_range(text, *span)
+    local_span = Span(span.start - offset, span.stop - offset)
     try:
         raws = _OBJECT.decode(memoryview(local_text)[local_span.start : local_span.stop])
     except _DECODE_ERRORS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -13,9 +12,8 @@ from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.lazy.buffer import Buffer
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.storage.base import Content, Storage
-from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes
 
 # A file that cannot be parsed and was modified so recently may be half written.
 _RECENT_SECONDS = 2.0
@@ -102,10 +100,3 @@ async def _parse_content(path: str, content: Content, documents: DocumentCache) 
     if digest is not None:
         documents.put(digest, document)
     return LoadedNotebook(path, replace(content, hash=digest), document)
-
-
-def compute_sha256(text: Buffer) -> str:
-    """Return the sha256 of the bytes of a notebook, which is ``hash`` in the Contents API."""
-    if isinstance(text, LazyFileBytes):
-        return text.full_hash.hexdigest
-    return hashlib.sha256(text[:]).hexdigest()

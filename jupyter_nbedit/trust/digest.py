@@ -114,7 +114,7 @@ def _compute_digest(
             continue
         if not reached:
             writer.write(name)
-        if isinstance(document.text, bytes) and len(document.text) <= _SMALL_BYTES:
+        if len(document.text) <= _SMALL_BYTES:
             writer.flush()
             text = document.text
             cells = [_serialize_cell(text[start:stop]) for start, stop in document.cell_spans]

@@ -13,7 +13,7 @@ from copy import copy
 from typing import overload
 
 from jupyter_nbedit.notebook.json_spans import Span, list_bounds
-from jupyter_nbedit.notebook.lazy.buffer import Buffer
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, read_into
 
 #: The id of a cell, or None, and its type.
 CellHeader = tuple[str | None, str]
@@ -113,11 +113,7 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
             return
         cells = bytearray(2 + span.stop - span.start)
         cells[:1], cells[-1:] = b"[", b"]"
-        inner = memoryview(cells)[1:-1]
-        if isinstance(self._text, bytes):
-            inner[:] = memoryview(self._text)[span.start : span.stop]
-        else:
-            self._text.read_into(span.start, inner)
+        read_into(self._text, span.start, memoryview(cells)[1:-1])
         offset = span.start - 1
         starts, stops = list_bounds(cells, Span(0, len(cells)))
         if len(starts) != last - first:

@@ -17,7 +17,7 @@ import msgspec
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import MalformedJSON, Member, Span
-from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, LazyBytes
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, LazyBytes
 from jupyter_nbedit.notebook.lazy.cell_arrays import CellHeaders, CellSpans
 
 
@@ -66,22 +66,14 @@ _MAX_TRIES = 64
 _MAX_TRIES_BACKWARDS = 16
 
 
-def scan_cells(text: LazyBytes, start: int, window: int = CHUNK_BYTES) -> ScanResult | None:
+def scan_cells(text: Buffer, start: int, window: int = CHUNK_BYTES) -> ScanResult | None:
     """Find the cells with no more of the text in memory than a window, or twice the largest cell.
 
-    Parameters
-    ----------
-    text
-        The notebook.
-    start
-        The start of its JSON.
-    window
-        The number of bytes that are read at a time.
-
-    Returns
-    -------
-    The structure; None if only parsing the whole text can find it.
+    Return the structure of the JSON at ``start``; None if the text is in memory, or if only parsing
+    all of it can find the cells.
     """
+    if isinstance(text, bytes):
+        return None
     beginning = _scan_beginning(text[start : start + window])
     if beginning is None:
         return None

@@ -9,14 +9,11 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
-from typing import overload
 
 from jupyter_nbedit.errors import ChangedDuringRead, NbEditError
-from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, LazyBytes
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
-# Small parts are read in blocks.
-_BLOCK_BYTES = 1 << 16
 # The distance of the states from which hashing can continue after an edit.
 _MARK_BYTES = 8 * CHUNK_BYTES
 
@@ -60,7 +57,7 @@ class ResumableSha256:
         return self._digest.hexdigest()
 
 
-class LazyFileBytes:
+class LazyFileBytes(LazyBytes):
     """The bytes of an open file; the descriptor is closed when this object is no longer used.
 
     It may be used by several threads. Each read raises `ChangedDuringRead` if the file is no longer
@@ -70,11 +67,10 @@ class LazyFileBytes:
     def __init__(
         self, descriptor: int, status: os.stat_result, resumable_hash: ResumableSha256 | None = None
     ) -> None:
+        super().__init__(status.st_size)
         self.descriptor = descriptor
-        self._size = status.st_size
         self._identity = get_stat_identity(status)
         self._is_pinned = False
-        self._block: tuple[int, bytes] = (0, b"")
         self._hash = ResumableSha256() if resumable_hash is None else resumable_hash
         self._hash_lock = threading.Lock()
         self._is_hash_requested = False
@@ -85,36 +81,6 @@ class LazyFileBytes:
             threading.Thread(
                 target=self._hash_in_background, name="nbedit-hash", daemon=True
             ).start()
-
-    def __len__(self) -> int:
-        """Return the number of bytes."""
-        return self._size
-
-    @overload
-    def __getitem__(self, part: int) -> int: ...
-
-    @overload
-    def __getitem__(self, part: slice) -> bytes: ...
-
-    def __getitem__(self, part: int | slice) -> int | bytes:
-        """Read a byte, or a range of them."""
-        if isinstance(part, int):
-            index = part + self._size if part < 0 else part
-            return self[index : index + 1][0]
-        start, stop, step = part.indices(self._size)
-        if step != 1:
-            message = "Only what stands together is read."
-            raise ValueError(message)
-        if stop <= start:
-            return b""
-        if stop - start > _BLOCK_BYTES // 2:
-            return self._read(start, stop)
-        begin, block = self._block
-        if not begin <= start <= stop <= begin + len(block):
-            begin = max(0, start - _BLOCK_BYTES // 4)
-            block = self._read(begin, min(begin + _BLOCK_BYTES, self._size))
-            self._block = begin, block
-        return block[start - begin : stop - begin]
 
     def _read(self, start: int, stop: int) -> bytes:
         with map_os_errors():
@@ -150,12 +116,17 @@ class LazyFileBytes:
         """Stop checking for changes: the file has been replaced and is no longer written."""
         self._is_pinned = True
 
-    @property
-    def full_hash(self) -> ResumableSha256:
-        """The hash of the whole file; computed once, which reads the file."""
+    def compute_sha256(self) -> str:
+        """Return the hash of the whole file, in hex; computed once.
+
+        Raises
+        ------
+        ChangedDuringRead
+            If the file is no longer what was opened.
+        """
         with self._hash_lock:
             self._continue_hash(lambda: True)
-            return self._hash
+            return self._hash.hexdigest
 
     def hash_beginning(self, offset: int) -> ResumableSha256:
         """Return the hash of the longest known prefix up to an offset."""

@@ -179,7 +179,7 @@ def has_same_content(folder: OpenDirectory, name: str, base: Content) -> bool:
         status = os.fstat(descriptor)
         if isinstance(base.data, LazyFileBytes):
             text = LazyFileBytes(os.dup(descriptor), status)
-            return text.full_hash.hexdigest == base.data.full_hash.hexdigest
+            return text.compute_sha256() == base.data.compute_sha256()
         return _read_bytes(descriptor, status.st_size) == base.data
     finally:
         os.close(descriptor)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import overload
 
+from jupyter_nbedit.notebook.lazy.buffer import LazyBytes
 
-class FakeBuffer:
+
+class FakeBuffer(LazyBytes):
     """A fake of the text of a large file."""
 
     def __init__(self, text: bytes) -> None:
+        super().__init__(len(text))
         self._text = text
         self.largest_read = 0
         self.total_read = 0
         self.sizes: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self._text)
 
     @overload
     def __getitem__(self, part: int) -> int: ...
@@ -28,9 +28,9 @@ class FakeBuffer:
             self._note(len(self._text[part]))
         return self._text[part]
 
-    def read_into(self, start: int, room: memoryview) -> None:
-        room[:] = self._text[start : start + len(room)]
-        self._note(len(room))
+    def read_into(self, start: int, buffer: memoryview) -> None:
+        buffer[:] = self._text[start : start + len(buffer)]
+        self._note(len(buffer))
 
     def _note(self, size: int) -> None:
         self.largest_read = max(self.largest_read, size)
