@@ -17,7 +17,7 @@ from jupyter_nbedit.models import MOST_OPERATIONS
 from jupyter_nbedit.search.models import MOST_HITS
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.storage.files.rename_exchange import GUARDS
-from jupyter_nbedit.tools import ADDRESSES
+from jupyter_nbedit.tools import TOOLS
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -98,7 +98,7 @@ class AboutHandler(NbEditHandler):
                 limits=Limits(services.request_limit, MOST_OPERATIONS, MOST_HITS),
                 storage=services.storages.list_kinds(),
                 guards=list(GUARDS),
-                tools=list(ADDRESSES),
+                tools=list(TOOLS),
                 links={
                     "self": root,
                     "openapi": f"{root}/openapi.json",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
-from msgspec import Meta
+from msgspec import UNSET, Meta
 from tornado import web
 
 from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
@@ -24,8 +24,9 @@ from jupyter_nbedit.handlers.openapi.spec import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.tools import ADDRESSES, TOOLS, get_tool
-from jupyter_nbedit.tools.base import Caller, Tool, ToolError, build_input_schema
+from jupyter_nbedit.models import Author
+from jupyter_nbedit.tools import TOOLS, get_tool
+from jupyter_nbedit.tools.base import Tool, ToolError, build_input_schema
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,29 +65,29 @@ class ToolsHandler(NbEditHandler):
         """List the definitions of all tools."""
         definitions = [
             ToolDefinition(
-                toolset=tool.toolset,
+                toolset=tool.toolset.name,
                 name=tool.name,
                 description=tool.description,
                 input_schema=build_input_schema(tool.arguments_type),
             )
-            for tool in TOOLS
+            for tool in TOOLS.values()
         ]
         self.finish_json(ToolsReply(definitions))
 
 
 def _build_spec(tool: Tool[Any]) -> OperationSpec:
-    """Return what a tool takes and answers, from the types of its functions."""
-    result_type = get_type_hints(tool.call)["return"]
+    """Return what a tool takes and answers."""
+    output_type = tool.toolset.output_type
     accepted = Reply(
-        result_type, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
+        output_type, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
     )
     return OperationSpec(
-        f"{tool.name}, as {tool.toolset} has it",
+        f"{tool.name}, as {tool.toolset.name} has it",
         description=tool.description,
         body=tool.arguments_type,
         headers=[IDEMPOTENCY_KEY, SESSION],
         replies={
-            HTTPStatus.OK: Reply(result_type, "What the tool did, in the form of the toolset."),
+            HTTPStatus.OK: Reply(output_type, "What the tool did, in the form of the toolset."),
             **({HTTPStatus.ACCEPTED: accepted} if tool.can_propose else {}),
         },
         errors=[
@@ -97,7 +98,7 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
             HashMismatch,
             ReadRequired,
         ],
-        error_type=get_type_hints(tool.build_failure)["return"],
+        error_type=tool.toolset.failure_type,
     )
 
 
@@ -110,7 +111,7 @@ class ToolHandler(NbEditHandler):
     @OperationSpec(
         "Call a tool",
         replies={},
-        addresses={address: _build_spec(tool) for address, tool in ADDRESSES.items()},
+        addresses={address: _build_spec(tool) for address, tool in TOOLS.items()},
     )
     @web.authenticated
     @authorized
@@ -121,34 +122,32 @@ class ToolHandler(NbEditHandler):
 
         if await self.replay_response():
             return
-        caller = Caller(self.current_user.username, self.session)
         arguments = await self.parse_body(tool.arguments_type, is_lenient=True)
-        body = encode_json(await tool.call(self.services.tools, caller, arguments))
-        if caller.proposal_ids:
-            location = f"{self.base_url}nbedit/proposals/{caller.proposal_ids[-1]}"
-            response = StoredResponse(body, HTTPStatus.ACCEPTED, {"Location": location})
-        else:
-            response = StoredResponse(body)
+        author = Author(self.current_user.username, address, session=self.session)
+        result = await tool.run(self.services.tools, author, arguments)
+        response = StoredResponse(encode_json(result.output))
+        if result.proposal_id is not UNSET:
+            location = f"{self.base_url}nbedit/proposals/{result.proposal_id}"
+            response = StoredResponse(response.body, HTTPStatus.ACCEPTED, {"Location": location})
         self.send_response(response)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send an error in the form of the toolset, or of the REST API if there is no tool."""
         # Tornado checks the method before it parses the address.
-        tool = ADDRESSES.get(getattr(self, "path_kwargs", {}).get("address", ""))
+        tool = TOOLS.get(getattr(self, "path_kwargs", {}).get("address", ""))
         if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
             return
         body = build_error_body(kwargs.get("exc_info", (None, None, None))[1], status_code)
-        self.finish(encode_json(self._build_failure(tool, body.reason, body.message, body.details)))
+        # A call is no batch: the index of an operation would mean nothing to the caller.
+        details = {name: value for name, value in body.details.items() if name != "operation"}
+        error = ToolError(body.reason, body.message, details, self._parse_arguments())
+        self.finish(encode_json(tool.toolset.build_failure(error)))
 
-    def _build_failure(
-        self, tool: Tool[Any], reason: str, message: str, details: Any
-    ) -> msgspec.Struct:
+    def _parse_arguments(self) -> dict[str, Any]:
+        """Return the arguments for an error; none if the body is no JSON object."""
         try:
             arguments = msgspec.json.decode(self.request.body) if self._is_called else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             arguments = None
-        members = arguments if isinstance(arguments, dict) else {}
-        # A call is no batch: the index of an operation would mean nothing to the caller.
-        shown_details = {name: value for name, value in details.items() if name != "operation"}
-        return tool.build_failure(ToolError(reason, message, shown_details, members))
+        return arguments if isinstance(arguments, dict) else {}

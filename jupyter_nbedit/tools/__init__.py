@@ -12,33 +12,18 @@ from jupyter_nbedit.errors import ToolNotFound
 from jupyter_nbedit.tools.base import Tool
 from jupyter_nbedit.tools.toolsets import claude_code, mycode, nexo, omp, sections
 
-#: All tools, in the order in which they are listed.
-TOOLS: tuple[Tool[Any], ...] = (
-    nexo.NOTEBOOK_EDIT,
-    mycode.NOTEBOOK_EDIT,
-    omp.NOTEBOOK,
-    sections.NOTEBOOK_EDIT,
-    claude_code.READ,
-    claude_code.WRITE,
-    claude_code.EDIT,
-    claude_code.NOTEBOOK_EDIT,
-)
-
-
-#: Tools by address, ``toolset/name``.
-ADDRESSES: dict[str, Tool[Any]] = {f"{tool.toolset}/{tool.name}": tool for tool in TOOLS}
+#: All tools by address, ``toolset/name``, in the order in which they are listed.
+TOOLS: dict[str, Tool[Any]] = {
+    f"{tool.toolset.name}/{tool.name}": tool
+    for toolset in (nexo, mycode, omp, sections, claude_code)
+    for tool in toolset.TOOLS
+}
 
 
 def get_tool(address: str) -> Tool[Any]:
-    """Return the tool with an address.
-
-    Raises
-    ------
-    ToolNotFound
-        If there is none; its ``details`` list the addresses.
-    """
-    if address not in ADDRESSES:
-        addresses = list(ADDRESSES)
+    """Return the tool with an address; raise `ToolNotFound`, which lists them, if there is none."""
+    if address not in TOOLS:
+        addresses = list(TOOLS)
         message = f"There is no tool {address[:100]!r}. There are: {', '.join(addresses)}."
         raise ToolNotFound(message, tools=addresses)
-    return ADDRESSES[address]
+    return TOOLS[address]

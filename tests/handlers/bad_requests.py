@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_nbedit.tools import ADDRESSES
+from jupyter_nbedit.tools import TOOLS
 from tests.handlers.error_checks import build_body, build_nested
 from tests.handlers.faults import (
     Fault,
@@ -545,7 +545,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "one": Case(EDIT, first=[get(NOTEBOOK), EDIT], mode="review", server="owners")
     },
     "tool_not_found": {
-        name: Case(Send(f"nbedit/tools/{tool}", {}), {"tools": list(ADDRESSES)})
+        name: Case(Send(f"nbedit/tools/{tool}", {}), {"tools": list(TOOLS)})
         for name, tool in {
             "a name": "nexo/Read",
             "a dialect": "Nexo/NotebookEdit",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.tools import ADDRESSES
+from jupyter_nbedit.tools import TOOLS
 from tests.handlers.conftest import Servers
 from tests.handlers.error_checks import assert_no_local_names
 from tests.handlers.golden import Messages
@@ -160,4 +160,4 @@ def assert_left(
 
 
 def test_every_tool_has_rows() -> None:
-    assert {case.tool for case in ROWS} == set(ADDRESSES)
+    assert {case.tool for case in ROWS} == set(TOOLS)

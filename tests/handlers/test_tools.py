@@ -14,7 +14,7 @@ import pytest
 from jupyter_events import EventLogger
 from jupyter_server.services.contents.manager import AsyncContentsManager
 
-from jupyter_nbedit.tools import ADDRESSES
+from jupyter_nbedit.tools import TOOLS
 from tests.handlers.conftest import Servers
 from tests.handlers.error_checks import no_changes
 from tests.handlers.tool_failures import parse_failure
@@ -53,11 +53,11 @@ def text(live: Client, request: pytest.FixtureRequest) -> Path:
 
 def test_the_five_toolsets_are_defined_and_listed(live: Client) -> None:
     notebook_edits = {NEXO, MYCODE, CC, "omp/notebook", SECTIONS}
-    assert set(ADDRESSES) == {*notebook_edits, READ, WRITE, EDIT}
+    assert set(TOOLS) == {*notebook_edits, READ, WRITE, EDIT}
     about = live.request("GET", "nbedit").json
-    assert about["tools"] == list(ADDRESSES)
+    assert about["tools"] == list(TOOLS)
     tools = live.request("GET", about["links"]["tools"].lstrip("/")).json["tools"]
-    assert [f"{tool['dialect']}/{tool['name']}" for tool in tools] == list(ADDRESSES)
+    assert [f"{tool['dialect']}/{tool['name']}" for tool in tools] == list(TOOLS)
     for tool in tools:
         assert list(tool) == ["dialect", "name", "description", "input_schema"]
         jsonschema.Draft202012Validator.check_schema(tool["input_schema"])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from jupyter_nbedit.tools import ADDRESSES
+from jupyter_nbedit.tools import TOOLS
 from jupyter_nbedit.tools.base import build_input_schema
 from tests.support.http import JSON, Answer, Client
 
@@ -48,7 +48,7 @@ def _choose_value(tool: str, name: str) -> Any:
 
 #: By the tools' addresses.
 SCHEMAS: Mapping[str, Any] = {
-    tool: build_input_schema(found.arguments_type) for tool, found in ADDRESSES.items()
+    tool: build_input_schema(found.arguments_type) for tool, found in TOOLS.items()
 }
 INPUTS: Mapping[str, dict[str, Any]] = {
     tool: {name: _choose_value(tool, name) for name in schema["properties"]}

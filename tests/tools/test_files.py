@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.tools import pdf
+from jupyter_nbedit.tools.text_files import extract_pdf_text
 from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_inputs import call
 from tests.support.http import Answer, Client
@@ -119,8 +118,7 @@ def test_without_its_library_a_pdf_is_refused_with_the_install_command() -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pypdf", None)
         with pytest.raises(InvalidRequest) as error:
-            importlib.reload(pdf).extract_text(sample_files.pdf("One"))
-    importlib.reload(pdf)
+            extract_pdf_text(sample_files.pdf("One"))
     assert "pip install 'jupyter_nbedit[pdf]'" in error.value.message
 
 

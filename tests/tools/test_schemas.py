@@ -9,7 +9,7 @@ import jsonschema  # type: ignore[import-untyped] # without stubs
 import msgspec
 import pytest
 
-from jupyter_nbedit.tools import ADDRESSES, TOOLS
+from jupyter_nbedit.tools import TOOLS
 from jupyter_nbedit.tools.base import Tool, build_input_schema
 
 
@@ -22,7 +22,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
         yield from parts(value)
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=list(ADDRESSES))
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_a_tool_has_one_plain_schema_described_in_sentences(tool: Tool[Any]) -> None:
     schema = build_input_schema(tool.arguments_type)
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -5,8 +5,10 @@ Paths are absolute. Whoever changes a file has read it before, as it is now.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -21,34 +23,42 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
     NotebookExists,
 )
+from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.views import ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions
-from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.tools import results
-from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
-from jupyter_nbedit.tools.line_numbers import MOST_CHARACTERS, MOST_LINES, number_lines
-from jupyter_nbedit.tools.notebook_edit import (
+from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.tools.base import (
+    NOTEBOOK,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Toolset,
+)
+from jupyter_nbedit.tools.cell_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
-    AbsolutePath,
-    CellEdit,
-    EditMode,
+    CellEditInput,
+    CellEditResult,
     create_hex_id,
+    describe_proposal,
     plan_edit,
 )
-from jupyter_nbedit.tools.results import (
-    Block,
-    CellEditResult,
-    TextBlock,
-    describe_proposal,
+from jupyter_nbedit.tools.results import Block, TextBlock, render_file, render_notebook
+from jupyter_nbedit.tools.text_files import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    decode_text,
+    encode_text,
+    number_lines,
+    replace_string,
 )
-from jupyter_nbedit.tools.string_replace import replace_string
-from jupyter_nbedit.tools.text_encoding import decode_text, encode_text
 
-_NOTEBOOK = ".ipynb"
-_ATTEMPTS = 3
+# How often a file is read again that was changed before it was written: more often than one agent
+# calls the tool for one file at the same time.
+_ATTEMPTS = 20
 _LINES_AROUND = 4
 
 FilePath = Annotated[
@@ -77,8 +87,11 @@ def _build_failure(error: ToolError) -> ClaudeCodeFailure:
     return ClaudeCodeFailure(content=[TextBlock(error.describe())])
 
 
-def _build_output(text: str, warnings: list[str]) -> ClaudeCodeOutput:
-    return ClaudeCodeOutput(content=[TextBlock(" ".join([text, *warnings]))])
+def _build_result(
+    text: str, warnings: Sequence[str] = (), proposal_id: int | UnsetType = UNSET
+) -> ToolResult:
+    output = ClaudeCodeOutput(content=[TextBlock(" ".join([text, *warnings]))])
+    return ToolResult(output, proposal_id)
 
 
 # Read ---------------------------------------------------------------------------------------------
@@ -118,38 +131,30 @@ class ReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     ] = MOST_LINES
 
 
-async def _read(context: ToolContext, caller: Caller, arguments: ReadInput) -> ClaudeCodeOutput:
-    if arguments.file_path.endswith(_NOTEBOOK):
-        return await _read_notebook(context, caller, arguments)
-    path = context.map_file_path(arguments.file_path, relative=False)
-    content = await context.text_files.read(path)
-    size = len(content.text)
-    blocks = await run_in_thread_if_large(
-        size, results.render_file, content.text, arguments.offset, arguments.limit
-    )
-    context.read_tracker.record(caller.session, path, _compute_sha256(content.text))
-    return ClaudeCodeOutput(content=blocks)
-
-
-async def _read_notebook(
-    context: ToolContext, caller: Caller, arguments: ReadInput
-) -> ClaudeCodeOutput:
-    path = context.map_notebook_path(arguments.file_path, relative=False)
-    selection = ReadOptions(
-        start=arguments.offset - 1,
-        limit=min(arguments.limit, MOST_LINES),
-        show=ViewOptions("source", "full"),
-        max_chars=MOST_LINES * MOST_CHARACTERS,
-    )
-    reply = await context.reader.read(path, selection, is_known=lambda _: False)
-    if isinstance(reply, str):
-        raise TypeError(reply)
-    if arguments.offset > max(1, reply.total_cells):
-        message = f"The notebook has {reply.total_cells} cells; found `offset` {arguments.offset}."
-        raise InvalidRequest(message)
-    blocks = results.render_notebook(reply)
-    context.read_tracker.record(caller.session, path, reply.hash)
-    return ClaudeCodeOutput(content=blocks)
+async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> ToolResult:
+    if arguments.file_path.endswith(NOTEBOOK):
+        path = context.map_notebook_path(arguments.file_path, relative=False)
+        options = ReadOptions(
+            start=arguments.offset - 1,
+            limit=min(arguments.limit, MOST_LINES),
+            show=ViewOptions("source", "full"),
+            max_chars=MOST_LINES * MOST_CHARACTERS,
+        )
+        reply = await context.read_notebook(path, options)
+        if arguments.offset > max(1, reply.total_cells):
+            message = (
+                f"The notebook has {reply.total_cells} cells; found `offset` {arguments.offset}."
+            )
+            raise InvalidRequest(message)
+        blocks, digest = render_notebook(reply), reply.hash
+    else:
+        path = context.map_file_path(arguments.file_path, relative=False)
+        data = (await context.text_files.read(path)).text
+        # A PDF takes long even if it is small.
+        blocks = await asyncio.to_thread(render_file, data, arguments.offset, arguments.limit)
+        digest = _compute_sha256(data)
+    context.read_tracker.record(author.session, path, digest)
+    return ToolResult(ClaudeCodeOutput(content=blocks))
 
 
 # Write --------------------------------------------------------------------------------------------
@@ -171,42 +176,25 @@ class WriteInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     content: Annotated[str, Meta(description="The whole text that the file is to hold.")]
 
 
-async def _write(context: ToolContext, caller: Caller, arguments: WriteInput) -> ClaudeCodeOutput:
+async def _write(context: ToolContext, author: Author, arguments: WriteInput) -> ToolResult:
     text = encode_text(arguments.content)
-    if arguments.file_path.endswith(_NOTEBOOK):
-        return await _write_notebook(context, caller, arguments, text)
-    await context.check_mode()
-    path = context.map_file_path(arguments.file_path, relative=False)
-    for _ in range(_ATTEMPTS):
-        base = await _read_before(context, caller, path)
-        if base is not None and base.text == text:
-            return _build_output(
-                f"{arguments.file_path} has this content already; nothing was written.", []
-            )
-        try:
-            write_result = await context.text_files.save(path, text, base)
-        except StaleContent:
-            continue
-        _record_read(context, caller, path, text, write_result)
-        return _report_write(arguments.file_path, text, write_result, is_new=base is None)
-    raise _build_busy_error()
+    if arguments.file_path.endswith(NOTEBOOK):
+        return await _write_notebook(context, author, arguments, text)
+    context.check_mode_of_files()
 
+    def replace(base: Content | None) -> tuple[bytes, str]:
+        return text, _describe_write(arguments.file_path, text, base)
 
-def _report_write(
-    name: str, text: bytes, write_result: WriteResult, *, is_new: bool
-) -> ClaudeCodeOutput:
-    verb = "Created" if is_new else "Wrote"
-    return _build_output(f"{verb} {name} ({len(text)} bytes).", write_result.warnings)
+    return await _save(context, author, arguments.file_path, replace)
 
 
 async def _write_notebook(
-    context: ToolContext, caller: Caller, arguments: WriteInput, text: bytes
-) -> ClaudeCodeOutput:
+    context: ToolContext, author: Author, arguments: WriteInput, text: bytes
+) -> ToolResult:
     path = context.map_notebook_path(arguments.file_path, relative=False)
-    await context.check_mode(path)
     await run_in_thread_if_large(len(text), _check_notebook, text)
     try:
-        reply = await context.create(path, text, caller, "claude_code/Write")
+        reply = await context.create(author, path, text)
     except NotebookExists:
         message = (
             "There is something at this path already, and Write does not overwrite notebooks: "
@@ -214,21 +202,15 @@ async def _write_notebook(
             "choose another name."
         )
         raise NotebookExists(message) from None
-    if reply.proposal_id is not UNSET:
-        return _build_output(
-            f"Proposed the notebook {arguments.file_path}. {describe_proposal(reply)}",
-            reply.warnings,
-        )
-    return _build_output(f"Created the notebook {arguments.file_path}.", reply.warnings)
+    if reply.proposal_id is UNSET:
+        sentence = f"Created the notebook {arguments.file_path}."
+    else:
+        sentence = f"Proposed the notebook {arguments.file_path}. {describe_proposal(reply)}"
+    return _build_result(sentence, reply.warnings, reply.proposal_id)
 
 
 def _check_notebook(text: bytes) -> None:
-    """Raise an error for a text that Jupyter would not open as a notebook.
-
-    Raises
-    ------
-    InvalidNotebook
-    """
+    """Raise `InvalidNotebook` for a text that Jupyter would not open as a notebook."""
     document = Document.parse(text)
     validator = get_validator(4, document.nbformat_minor)
     if validator is None:
@@ -247,26 +229,49 @@ def _check_notebook(text: bytes) -> None:
         raise InvalidNotebook(message)
 
 
-async def _read_before(context: ToolContext, caller: Caller, path: str) -> Content | None:
-    """Return the content that a write would replace; None if there is no file.
+def _describe_write(name: str, text: bytes, base: Content | None) -> str:
+    return f"{'Created' if base is None else 'Wrote'} {name} ({len(text)} bytes)."
 
-    Raises
-    ------
-    ReadRequired, HashMismatch
-        If the session has not read it as it is.
+
+async def _save(
+    context: ToolContext,
+    author: Author,
+    file_path: str,
+    change: Callable[[Content | None], tuple[bytes, str]],
+    *,
+    must_have_read: bool = True,
+) -> ToolResult:
+    """Write a file; ``change`` returns its new bytes and a text that describes the change.
+
+    ``change`` is called with the content as it is now, None if there is no file. The session must
+    have read it.
     """
-    base = await _read_if_exists(context, path)
-    if base is not None:
-        context.read_tracker.require(caller.session, path, _compute_sha256(base.text))
-    return base
+    path = context.map_file_path(file_path, relative=False)
+    for _ in range(_ATTEMPTS):
+        try:
+            base = await context.text_files.read(path)
+        except FileNotFound:
+            base = None
+        if base is not None and must_have_read:
+            context.read_tracker.require(author.session, path, _compute_sha256(base.text))
+        size = 0 if base is None else len(base.text)
+        data, description = await run_in_thread_if_large(size, change, base)
+        if base is not None and base.text == data:
+            return _build_result(f"{file_path} has this content already; nothing was written.")
+        try:
+            written = await context.text_files.save(path, data, base)
+        except StaleContent:
+            continue
+        # A hook may have changed the bytes.
+        if written.hash == _compute_sha256(data):
+            context.read_tracker.record(author.session, path, written.hash)
+        return _build_result(description, written.warnings)
+    message = "Others keep changing the file. Nothing was written; read it again."
+    raise Busy(message)
 
 
-async def _read_if_exists(context: ToolContext, path: str) -> Content | None:
-    """Return the content of a file; None if there is no file."""
-    try:
-        return await context.text_files.read(path)
-    except FileNotFound:
-        return None
+def _compute_sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 # Edit ---------------------------------------------------------------------------------------------
@@ -302,65 +307,51 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     ] = False
 
 
-async def _edit(context: ToolContext, caller: Caller, arguments: EditInput) -> ClaudeCodeOutput:
-    await context.check_mode()
-    if arguments.file_path.endswith(_NOTEBOOK):
+async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> ToolResult:
+    context.check_mode_of_files()
+    name = arguments.file_path
+    if name.endswith(NOTEBOOK):
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
-    path = context.map_file_path(arguments.file_path, relative=False)
     if arguments.old_string == "" and arguments.new_string != "":
-        return await _create(context, caller, arguments, path)
-    replacements: list[tuple[str, list[int]]] = []
+        text = encode_text(arguments.new_string)
 
-    def change(content: Content) -> bytes:
-        context.read_tracker.require(caller.session, path, _compute_sha256(content.text))
-        text = decode_text(content.text)
-        replacements[:] = [
-            replace_string(
-                text, arguments.old_string, arguments.new_string, replaces_all=arguments.replace_all
-            )
-        ]
-        return encode_text(replacements[0][0])
+        def create(base: Content | None) -> tuple[bytes, str]:
+            if base is not None and base.text:
+                message = (
+                    "`old_string` is empty, which makes a new file, but there is a file with "
+                    f"content at this path ({len(base.text)} bytes). Give the text to replace, or "
+                    "use Write to replace the whole file."
+                )
+                raise InvalidRequest(message)
+            return text, _describe_write(name, text, base)
 
-    write_result = await context.text_files.update(path, change)
-    text, lines = replacements[0]
-    if write_result is None:
-        message = f"{arguments.file_path} has this content already; nothing was written."
-        return _build_output(message, [])
-    _record_read(context, caller, path, text.encode(), write_result)
+        return await _save(context, author, name, create, must_have_read=False)
+
+    def replace(base: Content | None) -> tuple[bytes, str]:
+        if base is None:
+            raise FileNotFound
+        text, lines = replace_string(
+            decode_text(base.text),
+            arguments.old_string,
+            arguments.new_string,
+            replaces_all=arguments.replace_all,
+        )
+        return encode_text(text), _describe_replacement(arguments, text, lines)
+
+    return await _save(context, author, name, replace)
+
+
+def _describe_replacement(arguments: EditInput, text: str, lines: Sequence[int]) -> str:
+    """Return a sentence, and the lines of the new text around the first replacement."""
     times = "once" if len(lines) == 1 else f"{len(lines)} times"
+    position = "" if len(lines) == 1 else ", the first time here"
     first = max(1, lines[0] - _LINES_AROUND)
     line_count = (
         min(arguments.new_string.count("\n"), MOST_LINES) + 1 + lines[0] - first + _LINES_AROUND
     )
     excerpt = f"\n{number_lines(text, first, line_count)}" if text else ""
-    position = "" if len(lines) == 1 else ", the first time here"
-    return _build_output(
-        f"Replaced {times} in {arguments.file_path}{position}:{excerpt}", write_result.warnings
-    )
-
-
-async def _create(
-    context: ToolContext, caller: Caller, arguments: EditInput, path: str
-) -> ClaudeCodeOutput:
-    """Write a file that does not exist or is empty; no read is needed for that."""
-    text = encode_text(arguments.new_string)
-    for _ in range(_ATTEMPTS):
-        base = await _read_if_exists(context, path)
-        if base is not None and base.text:
-            message = (
-                "`old_string` is empty, which makes a new file, but there is a file with content "
-                f"at this path ({len(base.text)} bytes). Give the text to replace, or use Write to "
-                "replace the whole file."
-            )
-            raise InvalidRequest(message)
-        try:
-            write_result = await context.text_files.save(path, text, base)
-        except StaleContent:
-            continue
-        _record_read(context, caller, path, text, write_result)
-        return _report_write(arguments.file_path, text, write_result, is_new=base is None)
-    raise _build_busy_error()
+    return f"Replaced {times} in {arguments.file_path}{position}:{excerpt}"
 
 
 # NotebookEdit -------------------------------------------------------------------------------------
@@ -376,10 +367,9 @@ _NOTEBOOK_EDIT = (
 )
 
 
-class NotebookEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class NotebookEditInput(CellEditInput, frozen=True, kw_only=True):
     """What ``NotebookEdit`` takes."""
 
-    notebook_path: AbsolutePath
     cell_id: Annotated[
         str,
         Meta(
@@ -396,45 +386,25 @@ class NotebookEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
         ),
     ]
     cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
-    edit_mode: EditMode = "replace"
 
 
 async def _edit_notebook(
-    context: ToolContext, caller: Caller, arguments: NotebookEditInput
-) -> ClaudeCodeOutput:
+    context: ToolContext, author: Author, arguments: NotebookEditInput
+) -> ToolResult:
     if arguments.edit_mode != "insert" and arguments.cell_id == "":
         message = f"`{arguments.edit_mode}` needs `cell_id`, the id of the cell; found none."
         raise InvalidRequest(message)
-    edit = CellEdit(
-        arguments.edit_mode, arguments.cell_id, arguments.new_source, arguments.cell_type
-    )
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
-    plan = plan_edit(edit, create_id=create_hex_id)
-    tool = "claude_code/NotebookEdit"
-    reply = await context.edit(path, plan, caller, tool, must_have_read=True)
-    return _build_output(CellEditResult.from_reply(reply).describe(arguments.notebook_path), [])
+    plan = plan_edit(arguments, create_id=create_hex_id)
+    reply = await context.edit(author, path, plan, must_have_read=True)
+    description = CellEditResult.from_reply(reply).describe(arguments.notebook_path)
+    return _build_result(description, proposal_id=reply.proposal_id)
 
 
-def _compute_sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _record_read(
-    context: ToolContext, caller: Caller, path: str, text: bytes, write_result: WriteResult
-) -> None:
-    """Record written bytes as read by the session, unless a hook has changed them."""
-    if write_result.hash == _compute_sha256(text):
-        context.read_tracker.record(caller.session, path, write_result.hash)
-
-
-def _build_busy_error() -> Busy:
-    message = "Others keep changing the file. Nothing was written; read it again."
-    return Busy(message)
-
-
-READ = Tool("claude_code", "Read", _READ, ReadInput, _read, _build_failure, can_propose=False)
-WRITE = Tool("claude_code", "Write", _WRITE, WriteInput, _write, _build_failure)
-EDIT = Tool("claude_code", "Edit", _EDIT, EditInput, _edit, _build_failure, can_propose=False)
-NOTEBOOK_EDIT = Tool(
-    "claude_code", "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _edit_notebook, _build_failure
+_TOOLSET = Toolset("claude_code", ClaudeCodeOutput, ClaudeCodeFailure, _build_failure)
+TOOLS = (
+    Tool(_TOOLSET, "Read", _READ, ReadInput, _read, can_propose=False),
+    Tool(_TOOLSET, "Write", _WRITE, WriteInput, _write),
+    Tool(_TOOLSET, "Edit", _EDIT, EditInput, _edit, can_propose=False),
+    Tool(_TOOLSET, "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _edit_notebook),
 )

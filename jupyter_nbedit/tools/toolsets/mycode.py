@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Busy, HashMismatch
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType
+from jupyter_nbedit.models import Author
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.storage.base import StaleContent
-from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
-from jupyter_nbedit.tools.notebook_edit import (
-    CELL_TYPE_DESCRIPTION,
+from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
+from jupyter_nbedit.tools.cell_edit import (
     OUTPUTS,
     AnyPath,
-    CellEdit,
-    EditMode,
-    NewSource,
+    CellEditInput,
+    CellEditResult,
+    ProposalId,
     create_hex_id,
     plan_edit,
 )
-from jupyter_nbedit.tools.results import CellEditResult, ProposalId
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "
@@ -40,7 +39,7 @@ _DESCRIPTION = (
 _MAX_COPIES = 1000
 
 
-class MycodeInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class MycodeInput(CellEditInput, frozen=True, kw_only=True):
     """What ``NotebookEdit`` takes."""
 
     notebook_path: AnyPath
@@ -52,9 +51,6 @@ class MycodeInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
             "after this one, and an empty text means before all cells.",
         ),
     ]
-    new_source: NewSource | UnsetType = UNSET
-    cell_type: Annotated[CellType, CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
-    edit_mode: EditMode = "replace"
     backup: Annotated[
         bool,
         Meta(
@@ -78,36 +74,32 @@ class MycodeOutput(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: ProposalId | UnsetType = UNSET
 
 
-async def _edit(context: ToolContext, caller: Caller, arguments: MycodeInput) -> MycodeOutput:
-    edit = CellEdit(
-        arguments.edit_mode, str(arguments.cell_id), arguments.new_source, arguments.cell_type
-    )
-    plan = plan_edit(edit, create_id=create_hex_id, accepts_numbers=True)
+async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) -> ToolResult:
+    plan = plan_edit(arguments, create_id=create_hex_id, accepts_numbers=True)
     path = context.map_notebook_path(arguments.notebook_path, relative=True)
-    conditions: dict[str, Any] = {}
-    copy = None
-    is_reviewed = await context.is_reviewed(path)
-    if arguments.backup and not is_reviewed:
+    version, copy_path = None, None
+    if arguments.backup and await context.editor.modes.get_effective(path) == "edit":
         # A dry run first: a call that fails leaves no copy.
-        preview = await context.edit(path, plan, caller, "mycode/NotebookEdit", dry_run=True)
-        context.check_read(caller, path, preview.hash_before)
-        conditions["hash"] = preview.hash_before
-        if preview.hash != preview.hash_before:
-            copy, copied_hash = await _copy_file(context, path)
-            if copied_hash != preview.hash_before:
-                raise _build_changed_error(_name_copy(arguments.notebook_path, copy))
+        preview = await context.edit(author, path, plan, dry_run=True)
+        version = preview.hash_before
+        if context.read_before_edit and version is not None:
+            context.read_tracker.require(author.session, path, version)
+        if preview.hash != version:
+            copy, copied_version = await _copy_file(context, path)
+            copy_path = _name_copy(arguments.notebook_path, copy)
+            if copied_version != version:
+                raise _build_changed_error(copy_path)
     try:
-        reply = await context.edit(path, plan, caller, "mycode/NotebookEdit", **conditions)
+        reply = await context.edit(author, path, plan, version=version)
     except HashMismatch as error:
-        if copy is None:
+        if copy_path is None:
             raise
-        raise _build_changed_error(_name_copy(arguments.notebook_path, copy)) from error
+        raise _build_changed_error(copy_path) from error
     result = CellEditResult.from_reply(reply)
-    copy_path = None if copy is None else _name_copy(arguments.notebook_path, copy)
     sentences = [] if copy_path is None else [f"A copy of the file as it was is {copy_path}."]
-    if arguments.backup and copy is None:
+    if arguments.backup and copy_path is None:
         sentences = ["No copy of the file was made."]
-    return MycodeOutput(
+    output = MycodeOutput(
         success=True,
         cell_id=result.cell_id,
         cell_index=result.index,
@@ -115,6 +107,7 @@ async def _edit(context: ToolContext, caller: Caller, arguments: MycodeInput) ->
         backup_path=UNSET if copy_path is None else copy_path,
         proposal_id=reply.proposal_id,
     )
+    return ToolResult(output, reply.proposal_id)
 
 
 async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
@@ -164,4 +157,5 @@ def _build_failure(error: ToolError) -> MycodeOutput:
     )
 
 
-NOTEBOOK_EDIT = Tool("mycode", "NotebookEdit", _DESCRIPTION, MycodeInput, _edit, _build_failure)
+_TOOLSET = Toolset("mycode", MycodeOutput, MycodeOutput, _build_failure)
+TOOLS = (Tool(_TOOLSET, "NotebookEdit", _DESCRIPTION, MycodeInput, _edit),)

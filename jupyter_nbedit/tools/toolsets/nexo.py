@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
-from jupyter_nbedit.tools.notebook_edit import (
+from jupyter_nbedit.models import Author
+from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
+from jupyter_nbedit.tools.cell_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
-    AbsolutePath,
-    CellEdit,
-    EditMode,
-    NewSource,
-    create_base_36_id,
+    CellEditInput,
+    CellEditResult,
+    ProposalId,
+    describe_proposal,
     plan_edit,
 )
-from jupyter_nbedit.tools.results import CellEditResult, ProposalId, describe_proposal
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) that the Jupyter server can "
@@ -35,10 +35,12 @@ _DESCRIPTION = (
 )
 
 
-class NexoInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+_BASE_36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class NexoInput(CellEditInput, frozen=True, kw_only=True):
     """What ``NotebookEdit`` takes."""
 
-    notebook_path: AbsolutePath
     cell_id: Annotated[
         str,
         Meta(
@@ -47,9 +49,7 @@ class NexoInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
             "text means before all cells.",
         ),
     ]
-    new_source: NewSource | UnsetType = UNSET
     cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
-    edit_mode: EditMode = "replace"
 
 
 class NexoOutput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -74,15 +74,18 @@ class NexoFailure(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, Any]
 
 
-async def _edit(context: ToolContext, caller: Caller, arguments: NexoInput) -> NexoOutput:
-    edit = CellEdit(
-        arguments.edit_mode, arguments.cell_id, arguments.new_source, arguments.cell_type
-    )
-    plan = plan_edit(edit, create_id=create_base_36_id)
+def _create_id() -> str:
+    """Return a random cell id of 12 digits of base 36."""
+    return "".join(secrets.choice(_BASE_36) for _ in range(12))
+
+
+async def _edit(context: ToolContext, author: Author, arguments: NexoInput) -> ToolResult:
+    plan = plan_edit(arguments, create_id=_create_id)
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
-    reply = await context.edit(path, plan, caller, "nexo/NotebookEdit")
+    reply = await context.edit(author, path, plan)
     result = CellEditResult.from_reply(reply)
-    return NexoOutput(
+    proposal = [] if reply.proposal_id is UNSET else [describe_proposal(reply)]
+    output = NexoOutput(
         notebook_path=arguments.notebook_path,
         edit_mode=result.op,
         cell_id=result.cell_id,
@@ -90,10 +93,10 @@ async def _edit(context: ToolContext, caller: Caller, arguments: NexoInput) -> N
         language=reply.language,
         total_cells=reply.total_cells,
         cells_delta=reply.cells_delta,
-        warnings=reply.warnings
-        + ([] if reply.proposal_id is UNSET else [describe_proposal(reply)]),
+        warnings=reply.warnings + proposal,
         proposal_id=reply.proposal_id,
     )
+    return ToolResult(output, reply.proposal_id)
 
 
 def _build_failure(error: ToolError) -> NexoFailure:
@@ -105,4 +108,5 @@ def _build_failure(error: ToolError) -> NexoFailure:
     )
 
 
-NOTEBOOK_EDIT = Tool("nexo", "NotebookEdit", _DESCRIPTION, NexoInput, _edit, _build_failure)
+_TOOLSET = Toolset("nexo", NexoOutput, NexoFailure, _build_failure)
+TOOLS = (Tool(_TOOLSET, "NotebookEdit", _DESCRIPTION, NexoInput, _edit),)

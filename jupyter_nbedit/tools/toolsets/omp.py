@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
-from jupyter_nbedit.models import OperationFactory
+from jupyter_nbedit.models import Author, OperationFactory
 from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.line_ends import use_line_feeds
 from jupyter_nbedit.notebook.operations import (
@@ -20,9 +20,9 @@ from jupyter_nbedit.notebook.operations import (
     Operation,
     Replace,
 )
-from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
-from jupyter_nbedit.tools.notebook_edit import OUTPUTS, AnyPath
-from jupyter_nbedit.tools.results import CellEditResult, ProposalId, TextBlock
+from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
+from jupyter_nbedit.tools.cell_edit import OUTPUTS, AnyPath, CellEditResult, ProposalId
+from jupyter_nbedit.tools.results import TextBlock
 
 _DESCRIPTION = (
     "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, while "
@@ -100,18 +100,18 @@ class OmpFailure(msgspec.Struct, frozen=True, kw_only=True):
     content: list[TextBlock]
 
 
-async def _edit(context: ToolContext, caller: Caller, arguments: OmpInput) -> OmpOutput:
+async def _edit(context: ToolContext, author: Author, arguments: OmpInput) -> ToolResult:
     if arguments.action != "delete" and arguments.content is UNSET:
         message = f"`{arguments.action}` needs `content`, the cell's whole source; found none."
         raise InvalidRequest(message)
     path = context.map_notebook_path(arguments.notebook_path, relative=True)
-    reply = await context.edit(path, _plan_edit(arguments), caller, "omp/notebook")
+    reply = await context.edit(author, path, _plan_edit(arguments))
     result = CellEditResult.from_reply(reply)
     source = result.source
     if arguments.content is not UNSET and arguments.action != "delete":
         is_unchanged = compute_source_hash(arguments.content) == reply.operations[0].source_hash
         source = arguments.content if is_unchanged else use_line_feeds(arguments.content)
-    return OmpOutput(
+    output = OmpOutput(
         content=[TextBlock(result.describe(arguments.notebook_path))],
         details=OmpDetails(
             action=arguments.action,
@@ -122,6 +122,7 @@ async def _edit(context: ToolContext, caller: Caller, arguments: OmpInput) -> Om
             proposal_id=reply.proposal_id,
         ),
     )
+    return ToolResult(output, reply.proposal_id)
 
 
 def _plan_edit(arguments: OmpInput) -> OperationFactory:
@@ -166,4 +167,5 @@ def _build_failure(error: ToolError) -> OmpFailure:
     return OmpFailure(content=[TextBlock(f"Error: {prefix}{error.describe()}")])
 
 
-NOTEBOOK = Tool("omp", "notebook", _DESCRIPTION, OmpInput, _edit, _build_failure)
+_TOOLSET = Toolset("omp", OmpOutput, OmpFailure, _build_failure)
+TOOLS = (Tool(_TOOLSET, "notebook", _DESCRIPTION, OmpInput, _edit),)

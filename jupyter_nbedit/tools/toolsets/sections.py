@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest
+from jupyter_nbedit.models import Author, EditReply
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.operations import (
     LONGEST_SECTION_NAME,
     AppendToSection,
-    Operation,
     RemoveEntry,
     ReplaceSection,
 )
 from jupyter_nbedit.notebook.views import ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.storage.base import Content
-from jupyter_nbedit.tools.base import Caller, Tool, ToolContext, ToolError
-from jupyter_nbedit.tools.results import ProposalId, describe_proposal
-from jupyter_nbedit.tools.text_encoding import decode_text, encode_text
+from jupyter_nbedit.tools.base import (
+    NOTEBOOK,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Toolset,
+)
+from jupyter_nbedit.tools.cell_edit import ProposalId, describe_proposal
+from jupyter_nbedit.tools.text_files import decode_text, encode_text
 
 _DESCRIPTION = (
     "Read or change what stands under a heading, in a Markdown file or a Jupyter notebook on the "
@@ -40,10 +46,17 @@ _DESCRIPTION = (
     "false, the message lists the headings there are, and nothing was written."
 )
 _FOLDER = "runtime"
-_MARKDOWN, _NOTEBOOK = ".md", ".ipynb"
-_NAME = "sections/notebook_edit"
+_MARKDOWN = ".md"
 _BACKTICKS = re.compile(r"`+")
 _SHORTEST_FENCE = 3
+# What an action did, and what it is proposed to do.
+_SENTENCES = {
+    "append_to_section": ("Appended to", "Proposed to append to"),
+    "replace_section": ("Replaced", "Proposed to replace"),
+    "remove_entry": ("Removed the entry from", "Proposed to remove the entry from"),
+}
+
+_SectionOperation = AppendToSection | ReplaceSection | RemoveEntry
 
 
 class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -104,73 +117,73 @@ class SectionsOutput(msgspec.Struct, frozen=True, kw_only=True):
     proposal_id: ProposalId | UnsetType = UNSET
 
 
-async def _call(context: ToolContext, caller: Caller, arguments: SectionsInput) -> SectionsOutput:
-    if context.owners and caller.user not in context.owners:
+async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -> ToolResult:
+    if context.owners and author.user not in context.owners:
         message = "Only the owners of this server may use this tool (NbEditApp.owners)."
         raise Forbidden(message)
     if arguments.section is not UNSET:
         sections.check_section_name(arguments.section)
     name = _build_path(context, arguments.file)
     if arguments.action == "read":
-        return await _read(context, caller, arguments, name)
-    section_edit = _plan_edit(arguments)
-    if name.endswith(_NOTEBOOK):
-        return await _edit_notebook(context, caller, arguments, section_edit)
-    await context.check_mode()
+        return await _read(context, author, arguments, name)
+    operation = _build_operation(arguments)
+    if name.endswith(NOTEBOOK):
+        path = context.map_notebook_path(name, relative=True)
+        reply = await context.edit(author, path, [operation])
+        output = SectionsOutput(
+            success=True,
+            message=" ".join([_describe_reply(arguments, reply), *reply.warnings]),
+            proposal_id=reply.proposal_id,
+        )
+        return ToolResult(output, reply.proposal_id)
+    context.check_mode_of_files()
     path = context.map_file_path(name, relative=True)
 
     def change(content: Content) -> bytes:
-        return encode_text(section_edit.edit_text(decode_text(content.text)))
+        return encode_text(_edit_text(decode_text(content.text), operation))
 
-    write_result = await context.text_files.update(path, change)
-    if write_result is None:
-        return SectionsOutput(success=True, message=_describe_no_change(arguments))
-    return SectionsOutput(
-        success=True, message=" ".join([_describe_edit(arguments), *write_result.warnings])
-    )
+    written = await context.text_files.update(path, change)
+    if written is None:
+        message = _describe_no_change(arguments)
+    else:
+        message = " ".join([_describe_change(arguments), *written.warnings])
+    return ToolResult(SectionsOutput(success=True, message=message))
 
 
 def _build_path(context: ToolContext, file: str) -> str:
     if file in context.section_files:
         return f"{_FOLDER}/{file}{_MARKDOWN}"
-    if file.endswith((_MARKDOWN, _NOTEBOOK)):
+    if file.endswith((_MARKDOWN, NOTEBOOK)):
         return file
     names = ", ".join(context.section_files)
     message = (
-        f"Expected `file` to be one of {names}, or a path that ends in {_MARKDOWN} or {_NOTEBOOK}; "
+        f"Expected `file` to be one of {names}, or a path that ends in {_MARKDOWN} or {NOTEBOOK}; "
         f"found {file[-200:]!r}."
     )
     raise InvalidRequest(message)
 
 
-class _SectionEdit(msgspec.Struct, frozen=True):
-    """A change of a section: in a Markdown text, and as an operation on a notebook."""
-
-    edit_text: Callable[[str], str]
-    operation: Operation
-
-
-def _plan_edit(arguments: SectionsInput) -> _SectionEdit:
+def _build_operation(arguments: SectionsInput) -> _SectionOperation:
     section = _get_required(arguments, "section")
     if arguments.action == "remove_entry":
         match = _get_required(arguments, "entry_match")
         if not match.strip():
             message = "`entry_match` is empty, and would remove every entry; found no text in it."
             raise InvalidRequest(message)
-        return _SectionEdit(
-            lambda text: sections.remove_entry(text, section, match)[0],
-            RemoveEntry(section=section, match=match),
-        )
+        return RemoveEntry(section=section, match=match)
     content = _get_required(arguments, "content")
     if arguments.action == "append_to_section":
-        return _SectionEdit(
-            lambda text: sections.append(text, section, content),
-            AppendToSection(section=section, source=content),
-        )
-    return _SectionEdit(
-        lambda text: sections.replace(text, section, content),
-        ReplaceSection(section=section, source=content),
-    )
+        return AppendToSection(section=section, source=content)
+    return ReplaceSection(section=section, source=content)
+
+
+def _edit_text(text: str, operation: _SectionOperation) -> str:
+    """Return a Markdown text after an operation."""
+    if isinstance(operation, RemoveEntry):
+        return sections.remove_entry(text, operation.section, operation.match)[0]
+    if isinstance(operation, AppendToSection):
+        return sections.append(text, operation.section, operation.source)
+    return sections.replace(text, operation.section, operation.source)
 
 
 def _get_required(arguments: SectionsInput, name: str) -> str:
@@ -181,47 +194,27 @@ def _get_required(arguments: SectionsInput, name: str) -> str:
     return str(value)
 
 
-async def _edit_notebook(
-    context: ToolContext, caller: Caller, arguments: SectionsInput, section_edit: _SectionEdit
-) -> SectionsOutput:
-    path = context.map_notebook_path(arguments.file, relative=True)
-    reply = await context.edit(path, lambda _: [section_edit.operation], caller, _NAME)
-    if reply.proposal_id is not UNSET:
-        sentence = f"{_describe_proposal(arguments)} {describe_proposal(reply)}"
-    else:
-        sentence = _describe_edit(arguments) if reply.is_written else _describe_no_change(arguments)
-    message = " ".join([sentence, *reply.warnings])
-    return SectionsOutput(success=True, message=message, proposal_id=reply.proposal_id)
-
-
 async def _read(
-    context: ToolContext, caller: Caller, arguments: SectionsInput, name: str
-) -> SectionsOutput:
-    if name.endswith(_NOTEBOOK):
+    context: ToolContext, author: Author, arguments: SectionsInput, name: str
+) -> ToolResult:
+    section = arguments.section
+    if name.endswith(NOTEBOOK):
         path = context.map_notebook_path(name, relative=True)
-        section_names = [] if arguments.section is UNSET else [arguments.section]
-        selection = ReadOptions(
-            sections=section_names, show=ViewOptions("source", "none"), session=caller.session
+        options = ReadOptions(
+            sections=[] if section is UNSET else [section],
+            show=ViewOptions("source", "none"),
+            session=author.session,
         )
-        reply = await context.reader.read(path, selection, is_known=lambda _: False)
-        if isinstance(reply, str):
-            raise TypeError(reply)
-        content = _render_markdown(reply)
+        content = _render_markdown(await context.read_notebook(path, options))
     else:
         path = context.map_file_path(name, relative=True)
-        file_content = await context.text_files.read(path)
-        content = decode_text(file_content.text)
-        if arguments.section is not UNSET:
-            content = sections.read(content, arguments.section)
-        context.read_tracker.record(
-            caller.session, path, hashlib.sha256(file_content.text).hexdigest()
-        )
-    subject = (
-        arguments.file
-        if arguments.section is UNSET
-        else f"the section {arguments.section!r} of {arguments.file}"
-    )
-    return SectionsOutput(success=True, message=f"This is {subject}.", content=content)
+        data = (await context.text_files.read(path)).text
+        content = decode_text(data)
+        if section is not UNSET:
+            content = sections.read(content, section)
+        context.read_tracker.record(author.session, path, hashlib.sha256(data).hexdigest())
+    subject = arguments.file if section is UNSET else _name_section(arguments)
+    return ToolResult(SectionsOutput(success=True, message=f"This is {subject}.", content=content))
 
 
 def _render_markdown(reply: ReadReply) -> str:
@@ -237,37 +230,28 @@ def _render_markdown(reply: ReadReply) -> str:
     return "\n\n".join(parts)
 
 
-_DONE_SENTENCES = {
-    "append_to_section": "Appended to the section",
-    "replace_section": "Replaced the section",
-    "remove_entry": "Removed the entry from the section",
-}
+def _describe_reply(arguments: SectionsInput, reply: EditReply) -> str:
+    if reply.proposal_id is not UNSET:
+        change = f"{_SENTENCES[arguments.action][1]} {_name_section(arguments)}."
+        return f"{change} {describe_proposal(reply)}"
+    return _describe_change(arguments) if reply.is_written else _describe_no_change(arguments)
 
 
-def _describe_edit(arguments: SectionsInput) -> str:
-    return f"{_DONE_SENTENCES[arguments.action]} {arguments.section!r} of {arguments.file}."
-
-
-_PROPOSED_SENTENCES = {
-    "append_to_section": "Proposed to append to the section",
-    "replace_section": "Proposed to replace the section",
-    "remove_entry": "Proposed to remove the entry from the section",
-}
-
-
-def _describe_proposal(arguments: SectionsInput) -> str:
-    return f"{_PROPOSED_SENTENCES[arguments.action]} {arguments.section!r} of {arguments.file}."
+def _describe_change(arguments: SectionsInput) -> str:
+    return f"{_SENTENCES[arguments.action][0]} {_name_section(arguments)}."
 
 
 def _describe_no_change(arguments: SectionsInput) -> str:
-    section = f"the section {arguments.section!r} of {arguments.file}"
-    return f"Nothing to change: {section} has this content already."
+    return f"Nothing to change: {_name_section(arguments)} has this content already."
+
+
+def _name_section(arguments: SectionsInput) -> str:
+    return f"the section {arguments.section!r} of {arguments.file}"
 
 
 def _build_failure(error: ToolError) -> SectionsOutput:
     return SectionsOutput(success=False, message=error.describe())
 
 
-NOTEBOOK_EDIT = Tool(
-    "sections", "notebook_edit", _DESCRIPTION, SectionsInput, _call, _build_failure
-)
+_TOOLSET = Toolset("sections", SectionsOutput, SectionsOutput, _build_failure)
+TOOLS = (Tool(_TOOLSET, "notebook_edit", _DESCRIPTION, SectionsInput, _run),)
