@@ -76,14 +76,9 @@ class ToolContext:
     def map_notebook_path(self, requested_path: str, *, relative: bool) -> str:
         """Return the API path of a notebook that a caller has named by a path.
 
-        Raises
-        ------
-        InvalidRequest
-            If it does not end in ``.ipynb``, or is relative where only absolute paths are accepted.
-        NotebookNotFound
-            If it is outside the root.
-        NotAPlainFile
-            If the server has no folder that an absolute path could be in.
+        Raise `NotebookNotFound` if it is outside the root; `InvalidRequest` if it does not end in
+        ``.ipynb``, or is relative where only absolute paths are accepted; `NotAPlainFile` if the
+        server has no folder that an absolute path could be in.
         """
         if not requested_path.endswith(NOTEBOOK):
             message = (

@@ -78,18 +78,16 @@ def create_hex_id() -> str:
 
 
 def plan_edit(
-    arguments: CellEditInput, *, create_id: Callable[[], str], accepts_numbers: bool = False
+    arguments: CellEditInput,
+    *,
+    create_id: Callable[[], str] = create_hex_id,
+    accepts_numbers: bool = False,
 ) -> OperationFactory:
     """Return a function that translates the arguments to operations on a given notebook.
 
     An empty ``cell_id`` inserts before all cells. ``create_id`` returns an id for a new cell if the
     notebook's format has ids. If numbers are accepted, ``cell_id`` may be an index if no cell has
-    that id.
-
-    Raises
-    ------
-    InvalidRequest
-        If an argument is missing that the mode needs.
+    that id. Raise `InvalidRequest` if an argument is missing that the mode needs.
     """
     cell_id, new_source, mode = str(arguments.cell_id), arguments.new_source, arguments.edit_mode
     if mode != "delete" and new_source is UNSET:
@@ -150,13 +148,7 @@ class CellEditResult:
 
     @classmethod
     def from_reply(cls, reply: EditReply) -> CellEditResult:
-        """Build the result from the reply to an edit with one operation on one cell.
-
-        Raises
-        ------
-        TypeError
-            If the edit had another number of operations, or one that is not on a cell.
-        """
+        """Build the result from the reply to an edit with one operation on one cell."""
         (result,) = reply.operations
         if result.index is None or result.cell_type is None:
             message = f"Expected an operation on one cell, found {result.op!r}."

@@ -42,7 +42,6 @@ from jupyter_nbedit.tools.cell_edit import (
     OUTPUTS,
     CellEditInput,
     CellEditResult,
-    create_hex_id,
     describe_proposal,
     plan_edit,
 )
@@ -395,7 +394,7 @@ async def _edit_notebook(
         message = f"`{arguments.edit_mode}` needs `cell_id`, the id of the cell; found none."
         raise InvalidRequest(message)
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
-    plan = plan_edit(arguments, create_id=create_hex_id)
+    plan = plan_edit(arguments)
     reply = await context.edit(author, path, plan, must_have_read=True)
     description = CellEditResult.from_reply(reply).describe(arguments.notebook_path)
     return _build_result(description, proposal_id=reply.proposal_id)

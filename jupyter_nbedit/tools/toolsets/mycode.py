@@ -18,7 +18,6 @@ from jupyter_nbedit.tools.cell_edit import (
     CellEditInput,
     CellEditResult,
     ProposalId,
-    create_hex_id,
     plan_edit,
 )
 
@@ -75,7 +74,7 @@ class MycodeOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) -> ToolResult:
-    plan = plan_edit(arguments, create_id=create_hex_id, accepts_numbers=True)
+    plan = plan_edit(arguments, accepts_numbers=True)
     path = context.map_notebook_path(arguments.notebook_path, relative=True)
     version, copy_path = None, None
     if arguments.backup and await context.editor.modes.get_effective(path) == "edit":
@@ -85,8 +84,10 @@ async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) ->
         if context.read_before_edit and version is not None:
             context.read_tracker.require(author.session, path, version)
         if preview.hash != version:
-            copy, copied_version = await _copy_file(context, path)
-            copy_path = _name_copy(arguments.notebook_path, copy)
+            name, copied_version = await _copy_file(context, path)
+            # In the notation of the caller, which may have backslashes.
+            folder_length = max(map(arguments.notebook_path.rfind, "/\\")) + 1
+            copy_path = arguments.notebook_path[:folder_length] + name
             if copied_version != version:
                 raise _build_changed_error(copy_path)
     try:
@@ -128,12 +129,6 @@ async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
         "made and nothing was edited. Remove some of them."
     )
     raise Busy(message)
-
-
-def _name_copy(notebook_path: str, copy_name: str) -> str:
-    """Return the path of a copy in the caller's notation, which may have backslashes."""
-    name = notebook_path.replace("\\", "/").rpartition("/")[2]
-    return notebook_path.removesuffix(name) + copy_name
 
 
 def _build_changed_error(copy_path: str) -> HashMismatch:

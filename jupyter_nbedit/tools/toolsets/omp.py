@@ -129,8 +129,15 @@ def _plan_edit(arguments: OmpInput) -> OperationFactory:
     content = "" if arguments.content is UNSET else arguments.content
 
     def plan(document: Document) -> Sequence[Operation]:
-        index = arguments.cell_index
-        _check_range(arguments, len(document))
+        index, total = arguments.cell_index, len(document)
+        last = total if arguments.action == "insert" else total - 1
+        if index > last:
+            expected = f"expected 0 to {last}" if last >= 0 else "there is no cell"
+            message = (
+                f"cell_index {index} is out of range to {arguments.action}: {expected}, as the "
+                f"notebook has {total} cells."
+            )
+            raise CellNotFound(message, cell=index, total_cells=total)
         if arguments.action == "insert":
             kind = "code" if arguments.cell_type is UNSET else arguments.cell_type
             return [Insert(source=content, cell_type=kind, index=index)]
@@ -147,18 +154,6 @@ def _plan_edit(arguments: OmpInput) -> OperationFactory:
         return [Replace(cell=index, source=content)]
 
     return plan
-
-
-def _check_range(arguments: OmpInput, total: int) -> None:
-    last = total if arguments.action == "insert" else total - 1
-    if arguments.cell_index <= last:
-        return
-    expected = f"expected 0 to {last}" if last >= 0 else "there is no cell"
-    message = (
-        f"cell_index {arguments.cell_index} is out of range to {arguments.action}: {expected}, as "
-        f"the notebook has {total} cells."
-    )
-    raise CellNotFound(message, cell=arguments.cell_index, total_cells=total)
 
 
 def _build_failure(error: ToolError) -> OmpFailure:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Forbidden, InvalidRequest
-from jupyter_nbedit.models import Author, EditReply
+from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.operations import (
     LONGEST_SECTION_NAME,
@@ -130,11 +130,13 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
     if name.endswith(NOTEBOOK):
         path = context.map_notebook_path(name, relative=True)
         reply = await context.edit(author, path, [operation])
-        output = SectionsOutput(
-            success=True,
-            message=" ".join([_describe_reply(arguments, reply), *reply.warnings]),
-            proposal_id=reply.proposal_id,
-        )
+        if reply.proposal_id is UNSET:
+            sentence = _describe(arguments, is_changed=reply.is_written)
+        else:
+            proposal = f"{_SENTENCES[arguments.action][1]} {_name_section(arguments)}."
+            sentence = f"{proposal} {describe_proposal(reply)}"
+        message = " ".join([sentence, *reply.warnings])
+        output = SectionsOutput(success=True, message=message, proposal_id=reply.proposal_id)
         return ToolResult(output, reply.proposal_id)
     context.check_mode_of_files()
     path = context.map_file_path(name, relative=True)
@@ -143,10 +145,8 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
         return encode_text(_edit_text(decode_text(content.text), operation))
 
     written = await context.text_files.update(path, change)
-    if written is None:
-        message = _describe_no_change(arguments)
-    else:
-        message = " ".join([_describe_change(arguments), *written.warnings])
+    warnings = [] if written is None else written.warnings
+    message = " ".join([_describe(arguments, is_changed=written is not None), *warnings])
     return ToolResult(SectionsOutput(success=True, message=message))
 
 
@@ -230,19 +230,10 @@ def _render_markdown(reply: ReadReply) -> str:
     return "\n\n".join(parts)
 
 
-def _describe_reply(arguments: SectionsInput, reply: EditReply) -> str:
-    if reply.proposal_id is not UNSET:
-        change = f"{_SENTENCES[arguments.action][1]} {_name_section(arguments)}."
-        return f"{change} {describe_proposal(reply)}"
-    return _describe_change(arguments) if reply.is_written else _describe_no_change(arguments)
-
-
-def _describe_change(arguments: SectionsInput) -> str:
+def _describe(arguments: SectionsInput, *, is_changed: bool) -> str:
+    if not is_changed:
+        return f"Nothing to change: {_name_section(arguments)} has this content already."
     return f"{_SENTENCES[arguments.action][0]} {_name_section(arguments)}."
-
-
-def _describe_no_change(arguments: SectionsInput) -> str:
-    return f"Nothing to change: {_name_section(arguments)} has this content already."
 
 
 def _name_section(arguments: SectionsInput) -> str:
