@@ -16,12 +16,11 @@ from tornado import web
 from jupyter_nbedit.errors import (
     AmbiguousCell,
     CellNotFound,
-    HashMismatch,
     InvalidOperation,
     InvalidRequest,
-    ReadRequired,
 )
 from jupyter_nbedit.handlers.editing import (
+    EDIT_REPLIES,
     PROPOSED,
     EditingHandler,
     TabsQuery,
@@ -30,15 +29,14 @@ from jupyter_nbedit.handlers.editing import (
 )
 from jupyter_nbedit.handlers.errors import ErrorBody
 from jupyter_nbedit.handlers.openapi.spec import (
+    EDIT_ERRORS,
+    EDIT_HEADERS,
     ETAG,
-    IDEMPOTENCY_KEY,
-    IF_MATCH,
     IF_NONE_MATCH,
     LOCATION,
     OPERATION_ERRORS,
     READ_ERRORS,
     SESSION,
-    WRITE_ERRORS,
     OperationSpec,
     Reply,
 )
@@ -61,8 +59,7 @@ from jupyter_nbedit.notebook.operations import (
     validate_metadata,
 )
 
-_HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
-_ERRORS = [*READ_ERRORS, *WRITE_ERRORS, *OPERATION_ERRORS, HashMismatch, ReadRequired]
+_ERRORS = (*EDIT_ERRORS, *OPERATION_ERRORS)
 
 _METADATA = (
     Annotated[
@@ -135,7 +132,7 @@ class CellsHandler(OneOperationHandler):
         "Insert a cell",
         query=TabsQuery,
         body=InsertBody,
-        headers=_HEADERS,
+        headers=EDIT_HEADERS,
         replies={
             HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
             HTTPStatus.CREATED: Reply(EditReply, "The cell is there.", [ETAG, LOCATION]),
@@ -183,8 +180,8 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         "Change a cell",
         query=TabsQuery,
         body=ReplaceBody,
-        headers=_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
+        headers=EDIT_HEADERS,
+        replies=EDIT_REPLIES,
         errors=_ERRORS,
     )
     @web.authenticated
@@ -206,8 +203,8 @@ class CellHandler(OneOperationHandler, ReadingHandler):
     @OperationSpec(
         "Delete a cell",
         query=DeleteQuery,
-        headers=_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
+        headers=EDIT_HEADERS,
+        replies=EDIT_REPLIES,
         errors=_ERRORS,
     )
     @web.authenticated

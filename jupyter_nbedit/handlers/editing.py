@@ -49,6 +49,8 @@ PROPOSED = {
         [ETAG, LOCATION],
     )
 }
+#: The replies to a change of a notebook that exists.
+EDIT_REPLIES = {HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED}
 
 
 class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):

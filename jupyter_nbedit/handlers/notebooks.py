@@ -15,14 +15,13 @@ from jupyter_nbedit.errors import (
     AmbiguousCell,
     AmbiguousSection,
     CellNotFound,
-    HashMismatch,
     InvalidOperation,
     InvalidRequest,
-    ReadRequired,
     SectionNotFound,
     VersionUnknown,
 )
 from jupyter_nbedit.handlers.editing import (
+    EDIT_REPLIES,
     PROPOSED,
     EditingHandler,
     NewCell,
@@ -32,9 +31,10 @@ from jupyter_nbedit.handlers.editing import (
 from jupyter_nbedit.handlers.errors import ErrorBody
 from jupyter_nbedit.handlers.openapi.spec import (
     CREATE_ERRORS,
+    EDIT_ERRORS,
+    EDIT_HEADERS,
     ETAG,
     IDEMPOTENCY_KEY,
-    IF_MATCH,
     IF_NONE_MATCH,
     IF_NONE_MATCH_ANY,
     LOCATION,
@@ -127,9 +127,9 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         "Edit a notebook",
         query=TabsQuery,
         body=EditBody,
-        headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED},
-        errors=[*READ_ERRORS, *WRITE_ERRORS, *OPERATION_ERRORS, HashMismatch, ReadRequired],
+        headers=EDIT_HEADERS,
+        replies=EDIT_REPLIES,
+        errors=[*EDIT_ERRORS, *OPERATION_ERRORS],
     )
     @web.authenticated
     @authorized

@@ -24,11 +24,10 @@ from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi.spec import (
+    EDIT_HEADERS,
     ETAG,
     IDEMPOTENCY_KEY,
-    IF_MATCH,
     READ_ERRORS,
-    SESSION,
     WRITE_ERRORS,
     OperationSpec,
     Reply,
@@ -184,7 +183,7 @@ class AcceptHandler(DecisionHandler):
         "Accept a proposal",
         query=TabsQuery,
         body=AcceptBody,
-        headers=[IF_MATCH, IDEMPOTENCY_KEY, SESSION],
+        headers=EDIT_HEADERS,
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
         errors=[
             *READ_ERRORS,

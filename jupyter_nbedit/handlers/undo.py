@@ -7,38 +7,18 @@ from http import HTTPStatus
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
-from jupyter_nbedit.errors import (
-    EditNotFound,
-    HashMismatch,
-    HistoryUnavailable,
-    NothingToUndo,
-    ReadRequired,
-    UndoConflict,
-)
+from jupyter_nbedit.errors import EditNotFound, NothingToUndo, UndoConflict
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.openapi.spec import (
+    EDIT_ERRORS,
+    EDIT_HEADERS,
     ETAG,
-    IDEMPOTENCY_KEY,
-    IF_MATCH,
-    READ_ERRORS,
-    SESSION,
-    WRITE_ERRORS,
     OperationSpec,
     Reply,
 )
 from jupyter_nbedit.models import EditReply, UndoBody, get_or_none
 
-_HEADERS = [IF_MATCH, IDEMPOTENCY_KEY, SESSION]
-_ERRORS = [
-    *READ_ERRORS,
-    *WRITE_ERRORS,
-    HashMismatch,
-    ReadRequired,
-    EditNotFound,
-    NothingToUndo,
-    UndoConflict,
-    HistoryUnavailable,
-]
+_ERRORS = (*EDIT_ERRORS, EditNotFound, NothingToUndo, UndoConflict)
 
 
 class _UndoRedoHandler(EditingHandler):
@@ -57,10 +37,8 @@ class UndoHandler(_UndoRedoHandler):
         "Undo an edit",
         query=TabsQuery,
         body=UndoBody,
-        headers=_HEADERS,
-        replies={
-            HTTPStatus.OK: Reply(EditReply, "What the undo did.", [ETAG]),
-        },
+        headers=EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [ETAG])},
         errors=_ERRORS,
     )
     @web.authenticated
@@ -77,11 +55,8 @@ class RedoHandler(_UndoRedoHandler):
         "Redo an undone edit",
         query=TabsQuery,
         body=UndoBody,
-        headers=_HEADERS,
-        replies={
-            HTTPStatus.OK: Reply(EditReply, "What the redo did.", [ETAG]),
-            **PROPOSED,
-        },
+        headers=EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [ETAG]), **PROPOSED},
         errors=_ERRORS,
     )
     @web.authenticated

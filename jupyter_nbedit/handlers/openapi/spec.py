@@ -40,6 +40,13 @@ WRITE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.IdempotencyMismatch,
 )
 
+#: The errors of changing a notebook that exists.
+EDIT_ERRORS: tuple[type[NbEditError], ...] = (
+    *READ_ERRORS,
+    *WRITE_ERRORS,
+    errors.HashMismatch,
+    errors.ReadRequired,
+)
 #: The errors of creating a notebook.
 CREATE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.NotebookNotFound,
@@ -102,6 +109,8 @@ SESSION = Header(
 )
 ETAG = Header("ETag", "The hash of the notebook, in quotation marks.", r'^"[0-9a-f]{64}"$')
 LOCATION = Header("Location", "The address of the new cell, notebook or proposal.", r"^/")
+#: The headers of a request that changes a notebook that exists.
+EDIT_HEADERS = (IF_MATCH, IDEMPOTENCY_KEY, SESSION)
 
 
 @dataclass(frozen=True)
