@@ -6,7 +6,6 @@ Paths are absolute. Whoever changes a file has read it before, as it is now.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
@@ -27,6 +26,7 @@ from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.views import ViewOptions
+from jupyter_nbedit.reading.loading import compute_sha256
 from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content, StaleContent
 from jupyter_nbedit.tools.base import (
@@ -151,7 +151,7 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
         data = (await context.text_files.read(path)).text
         # A PDF takes long even if it is small.
         blocks = await asyncio.to_thread(render_file, data, arguments.offset, arguments.limit)
-        digest = _compute_sha256(data)
+        digest = compute_sha256(data)
     context.read_tracker.record(author.session, path, digest)
     return ToolResult(ClaudeCodeOutput(content=blocks))
 
@@ -252,7 +252,7 @@ async def _save(
         except FileNotFound:
             base = None
         if base is not None and must_have_read:
-            context.read_tracker.require(author.session, path, _compute_sha256(base.text))
+            context.read_tracker.require(author.session, path, compute_sha256(base.text))
         size = 0 if base is None else len(base.text)
         data, description = await run_in_thread_if_large(size, change, base)
         if base is not None and base.text == data:
@@ -262,15 +262,11 @@ async def _save(
         except StaleContent:
             continue
         # A hook may have changed the bytes.
-        if written.hash == _compute_sha256(data):
+        if written.hash == compute_sha256(data):
             context.read_tracker.record(author.session, path, written.hash)
         return _build_result(description, written.warnings)
     message = "Others keep changing the file. Nothing was written; read it again."
     raise Busy(message)
-
-
-def _compute_sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 # Edit ---------------------------------------------------------------------------------------------

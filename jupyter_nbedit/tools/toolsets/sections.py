@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Annotated, Literal
 
@@ -19,6 +18,7 @@ from jupyter_nbedit.notebook.operations import (
     ReplaceSection,
 )
 from jupyter_nbedit.notebook.views import ViewOptions
+from jupyter_nbedit.reading.loading import compute_sha256
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.tools.base import (
@@ -212,7 +212,7 @@ async def _read(
         content = decode_text(data)
         if section is not UNSET:
             content = sections.read(content, section)
-        context.read_tracker.record(author.session, path, hashlib.sha256(data).hexdigest())
+        context.read_tracker.record(author.session, path, compute_sha256(data))
     subject = arguments.file if section is UNSET else _name_section(arguments)
     return ToolResult(SectionsOutput(success=True, message=f"This is {subject}.", content=content))
 
