@@ -24,9 +24,9 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.views import ViewOptions
-from jupyter_nbedit.reading.loading import compute_sha256
 from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content, StaleContent
 from jupyter_nbedit.tools.base import (

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import Forbidden, InvalidRequest
 from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook import sections
+from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import (
     LONGEST_SECTION_NAME,
     AppendToSection,
@@ -18,7 +19,6 @@ from jupyter_nbedit.notebook.operations import (
     ReplaceSection,
 )
 from jupyter_nbedit.notebook.views import ViewOptions
-from jupyter_nbedit.reading.loading import compute_sha256
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.tools.base import (
