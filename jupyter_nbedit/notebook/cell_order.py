@@ -131,20 +131,12 @@ class CellOrder:
 
 @dataclass(frozen=True)
 class FinalOrder:
-    """The order of the cells after a batch.
-
-    Parameters
-    ----------
-    document
-        The notebook before the batch.
-    removed_indexes
-        The indexes of the cells that were removed or moved, sorted.
-    tokens_by_gap
-        The cells that were put into gaps, by the index of the gap, sorted.
-    """
+    """The order of the cells after a batch; ``document`` is the notebook before it."""
 
     document: Document
+    #: The indexes of the cells that were removed or moved, sorted.
     removed_indexes: list[int]
+    #: The cells that were put into gaps, by the index of the gap, sorted.
     tokens_by_gap: dict[int, list[int]]
 
     def __len__(self) -> int:
@@ -189,12 +181,8 @@ class FinalOrder:
     def compile_splices(self, style: Style, write_cell: Callable[[int], bytes]) -> list[Splice]:
         """Return the splices that put the cells in order.
 
-        Parameters
-        ----------
-        style
-            The separator of cells where the file has no example.
-        write_cell
-            Returns the bytes of a new or moved cell by its token.
+        ``style`` has the separator of cells where the file has no example; ``write_cell`` returns
+        the bytes of a new or moved cell by its token.
         """
         changed_ranges = list(self._iterate_changed_ranges())
         # Separators that become free in one range are reused in another, so that moving a cell and

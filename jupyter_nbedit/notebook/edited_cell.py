@@ -20,37 +20,23 @@ from jupyter_nbedit.notebook.splices import Splice, apply_splices
 
 @dataclass
 class EditedCell:
-    """A cell as the operations of a batch have left it.
+    """A cell as the operations of a batch have left it."""
 
-    Parameters
-    ----------
-    token
-        Its name in the `CellOrder`.
-    cell
-        The cell of the document; None if the batch inserts it.
-    anchor_index
-        The index of the cell in the document, or of the cell before which it was inserted.
-    id, cell_type, _source
-        The current values; `_source` is outdated while `_section_text` exists.
-    members
-        Encoded values of other members that the batch sets; None removes a member.
-    clears_outputs
-        Whether its outputs are cleared.
-    is_moved
-        Whether the batch moves it.
-    removed_by
-        The number of the operation that removes it, or None.
-    """
-
+    #: Its name in the `CellOrder`.
     token: int
+    #: The cell of the document; None if the batch inserts it.
     cell: Cell | None
+    #: The index of the cell in the document, or of the cell before which it was inserted.
     anchor_index: int
     id: str | None
     cell_type: str
+    # Outdated while `_section_text` exists.
     _source: str
+    #: Encoded values of other members that the batch sets; None removes a member.
     members: dict[str, bytes | None] = field(default_factory=dict)
     clears_outputs: bool = False
     is_moved: bool = False
+    #: The number of the operation that removes it.
     removed_by: int | None = None
     _section_text: SectionText | None = None
     _hash: tuple[str, str] | None = None
@@ -222,17 +208,9 @@ def _has_value(name: str, text: Buffer, value: Span) -> bool:
 
 @dataclass(frozen=True)
 class TargetCell:
-    """The values that a cell is to have.
+    """The values that a cell is to have; a None among the encoded ``members`` removes a member.
 
-    Parameters
-    ----------
-    source, cell_type
-        The new source and type.
-    members
-        Encoded values of other members; None removes a member.
-    clears_outputs
-        Whether outputs and execution count are cleared. A cell that stops being a code cell loses
-        them in any case.
+    A cell that stops being a code cell loses its outputs even without ``clears_outputs``.
     """
 
     source: str

@@ -68,7 +68,7 @@ def to_readable(output: dict[str, Any]) -> dict[str, Any]:
         readable["data"] = {
             mime: strip_ansi(value)
             if mime == _PLAIN and isinstance(value, str)
-            else _build_stub(mime, value)
+            else summarize(mime, value)
             for mime, value in data.items()
         }
     return readable
@@ -110,7 +110,7 @@ def read_attachments(cell: Cell, render: Callable[[str, Any], Any]) -> dict[str,
 
 def summarize(mime: str, value: Any) -> Stub:
     """Render data as its type and size."""
-    return _build_stub(mime, value)
+    return {"mime": mime, "bytes": _compute_size(mime, value)}
 
 
 def keep_data(_mime: str, value: Any) -> Any:
@@ -125,10 +125,6 @@ def to_json(value: Any) -> str:
     except UnicodeEncodeError:
         # Lone surrogates have JSON escapes but no UTF-8.
         return json.dumps(value)
-
-
-def _build_stub(mime: str, value: Any) -> Stub:
-    return {"mime": mime, "bytes": _compute_size(mime, value)}
 
 
 def _compute_size(mime: str, value: Any) -> int:

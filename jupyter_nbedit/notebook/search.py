@@ -70,17 +70,9 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Query:
-    """What to search, and where.
+    """What to search, and where: in the texts of ``scopes`` of the cells of one type, or of all.
 
-    Parameters
-    ----------
-    pattern
-        From `compile_literal` or `compile_regex`.
-    scopes
-        Which texts: sources of all cells, sources of Markdown cells, readable outputs of code
-        cells, tags.
-    cell_type
-        Search only cells of this type; None for all.
+    ``pattern`` comes from `compile_literal` or `compile_regex`.
     """
 
     pattern: Any
@@ -89,13 +81,7 @@ class Query:
 
 
 def compile_literal(text: str, *, ignore_case: bool) -> Any:
-    """Compile a text that must match exactly.
-
-    Raises
-    ------
-    InvalidRequest
-        If it has several lines or lone surrogates.
-    """
+    """Compile a text; raise `InvalidRequest` if it has several lines or lone surrogates."""
     if "\n" in text:
         message = "`query` has several lines, and lines are searched one by one; send one of them."
         raise InvalidRequest(message)
@@ -105,10 +91,7 @@ def compile_literal(text: str, *, ignore_case: bool) -> Any:
 def compile_regex(expression: str, *, ignore_case: bool) -> Any:
     """Compile a regular expression in RE2's syntax; ``^`` and ``$`` match at line ends.
 
-    Raises
-    ------
-    InvalidRequest
-        If it is invalid or too large.
+    Raise `InvalidRequest` if it is invalid or too large.
     """
     pattern = _compile("regex", f"(?m){expression}", ignore_case=ignore_case, is_literal=False)
     if pattern.programsize > _LARGEST_PROGRAM:
@@ -143,16 +126,9 @@ def _compile(name: str, text: str, *, ignore_case: bool, is_literal: bool) -> An
 def search_notebook(
     path: str, document: Document, query: Query, previous: SearchPosition | None
 ) -> Iterator[tuple[SearchPosition, Hit | None]]:
-    """Search a notebook from a position on.
+    """Search a notebook from a position on; raise `InvalidNotebook` if a cell cannot be read.
 
-    Yields
-    ------
-    The position up to which it is searched, inclusive, with the hit at this position or None.
-
-    Raises
-    ------
-    InvalidNotebook
-        If a cell cannot be read.
+    Yield the position up to which it is searched, inclusive, with the hit at this position or None.
     """
     first = 0 if previous is None else previous.cell + (previous.where == len(_LOCATIONS))
     for index in range(first, len(document)):

@@ -133,13 +133,7 @@ def _split_at_anchors(
 
 
 def find_longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest subsequence of pairs with rising second numbers.
-
-    Parameters
-    ----------
-    pairs
-        Pairs of numbers, sorted by the first number.
-    """
+    """Return the longest subsequence with rising second numbers of pairs sorted by the first."""
     ends: list[int] = []
     last_numbers: list[int] = []
     previous: list[int] = []

@@ -39,18 +39,9 @@ def list_hunks(before: str, after: str) -> list[Hunk]:
 
 
 def rebase_hunks(hunks: Sequence[Hunk], before: str, current: str) -> list[Hunk] | None:
-    """Move the hunks of a text to their positions in a text that was changed in one place since.
+    """Move hunks on ``before`` to their positions in a text that was changed in one place since.
 
-    Parameters
-    ----------
-    hunks
-        Hunks on ``before``.
-    before, current
-        The text of the hunks, and the text now.
-
-    Returns
-    -------
-    None if a hunk touches the changed place or is adjacent to it.
+    Return None if a hunk touches the changed place or is adjacent to it.
     """
     if before == current:
         return list(hunks)

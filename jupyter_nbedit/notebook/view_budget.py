@@ -59,14 +59,8 @@ def render_within_budget(
 ) -> list[CellView]:
     """Render the first cells, at least one, within a budget of characters.
 
-    Returns
-    -------
-    The views of the cells whose first line fits; each lists what was omitted from it.
-
-    Raises
-    ------
-    InvalidNotebook
-        If a cell cannot be read.
+    Return the views of the cells whose first line fits; each lists what was omitted from it. Raise
+    `InvalidNotebook` if a cell cannot be read.
     """
     budget = _Budget(max(0, max_chars))
     views = [_add_source(entry, options, budget) for entry in _render_outline(cells, budget)]

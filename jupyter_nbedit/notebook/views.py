@@ -30,12 +30,8 @@ _LONGEST_SUMMARY = 120
 class ViewOptions:
     """Which parts of each cell a view contains.
 
-    Parameters
-    ----------
-    view
-        ``outline`` has first lines, ``source`` has sources, ``full`` also metadata and attachments.
-    outputs
-        The detail of the outputs of code cells; None means a summary, and their texts in ``full``.
+    ``outline`` has first lines, ``source`` has sources, ``full`` also metadata and attachments.
+    ``outputs`` is the detail of outputs; None means a summary, and their texts in ``full``.
     """
 
     view: View = "source"
@@ -132,24 +128,12 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render_cells(cells: Iterable[Cell], options: ViewOptions) -> list[CellView]:
-    """Return the views of cells.
-
-    Raises
-    ------
-    InvalidNotebook
-        If a cell cannot be read.
-    """
+    """Return the views of cells; raise `InvalidNotebook` if one cannot be read."""
     return [render_cell(cell, options) for cell in cells]
 
 
 def render_cell(cell: Cell, options: ViewOptions) -> CellView:
-    """Return the view of a cell.
-
-    Raises
-    ------
-    InvalidNotebook
-        If it cannot be read.
-    """
+    """Return the view of a cell; raise `InvalidNotebook` if it cannot be read."""
     source = cell.source
     is_code = cell.cell_type == "code"
     count = cell.read_value("execution_count")

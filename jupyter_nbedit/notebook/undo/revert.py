@@ -54,10 +54,6 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
 
     Parameters
     ----------
-    document
-        The current notebook.
-    record
-        The record of the edit.
     op
         The operation's name in the reply.
     is_exact
@@ -73,8 +69,6 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     ------
     UndoConflict
         If a part was changed since. The details contain all conflicts.
-    InvalidNotebook
-        As `Cell` does.
     """
     # Without reverse splices for these bytes, the indexes of the parts are not valid either.
     is_exact = is_exact and record.reverse_splices is not None
@@ -265,7 +259,7 @@ def _restore_metadata(
     part = next((part for part in parts if part.is_notebook_metadata), None)
     if part is None or part.before is None or part.after is None:
         return current_bytes, []
-    old_bytes = b"".join(text for _, text in record.list_texts(part) if text is not None) or None
+    old_bytes = record.read_text(part) or None
     current_hash = None if current_bytes is None else compute_short_hash(current_bytes)
     if is_exact or current_hash == part.fingerprint:
         return old_bytes, []
