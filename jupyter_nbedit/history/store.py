@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import TypeVar
 
 from jupyter_nbedit.db.database import Database
@@ -30,6 +31,7 @@ _COLUMNS = "edit_id, time, kind, undoes, undone_by, payload, has_record"
 _OF_NOTEBOOK = " FROM edits JOIN notebooks USING (notebook_id) WHERE root = ? AND name = ?"
 
 
+@dataclass
 class EditHistory:
     """Stores the edits of all notebooks, and deletes the oldest ones when there are too many.
 
@@ -39,35 +41,19 @@ class EditHistory:
     newest one that does, or None. An undo U of E sets ``E.undone_by = U``; a redo R, which undoes
     U, sets ``U.undone_by = R``, and E is in effect again; an undo of R (by its number) puts U in
     effect again, and so on along the chain.
-
-    Parameters
-    ----------
-    database
-        The database.
-    get_canonical_name
-        Returns the canonical name of a path, since links give one notebook several paths.
-    get_root
-        Returns the folder that the names are relative to: the servers of one user share the
-        database and may have different roots.
-    max_bytes, max_days
-        How much is stored, and for how long, for all roots together.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        get_canonical_name: Callable[[str], str] = str,
-        get_root: Callable[[], str] = str,
-        max_bytes: int = 256 * 1024 * 1024,
-        max_days: float = 30,
-    ) -> None:
-        self._database = database
-        self._get_canonical_name = get_canonical_name
-        self._get_root = get_root
-        self._max_bytes = max_bytes
-        self._max_seconds = max_days * _DAY_SECONDS
-        self._last_pruned = float("-inf")
+    database: Database
+    _: KW_ONLY
+    #: Returns the canonical name of a path, since links give one notebook several paths.
+    get_canonical_name: Callable[[str], str] = str
+    #: Returns the folder that the names are relative to: the servers of one user share the database
+    #: and may have different roots.
+    get_root: Callable[[], str] = str
+    #: How much is stored, and for how long, for all roots together.
+    max_bytes: int = 256 * 1024 * 1024
+    max_days: float = 30
+    _last_pruned: float = float("-inf")
 
     async def add(self, entry: NewEntry, record: bytes | None) -> int:
         """Store an edit and its encoded undo record; return the number of the edit.
@@ -77,7 +63,7 @@ class EditHistory:
         """
         root, name = self._get_key(entry.path)
         payload = encode_entry(entry)
-        if record is not None and len(record) > self._max_bytes // 2:
+        if record is not None and len(record) > self.max_bytes // 2:
             # It would push out all other edits.
             record = None
         must_prune = time.monotonic() > self._last_pruned + _PRUNE_SECONDS
@@ -114,7 +100,7 @@ class EditHistory:
             self._trim(connection)
             return int(edit_id or 0)
 
-        return await self._database.write(insert, forget=must_prune or entry.kind == "create")
+        return await self.database.write(insert, forget=must_prune or entry.kind == "create")
 
     async def list_page(
         self, path: str | None, *, limit: int, before: int | None = None
@@ -128,7 +114,7 @@ class EditHistory:
             # CROSS JOIN makes SQLite read the newest edits of all notebooks from the end of the
             # table, instead of sorting the edits of each notebook.
             tables = " FROM edits CROSS JOIN notebooks USING (notebook_id) WHERE root = ?"
-            values = (self._get_root(),)
+            values = (self.get_root(),)
         else:
             tables, values = _OF_NOTEBOOK, self._get_key(path)
         select = (
@@ -141,7 +127,7 @@ class EditHistory:
             _LARGEST_NUMBER if before is None else before,
             limit,
         )
-        rows = await self._database.read(
+        rows = await self.database.read(
             lambda connection: connection.execute(select, values).fetchall()
         )
         return [
@@ -156,7 +142,7 @@ class EditHistory:
         """
         select = f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id = ?"
         values = (*self._get_key(path), self._compute_oldest_time(), edit_id)
-        row = await self._database.read(
+        row = await self.database.read(
             lambda connection: connection.execute(select, values).fetchone()
         )
         if row is None:
@@ -185,7 +171,7 @@ class EditHistory:
                     return newest
                 newest = repeat
 
-        return await self._database.read(find)
+        return await self.database.read(find)
 
     async def list_related(
         self, path: str, edit_id: int, decode: Callable[[bytes], _Decoded]
@@ -218,7 +204,7 @@ class EditHistory:
                 for number, undoes, record in rows
             ]
 
-        return await self._database.read(select)
+        return await self.database.read(select)
 
     async def find_next_undoable(
         self, path: str, *, redo: bool, before: int | None = None
@@ -239,7 +225,7 @@ class EditHistory:
             _LARGEST_NUMBER if before is None else before,
             kind,
         )
-        row = await self._database.read(
+        row = await self.database.read(
             lambda connection: connection.execute(select, values).fetchone()
         )
         return None if row is None else int(row[0])
@@ -254,7 +240,7 @@ class EditHistory:
                 for notebook_id, _ in _list_notebooks(connection, root, name)
             )
 
-        return await self._database.write(delete, forget=True)
+        return await self.database.write(delete, forget=True)
 
     async def on_deleted(self, path: str) -> None:
         """Delete the history of a notebook, or of all notebooks in a folder."""
@@ -267,7 +253,7 @@ class EditHistory:
         may be wrong.
         """
         root, old_name = self._get_key(old)
-        new_name = self._get_canonical_name(new)
+        new_name = self.get_canonical_name(new)
 
         def rename(connection: sqlite3.Connection) -> None:
             for notebook_id, name in _list_notebooks(connection, root, old_name):
@@ -278,20 +264,20 @@ class EditHistory:
                 )
                 connection.execute("DELETE FROM notebooks WHERE notebook_id = ?", (notebook_id,))
 
-        await self._database.write(rename)
+        await self.database.write(rename)
 
     def _get_key(self, path: str) -> tuple[str, str]:
         """Return the root and the canonical name of a notebook."""
-        return self._get_root(), self._get_canonical_name(path)
+        return self.get_root(), self.get_canonical_name(path)
 
     def _compute_oldest_time(self) -> float:
-        return time.time() - self._max_seconds
+        return time.time() - self.max_days * _DAY_SECONDS
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         """Delete the oldest edits until the rest is small enough."""
         while True:
             (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
-            if size <= self._max_bytes:
+            if size <= self.max_bytes:
                 return
             if not _delete_edits(connection, "edit_id = (SELECT min(edit_id) FROM edits)"):
                 return
