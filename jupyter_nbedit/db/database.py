@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import KW_ONLY, dataclass
 from logging import Logger
 from pathlib import Path
 from typing import TypeVar
@@ -53,49 +54,35 @@ _SETTINGS = """
 """
 
 
+@dataclass(eq=False)
 class Database:
     """One file, one thread, one transaction at a time. The file is opened when it is first used.
 
     Methods raise `HistoryUnavailable` if the database fails, with the words of ``purpose``; then
     nothing is changed.
-
-    Parameters
-    ----------
-    folder
-        The folder of the file, which no other program uses.
-    log
-        The log of the server.
-    is_exposed
-        Returns whether the Contents API serves a folder. If so, the database is in memory.
-    keep_days
-        How many days a quarantined file is kept.
-    schema
-        The tables.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        log: Logger,
-        *,
-        is_exposed: Callable[[Path], bool] = lambda _: False,
-        keep_days: float = 30,
-        schema: Schema = SCHEMA,
-    ) -> None:
-        self._folder = folder
-        self._file = PrivateFile(folder / NAME, keep_days)
-        self._log = log
-        self._is_exposed = is_exposed
-        self._schema = schema
-        self._connection: sqlite3.Connection | None = None
-        self._is_in_memory = False
-        # The file that was opened, or tried, last, as it was after the last transaction.
-        self._last_state: FileState | None = None
-        self._must_truncate = False
-        self._has_warned_of_newer = False
+    #: The folder of the file, which no other program uses.
+    folder: Path
+    log: Logger
+    _: KW_ONLY
+    #: Returns whether the Contents API serves a folder. If so, the database is in memory.
+    is_exposed: Callable[[Path], bool] = lambda _: False
+    #: How many days a quarantined file is kept.
+    keep_days: float = 30
+    schema: Schema = SCHEMA
+    _connection: sqlite3.Connection | None = None
+    _is_in_memory: bool = False
+    # The file that was opened, or tried, last, as it was after the last transaction.
+    _last_state: FileState | None = None
+    _must_truncate: bool = False
+    _has_warned_of_newer: bool = False
+
+    def __post_init__(self) -> None:
+        self._file = PrivateFile(self.folder / NAME, self.keep_days)
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
         #: Which servers of this user are running; to be used on the thread of the database.
-        self.presence = Presence(folder)
+        self.presence = Presence(self.folder)
 
     async def read(self, query: Query[_Result], *, purpose: Purpose = HISTORY) -> _Result:
         """Run a query that only reads."""
@@ -116,7 +103,7 @@ class Database:
 
         def run() -> tuple[_Result | None, str | None]:
             result = None
-            if self._file.read_state() is not None or self._is_exposed(self._folder):
+            if self._file.read_state() is not None or self.is_exposed(self.folder):
                 result = self._run_with_recovery(query, "BEGIN", deadline, may_be_newer=True)
             # The mark is read last, because a quarantine writes it before it moves the file.
             return result, self._file.read_mark()
@@ -152,7 +139,7 @@ class Database:
         try:
             await self._submit(close, HISTORY)
         except HistoryUnavailable as error:
-            self._log.warning("%s", error.message)
+            self.log.warning("%s", error.message)
         self._thread.shutdown(wait=False)
 
     async def _submit(self, function: Callable[[], _Result], purpose: Purpose) -> _Result:
@@ -182,7 +169,7 @@ class Database:
             except NewerFile as error:
                 if not self._has_warned_of_newer:
                     self._has_warned_of_newer = True
-                    self._log.warning("%s: %s.", HISTORY.problem, error)
+                    self.log.warning("%s: %s.", HISTORY.problem, error)
                 if not may_be_newer:
                     raise
                 with closing(self._connect_to_file("ro")) as connection:
@@ -231,13 +218,13 @@ class Database:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
-        self._is_in_memory = self._is_exposed(self._folder)
+        self._is_in_memory = self.is_exposed(self.folder)
         if self._is_in_memory:
-            self._log.warning(
+            self.log.warning(
                 "The history of edits is kept in memory and ends with this server: its folder "
                 "%r would be shown by the Contents API. Set JUPYTER_DATA_DIR to a folder outside "
                 "of the served one.",
-                str(self._folder),
+                str(self.folder),
             )
             return self._prepare(_connect(":memory:"))
         self._file.make_folder()
@@ -254,7 +241,7 @@ class Database:
                 raise UnknownDatabase(message)
             try:
                 with closing(self._connect_to_file("ro")) as reader:
-                    self._schema.check_owner(reader)
+                    self.schema.check_owner(reader)
                 connection = self._prepare(self._connect_to_file("rw"))
             except sqlite3.OperationalError as error:
                 # Another server may be migrating the file, for which SQLite does not wait, or may
@@ -279,9 +266,9 @@ class Database:
         """Migrate a database to the newest version, and check its tables."""
         try:
             connection.executescript(_SETTINGS)
-            if self._schema.is_outdated(connection):
-                _run_in_transaction(connection, "BEGIN IMMEDIATE", self._schema.migrate)
-            self._schema.check(connection)
+            if self.schema.is_outdated(connection):
+                _run_in_transaction(connection, "BEGIN IMMEDIATE", self.schema.migrate)
+            self.schema.check(connection)
         except BaseException:
             connection.close()
             raise
@@ -300,7 +287,7 @@ class Database:
         # SQLite's texts may quote contents of the file.
         reason = str(error) if isinstance(error, UnknownDatabase) else "it is damaged"
         problem = f"the database of jupyter_nbedit could not be read ({reason})"
-        self._log.warning(
+        self.log.warning(
             "The history of edits cannot be read (%s). A new one is begun; the old one is kept as "
             "%r for %s days.",
             get_error_text(error),
