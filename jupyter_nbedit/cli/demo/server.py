@@ -24,10 +24,6 @@ STOP_SECONDS = 20
 REQUEST_SECONDS = 60
 
 
-class ServerError(DemoError):
-    """The server has not started, or its responses are not those of a Jupyter server."""
-
-
 @dataclass(frozen=True)
 class Server:
     """A running server: its port on this machine, its token, and its root folder."""
@@ -55,7 +51,7 @@ def run_server(
 ) -> Iterator[Server]:
     """Run a Jupyter server as long as the context is open; see `start_process`.
 
-    Raise `ServerError` with the end of its log if it has ended or has not responded in time.
+    Raise `DemoError` with the end of its log if it has ended or has not responded in time.
     """
     log = folder / "server.log"
     process = start_process(application, folder, *options, python=python, log=log)
@@ -80,20 +76,9 @@ def start_process(
 ) -> subprocess.Popen[bytes]:
     """Start a Jupyter server, and do not wait until it responds.
 
-    Parameters
-    ----------
-    application
-        The module to start: ``jupyterlab`` or ``jupyter_server``.
-    folder
-        The folder of all files of the server; the root folder is ``notebooks`` in it.
-    options
-        Further command line options.
-    log
-        The file to which the output of the server is appended.
-    environment
-        Variables that replace those of the environment.
-    python
-        The Python interpreter.
+    ``application`` is the module to start, ``jupyterlab`` or ``jupyter_server``. All files of the
+    server are in the folder; its root is the folder ``notebooks`` in it. Its output is appended to
+    the file ``log``. The variables of ``environment`` replace those of this process.
     """
     command = [
         *(python, "-m", application),
@@ -163,4 +148,4 @@ def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path, log: Path)
     problem = f"did not answer in {START_SECONDS} s"
     if process.poll() is not None:
         problem = f"ended with exit code {process.returncode}"
-    raise ServerError(f"The server {problem}. The end of its log:\n{log.read_text()[-4000:]}")
+    raise DemoError(f"The server {problem}. The end of its log:\n{log.read_text()[-4000:]}")
