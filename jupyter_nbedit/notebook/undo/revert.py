@@ -259,7 +259,7 @@ def _restore_metadata(
     part = next((part for part in parts if part.is_notebook_metadata), None)
     if part is None or part.before is None or part.after is None:
         return current_bytes, []
-    old_bytes = record.read_text(part) or None
+    old_bytes = b"".join(text for _, text in record.list_texts(part) if text is not None) or None
     current_hash = None if current_bytes is None else compute_short_hash(current_bytes)
     if is_exact or current_hash == part.fingerprint:
         return old_bytes, []
