@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import os
 import sys
-import time
 import unicodedata
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from jupyter_nbedit.concurrency import Polling
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.paths import follow_links
 
@@ -182,17 +182,14 @@ def _compute_number(key: str) -> int:
 async def _lock_descriptor(descriptor: int) -> None:
     if sys.platform == "win32":
         return
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
+    async for _ in Polling(_PATIENCE_SECONDS, _POLL_SECONDS):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > deadline:
-                message = (
-                    "Another Jupyter server has been writing for more than "
-                    f"{_PATIENCE_SECONDS:.0f} seconds. Nothing was written; try again."
-                )
-                raise Busy(message) from None
-            await asyncio.sleep(_POLL_SECONDS)
-        else:
-            return
+            continue
+        return
+    message = (
+        f"Another Jupyter server has been writing for more than {_PATIENCE_SECONDS:.0f} seconds. "
+        "Nothing was written; try again."
+    )
+    raise Busy(message)

@@ -32,7 +32,7 @@ from jupyter_nbedit.storage.files.read import (
     is_unmodified,
 )
 from jupyter_nbedit.storage.files.rename_exchange import FileExchange
-from jupyter_nbedit.storage.files.temp_files import TEMPORARY, lock_temp
+from jupyter_nbedit.storage.files.temp_files import TEMPORARY
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
 # FAT and some network file systems have no hard links.
@@ -222,7 +222,6 @@ def _reserve_temp_name(folder: OpenDirectory) -> Iterator[str]:
 def _create_temp(folder: OpenDirectory, temporary: str, mode: int) -> Iterator[int]:
     descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        lock_temp(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tornado.web import HTTPError
 
+from jupyter_nbedit.concurrency import Polling
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from jupyter_nbedit.storage.locks import PathLocks
 
 _PATIENCE_SECONDS = 2.0
-_POLL_SECONDS = 0.02
 
 
 class FileStorage:
@@ -68,7 +67,7 @@ class FileStorage:
         self._locks = locks
         self._links_outside_root = links_outside_root
         self._file_ids = file_ids
-        self._temp_files = temp_files
+        self._temp_files = temp_files or TempFileCleaner()
         self._rooms = rooms
         self._own_writes = own_writes or OwnWriteCache()
         self._visible_path = visible_path
@@ -89,18 +88,15 @@ class FileStorage:
     async def read(self, path: str) -> Content:
         """Read a file; wait for the end of another program's save."""
         os_path = await self._get_os_path(path)
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while True:
+        async for _ in Polling(_PATIENCE_SECONDS):
             content = await asyncio.to_thread(self._read, os_path)
             if content is not None:
                 return content
-            if time.monotonic() > deadline:
-                message = (
-                    f"Another program has been writing this notebook for more than "
-                    f"{_PATIENCE_SECONDS:.0f} seconds. Nothing was written; try again."
-                )
-                raise Busy(message)
-            await asyncio.sleep(_POLL_SECONDS)
+        message = (
+            f"Another program has been writing this notebook for more than "
+            f"{_PATIENCE_SECONDS:.0f} seconds. Nothing was written; try again."
+        )
+        raise Busy(message)
 
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read, as far as that is known without reading it."""
@@ -130,7 +126,7 @@ class FileStorage:
     ) -> WriteResult:
         real = self._resolve(os_path)
         # A temporary file may be a second name of the notebook, which must have one name only.
-        self._sweep(real)
+        self._temp_files.sweep(os.path.dirname(real))
         try:
             result = atomic_replace(real, base, splices, swap_hook)
             if isinstance(base.data, LazyFileBytes):
@@ -144,7 +140,11 @@ class FileStorage:
     async def ensure_absent(self, path: str) -> None:
         """Raise if the path exists, or its directory may not be written."""
         os_path = await to_os_path(self._manager, path)
-        await asyncio.to_thread(lambda: ensure_absent(self._resolve_new(os_path)))
+        await asyncio.to_thread(self._ensure_absent, os_path)
+
+    def _ensure_absent(self, os_path: str) -> None:
+        with map_os_errors():
+            ensure_absent(resolve_new_path(os_path, self._top))
 
     async def create(self, path: str, text: bytes) -> WriteResult:
         """Create a file, durably."""
@@ -152,21 +152,14 @@ class FileStorage:
         return await asyncio.to_thread(self._create, os_path, text)
 
     def _create(self, os_path: str, text: bytes) -> WriteResult:
-        real = self._resolve_new(os_path)
-        self._sweep(real)
-        return atomic_create(real, text)
-
-    def _sweep(self, real: str) -> None:
-        if self._temp_files is not None:
+        with map_os_errors():
+            real = resolve_new_path(os_path, self._top)
             self._temp_files.sweep(os.path.dirname(real))
+            return atomic_create(real, text)
 
     def _resolve(self, os_path: str) -> str:
         with map_os_errors():
             return resolve_path(os_path, self._top)
-
-    def _resolve_new(self, os_path: str) -> str:
-        with map_os_errors():
-            return resolve_new_path(os_path, self._top)
 
     @property
     def _top(self) -> str | None:

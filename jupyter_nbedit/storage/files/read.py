@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from threading import Lock
 
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
+from jupyter_nbedit.lru import LRUCache
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
 from jupyter_nbedit.storage.files.lazy_bytes import (
@@ -33,6 +33,11 @@ _CHANGES = 8
 _CHANGES_NS = 5_000_000
 # If a pipe has replaced the file, opening it must not wait for a writer.
 _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+
+
+# The most files of our own that are remembered.
+_MAX_ENTRIES = 256
+_MICROSECOND_NS = 1000
 
 
 @dataclass(frozen=True)
@@ -90,36 +95,27 @@ def _read(folder: OpenDirectory, name: str, own_writes: OwnWriteCache | None) ->
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
     try:
-        status_before = os.fstat(descriptor)
-        known_hash = None if own_writes is None else own_writes.get(status_before)
-        if status_before.st_size > CHUNK_BYTES:
-            large = LazyFileBytes(os.dup(descriptor), status_before, known_hash)
-            snapshot = Snapshot(status_before, read_ns, is_own_write=known_hash is not None)
-            return Content(
-                large,
-                get_last_modified(status_before),
-                snapshot,
-                hash=known_hash.hexdigest if known_hash else None,
-            )
-        text = _read_bytes(descriptor, status_before.st_size)
-        status_after = os.fstat(descriptor)
+        status = os.fstat(descriptor)
+        known_hash = None if own_writes is None else own_writes.get(status)
+        data: Buffer
+        if status.st_size > CHUNK_BYTES:
+            data = LazyFileBytes(os.dup(descriptor), status, known_hash)
+        else:
+            data = _read_bytes(descriptor, status.st_size)
+            status_after = os.fstat(descriptor)
+            if (
+                get_stat_identity(status) != get_stat_identity(status_after)
+                or len(data) != status.st_size
+            ):
+                return None
     except BlockingIOError:
         # Reading some files of the system blocks.
         raise _build_not_plain_error() from None
     finally:
         os.close(descriptor)
-    if (
-        get_stat_identity(status_before) != get_stat_identity(status_after)
-        or len(text) != status_after.st_size
-    ):
-        return None
-    snapshot = Snapshot(status_after, read_ns, is_own_write=known_hash is not None)
-    return Content(
-        text,
-        get_last_modified(status_after),
-        snapshot,
-        hash=known_hash.hexdigest if known_hash else None,
-    )
+    snapshot = Snapshot(status, read_ns, is_own_write=known_hash is not None)
+    digest = None if known_hash is None else known_hash.hexdigest
+    return Content(data, get_last_modified(status), snapshot, hash=digest)
 
 
 def is_being_saved(folder: OpenDirectory, name: str) -> bool:
@@ -204,10 +200,6 @@ def _build_not_plain_error() -> NotAPlainFile:
     return NotAPlainFile(message)
 
 
-_MAX_ENTRIES = 256
-_MICROSECOND = 1000
-
-
 class OwnWriteCache:
     """Recognizes files that this server has written, by their ``stat``, and stores their hashes.
 
@@ -217,18 +209,16 @@ class OwnWriteCache:
     """
 
     def __init__(self) -> None:
-        self._hashes: OrderedDict[tuple[int, ...], ResumableSha256] = OrderedDict()
+        self._hashes: LRUCache[tuple[int, ...], ResumableSha256] = LRUCache(_MAX_ENTRIES)
         self._lock = Lock()
 
     def add(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
         """Remember a file of ours by its ``stat`` under its final name, with its final times."""
         # Without nanoseconds, the time is one that other writes may get as well.
-        if not status.st_mtime_ns % _MICROSECOND or status.st_mtime_ns == status.st_ctime_ns:
+        if not status.st_mtime_ns % _MICROSECOND_NS or status.st_mtime_ns == status.st_ctime_ns:
             return
         with self._lock:
-            self._hashes[get_stat_identity(status)] = resumable_hash
-            if len(self._hashes) > _MAX_ENTRIES:
-                self._hashes.popitem(last=False)
+            self._hashes.put(get_stat_identity(status), resumable_hash)
 
     def get(self, status: os.stat_result) -> ResumableSha256 | None:
         """Return the hash of a file of ours that was not written since; None for other files."""

@@ -13,15 +13,11 @@ from threading import Lock
 
 from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
 
-if sys.platform != "win32":
-    import fcntl
-
 #: The name of a temporary file.
 TEMPORARY = ".nbedit-{}.tmp"
 _NAME = re.compile(re.escape(TEMPORARY).replace(r"\{\}", "[0-9a-f]{16}"))
-# A file that is being written is locked; this age covers the time before. Where locks do not work,
-# a slow write may fail, which the client can repeat.
-_AGE_SECONDS = 60.0
+# Longer than any write; if not, it fails and nothing is lost.
+_AGE_SECONDS = 1800.0
 
 
 class TempFileCleaner:
@@ -58,31 +54,10 @@ def _try_remove(folder: OpenDirectory, name: str) -> bool:
         if not is_own or not stat.S_ISREG(status.st_mode):
             return True
         # The modification time is set from the notebook's, the change time is not.
-        if status.st_ctime > time.time() - _AGE_SECONDS or _is_locked(folder, name):
+        if status.st_ctime > time.time() - _AGE_SECONDS:
             return False
         folder.unlink(name)
     except OSError:
         # It is gone, or may not be removed.
         return True
     return True
-
-
-def lock_temp(descriptor: int) -> None:
-    """Lock a temporary file while it is being written."""
-    if sys.platform != "win32":
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _is_locked(folder: OpenDirectory, name: str) -> bool:
-    if sys.platform == "win32":
-        # An open file cannot be removed on Windows.
-        return False
-    descriptor = folder.open(name, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
