@@ -16,8 +16,9 @@ from jupyter_nbedit.errors import (
 )
 
 _NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-_NO_SPACE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FORBIDDEN_ERRNOS = {errno.EACCES, errno.EPERM, errno.EROFS}
+#: The errors of a full disk, and of a missing permission.
+NO_SPACE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FORBIDDEN_ERRNOS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
@@ -30,13 +31,13 @@ def map_os_errors() -> Iterator[None]:
         description = os.strerror(code)
         if code in _NOT_FOUND_ERRNOS:
             raise NotebookNotFound from error
-        if code in _FORBIDDEN_ERRNOS:
+        if code in FORBIDDEN_ERRNOS:
             message = (
                 f"The server may not do this to the notebook's file ({description}); nothing was "
                 "written."
             )
             raise Forbidden(message) from error
-        if code in _NO_SPACE_ERRNOS:
+        if code in NO_SPACE_ERRNOS:
             message = (
                 f"There is no room for the edited notebook ({description}); nothing was written."
             )

@@ -15,6 +15,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, Forbidden, NbEditError, NoSpace, StorageFailure
 from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.os_errors import FORBIDDEN_ERRNOS, NO_SPACE_ERRNOS
 
 #: Creates the error for a path that is missing, hidden or outside the root.
 ErrorFactory = Callable[[], NbEditError]
@@ -23,13 +24,6 @@ _BY_STATUS: dict[int, Callable[[], NbEditError]] = {
     403: lambda: Forbidden("The server may not do this to the file; nothing was written."),
     503: lambda: Busy("Somebody else is writing this file. Nothing was written; try again."),
 }
-_NO_SPACE = "There is no room for the file; it may be incomplete now."
-_BY_ERRNO: dict[int, Callable[[], NbEditError]] = {
-    errno.EACCES: _BY_STATUS[403],
-    errno.EPERM: _BY_STATUS[403],
-    errno.EROFS: _BY_STATUS[403],
-}
-_NO_SPACE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL}
 _PRE_SAVE_CALLERS = {"run_pre_save_hook", "run_pre_save_hooks"}
 _POST_SAVE_CALLERS = {"run_post_save_hook", "run_post_save_hooks"}
@@ -56,10 +50,10 @@ def map_contents_error(error: Exception, not_found: ErrorFactory) -> NbEditError
     # The stock manager looks for a backup of a file that it failed to write; for a new file there
     # is none.
     if any(
-        isinstance(cause_or_error, OSError) and cause_or_error.errno in _NO_SPACE_ERRNOS
+        isinstance(cause_or_error, OSError) and cause_or_error.errno in NO_SPACE_ERRNOS
         for cause_or_error in _iterate_causes(error)
     ):
-        return NoSpace(_NO_SPACE)
+        return NoSpace("There is no room for the file; it may be incomplete now.")
     cause = error.__cause__ or error.__context__ if isinstance(error, HTTPError) else error
     mapped_error = _map_by_cause(cause, not_found) if isinstance(cause, OSError) else None
     if mapped_error is None and isinstance(error, HTTPError):
@@ -72,9 +66,9 @@ def _map_by_cause(cause: OSError, not_found: ErrorFactory) -> NbEditError | None
     if cause.errno in _NOT_FOUND_ERRNOS or isinstance(cause, FileNotFoundError):
         return not_found()
     # Network stores raise errors without a number.
-    code = errno.EACCES if isinstance(cause, PermissionError) else cause.errno
-    make = _BY_ERRNO.get(code or 0)
-    return make and make()
+    if isinstance(cause, PermissionError) or cause.errno in FORBIDDEN_ERRNOS:
+        return _BY_STATUS[403]()
+    return None
 
 
 def _map_by_status(status: int, not_found: ErrorFactory, *, has_cause: bool) -> NbEditError | None:

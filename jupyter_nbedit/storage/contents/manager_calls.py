@@ -25,7 +25,6 @@ from jupyter_nbedit.storage.contents.errors import (
 )
 from jupyter_nbedit.storage.contents.manager_locks import (
     get_unlocked_save,
-    has_hashes,
     install_locks,
     lock_paths,
 )
@@ -100,29 +99,20 @@ class ContentsFile:
             if not await ensure_async(self.manager.file_exists(self.path)):
                 raise self.not_found()
 
-    async def read(self, *, blocks_loop: bool = False) -> Content:
-        """Read the whole file.
-
-        With `blocks_loop` no other task runs in between, if the manager is not asynchronous.
-        """
+    async def read(self) -> Content:
+        """Read the whole file; no other task runs meanwhile if the manager is not asynchronous."""
         with map_contents_errors(self.not_found):
             await self.check()
-            return await self._read(blocks_loop=blocks_loop)
-
-    async def _read(self, *, blocks_loop: bool) -> Content:
-        manager, limit = self.manager, self.limit
-        if limit is not None:
-            model = await ensure_async(manager.get(self.path, content=False, type="file"))
-            size = model.get("size")
-            if size is not None and size > limit:
-                message = f"The file has {size} bytes, more than the {limit} that are read at once."
-                raise TooLarge(message, bytes=size, limit=limit)
-        options = {"require_hash": True} if has_hashes(manager) else {}
-        model = await ensure_async(manager.get(self.path, content=True, type="file", **options))
-        text = await run_in_thread_if_large(
-            0 if blocks_loop else len(model["content"]), _get_bytes, model
-        )
-        return Content(text, parse_timestamp(model["last_modified"]), model.get("hash"))
+            if (limit := self.limit) is not None:
+                model = await ensure_async(self.manager.get(self.path, content=False, type="file"))
+                size = model.get("size")
+                if size is not None and size > limit:
+                    message = (
+                        f"The file has {size} bytes, more than the {limit} that are read at once."
+                    )
+                    raise TooLarge(message, bytes=size, limit=limit)
+            model = await ensure_async(self.manager.get(self.path, content=True, type="file"))
+            return Content(_get_bytes(model), parse_timestamp(model["last_modified"]))
 
     async def is_absent(self) -> bool:
         """Return whether the path does not exist, in a directory that exists."""
@@ -140,21 +130,14 @@ class ContentsFile:
         nothing was written.
         """
         model = await run_in_thread_if_large(len(text), _build_model, text)
-        base_model = (
-            None
-            if base is None
-            else await run_in_thread_if_large(len(base.text), _build_model, base.text)
-        )
         # From here to the save, no other task runs if the manager is not asynchronous.
         is_absent = await self.is_absent()
-        if base_model is None and not is_absent:
+        if base is None and not is_absent:
             raise StaleContent
-        if base_model is not None:
+        if base is not None:
             if is_absent:
                 raise self.not_found()
-            with map_contents_errors(self.not_found):
-                current = await ensure_async(self.manager.get(self.path, content=True, type="file"))
-            if not _has_same_content(current, base_model):
+            if (await self.read()).text != base.text:
                 raise StaleContent
         warnings = []
         probe = SaveEventProbe(self.manager, self.path)
@@ -194,7 +177,7 @@ class ContentsFile:
         with map_contents_errors(self.not_found):
             if not await ensure_async(self.manager.file_exists(self.path)):
                 return True
-            if not is_partial((await self._read(blocks_loop=False)).text):
+            if not is_partial((await self.read()).text):
                 return False
             get_os_path = getattr(self.manager, "_get_os_path", None)
             if get_os_path is None:
@@ -276,12 +259,6 @@ def _get_bytes(model: Mapping[str, Any]) -> bytes:
     if model["format"] == "base64":
         return base64.decodebytes(content.encode("ascii"))
     return content.encode()
-
-
-def _has_same_content(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    if first["format"] == second["format"] == "text":
-        return bool(first["content"] == second["content"])
-    return _get_bytes(first) == _get_bytes(second)
 
 
 def _build_model(text: bytes) -> dict[str, Any]:

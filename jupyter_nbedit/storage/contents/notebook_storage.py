@@ -85,7 +85,7 @@ class NotebookStorage(ContentsStorage):
             return await self._read_pair(file, blocks_loop=False)
 
     async def _read_pair(self, file: ContentsFile, *, blocks_loop: bool) -> Content:
-        file_content = await file.read(blocks_loop=blocks_loop)
+        file_content = await file.read()
         with map_contents_errors(file.not_found):
             try:
                 model = await ensure_async(
@@ -122,7 +122,7 @@ class NotebookStorage(ContentsStorage):
         keeps_signature = is_trusted or await manager.is_trusted(notary, text)
         # From here to the save, no other task runs if the manager is not asynchronous.
         blocks_loop = not is_asynchronous(self._manager)
-        file_content = await file.read(blocks_loop=blocks_loop)
+        file_content = await file.read()
         current = (
             await self._read_pair(file, blocks_loop=blocks_loop)
             if self._is_paired

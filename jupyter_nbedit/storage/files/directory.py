@@ -123,15 +123,11 @@ class OpenDirectory:
 
     def rename(self, source: str, target: str) -> None:
         """Rename a file to a new name; raise `OSError` as `linux_calls.rename` does."""
-        if self.descriptor is None:
-            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        linux_calls.rename(self.descriptor, source, target)
+        linux_calls.rename(self.descriptor, source, target, exchanges=False)
 
     def exchange(self, one: str, other: str) -> None:
         """Exchange two names atomically; raise `OSError` as `linux_calls.rename` does."""
-        if self.descriptor is None:
-            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        linux_calls.exchange(self.descriptor, one, other)
+        linux_calls.rename(self.descriptor, one, other, exchanges=True)
 
     def link(self, source: str, target: str) -> None:
         """Create a hard link with a name that does not exist."""

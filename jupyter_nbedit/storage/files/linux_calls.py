@@ -49,22 +49,14 @@ _openat2 = _bind("syscall", ctypes.c_long, _INT, _NAME, _NAME, ctypes.c_size_t)
 CAN_EXCHANGE = _renameat2 is not None
 
 
-def rename(folder: int, one: str, other: str) -> None:
-    """Rename an entry of an open directory to a name that does not exist.
+def rename(folder: int | None, one: str, other: str, *, exchanges: bool) -> None:
+    """Exchange two names in an open directory, or rename to a name that does not exist.
 
     Raise `OSError`, with one of `UNSUPPORTED_ERRNOS` if the system cannot do that.
     """
-    _rename(folder, one, other, _RENAME_NOREPLACE)
-
-
-def exchange(folder: int, one: str, other: str) -> None:
-    """Exchange two names in an open directory atomically; raise as `rename` does."""
-    _rename(folder, one, other, _RENAME_EXCHANGE)
-
-
-def _rename(folder: int, one: str, other: str, flags: int) -> None:
-    if _renameat2 is None:
+    if _renameat2 is None or folder is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    flags = _RENAME_EXCHANGE if exchanges else _RENAME_NOREPLACE
     _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), flags)
 
 
