@@ -1,4 +1,4 @@
-"""Run work in threads or in the background of a write, and wait for conditions."""
+"""Run work in threads and on the event loop, and wait for conditions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
-from contextvars import ContextVar, Token
-from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from jupyter_nbedit.errors import Busy, ChangedDuringRead
+from jupyter_nbedit.errors import Busy
 
 _Result = TypeVar("_Result")
 
@@ -84,72 +82,3 @@ def run_on_loop(
         coroutine.close()
     message = f"{source} has not answered, because the server is stopping or too busy. Try again."
     raise Busy(message)
-
-
-# The functions to call while the writing thread waits for the disk: one function at each wait.
-_DISK_WAIT_CALLBACKS: ContextVar[tuple[Callable[[], object], ...]] = ContextVar(
-    "nbedit_later", default=()
-)
-
-
-def announce_disk_wait() -> None:
-    """Call the next waiting function, because this thread is about to wait for the disk."""
-    if callbacks := _DISK_WAIT_CALLBACKS.get():
-        _DISK_WAIT_CALLBACKS.set(callbacks[1:])
-        # RuntimeError: the event loop is closed.
-        with suppress(RuntimeError):
-            callbacks[0]()
-
-
-class BackgroundTask(Generic[_Result]):
-    """A coroutine that runs in the background while a context is open.
-
-    Parameters
-    ----------
-    function
-        The coroutine function. It is called again if the write replaces a file that it reads.
-    size
-        The size of the work: the number of bytes of a notebook. Small work begins when the writing
-        thread waits for the disk, since it would slow the write down before.
-    """
-
-    def __init__(
-        self, function: Callable[[], Coroutine[Any, Any, _Result]], size: int = SMALL_BYTES + 1
-    ) -> None:
-        self._function = function
-        self._size = size
-        self._may_start = False
-        self._task: asyncio.Task[_Result] | None = None
-        self._token: Token[tuple[Callable[[], object], ...]] | None = None
-
-    def __enter__(self) -> None:
-        """Start the task, or arrange that it starts while the writing thread waits."""
-        self._may_start = True
-        if self._size > SMALL_BYTES:
-            self._start()
-            return
-        begin = partial(asyncio.get_running_loop().call_soon_threadsafe, self._start)
-        self._token = _DISK_WAIT_CALLBACKS.set((*_DISK_WAIT_CALLBACKS.get(), begin))
-
-    def _start(self) -> None:
-        if self._may_start:
-            self._task = asyncio.create_task(self._function())
-
-    def __exit__(self, *_: object) -> None:
-        """Cancel the task if its result was not used."""
-        self._may_start = False
-        if self._token is not None:
-            _DISK_WAIT_CALLBACKS.reset(self._token)
-        task, self._task = self._task, None
-        if task is not None and not task.cancel() and not task.cancelled():
-            # Retrieve the exception, so that asyncio does not log it.
-            task.exception()
-
-    async def get_result(self) -> _Result:
-        """Return the result of the coroutine, or raise its exception."""
-        self._may_start = False
-        if self._task is not None:
-            # The write itself replaces the file that the task reads.
-            with suppress(ChangedDuringRead):
-                return await self._task
-        return await self._function()

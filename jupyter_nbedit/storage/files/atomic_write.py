@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
-from jupyter_nbedit.concurrency import announce_disk_wait
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_segments
@@ -79,7 +78,6 @@ def atomic_replace(
                     copy_attributes(original, new_file, snapshot.stat)
                 status = advance_mtime(folder, temporary, new_file, snapshot.stat)
                 are_times_reliable = are_timestamps_reliable(base, snapshot, new_file)
-                announce_disk_wait()
                 os.fsync(new_file)
 
             def is_unchanged() -> bool:
@@ -251,7 +249,6 @@ def _rename_to_new_name(folder: OpenDirectory, temporary: str, name: str) -> Non
 
 def _sync_directory(folder: OpenDirectory) -> list[str]:
     """Make a new name durable; failures are warnings, because the file itself is written."""
-    announce_disk_wait()
     try:
         folder.sync()
     except OSError as error:

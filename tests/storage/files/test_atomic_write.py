@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import errno
 import os
@@ -16,11 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.concurrency import BackgroundTask
 from jupyter_nbedit.errors import Forbidden
 from jupyter_nbedit.storage.base import StaleContent
 from tests.storage.conftest import (
-    EDIT,
     EDITED,
     NAME,
     TEXT,
@@ -180,32 +177,3 @@ def test_a_failed_fsync_of_the_folder_is_reported(
     assert notebook.read_bytes() == EDITED
     assert len(place.create("b.ipynb").warnings) == 1
     assert (place.root / "b.ipynb").read_bytes() == TEXT
-
-
-def test_background_work_starts_while_the_write_waits_for_the_disk(
-    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-    flushed: list[list[str]] = []
-
-    async def work(name: str) -> None:
-        begun.append(name)
-
-    async def edit() -> None:
-        loop, fsync = asyncio.get_running_loop(), os.fsync
-        storage = await place.storages.resolve(NAME)
-        base = await storage.read(NAME)
-
-        def flush(descriptor: int) -> None:
-            fsync(descriptor)
-            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(60)
-            flushed.append(list(begun))
-
-        monkeypatch.setattr(os, "fsync", flush)
-        with BackgroundTask(lambda: work("one"), 1), BackgroundTask(lambda: work("other"), 1):
-            await storage.write(NAME, base, EDIT)
-
-    asyncio.run(edit())
-    # The file's, then the folder's.
-    assert flushed == [["one"], ["one", "other"]]
-    assert notebook.read_bytes() == EDITED
