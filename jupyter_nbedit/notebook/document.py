@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,15 +15,9 @@ from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
-from jupyter_nbedit.notebook.lazy.cell_arrays import CellHeaders, CellSpans
+from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
 from jupyter_nbedit.notebook.lazy.rescan import rescan_edited
-from jupyter_nbedit.notebook.lazy.scan import (
-    HEADERS_DECODER,
-    ScannedHeader,
-    ScanResult,
-    scan_cells,
-    to_columns,
-)
+from jupyter_nbedit.notebook.lazy.scan import CellHeader, ScanResult, decode_headers, scan_cells
 from jupyter_nbedit.notebook.lazy.spliced_buffer import splice_buffer
 from jupyter_nbedit.notebook.splices import Splice
 
@@ -43,29 +37,14 @@ _UNIQUE_CELL_MEMBERS = frozenset(
 _UNIQUE_NOTEBOOK_MEMBERS = frozenset(("cells", "metadata", "nbformat", "nbformat_minor"))
 
 
-_HEADER_DECODER = msgspec.json.Decoder(ScannedHeader)
-
-
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a document, read when it is needed.
-
-    Parameters
-    ----------
-    index
-        Its position, from 0.
-    id
-        Its id, or None if it has none; ids are never invented.
-    cell_type
-        ``code``, ``markdown``, ``raw``, or any other type in the file.
-    span
-        The range of its object in the document's bytes.
-    text
-        The document's bytes.
-    """
+    """One cell of a document, read when it is needed."""
 
     index: int
+    #: Its id, or None if it has none; ids are never invented.
     id: str | None
+    #: ``code``, ``markdown``, ``raw``, or any other type in the file.
     cell_type: str
     span: Span
     text: Buffer
@@ -146,36 +125,20 @@ def compute_source_hash(source: str) -> str:
 
 @dataclass(frozen=True)
 class Document:
-    """The bytes of a notebook and the spans of its cells.
-
-    `Document.parse` creates one.
-
-    Parameters
-    ----------
-    text
-        The bytes.
-    span
-        The range of the notebook's object, without white space and a byte order mark around it.
-    members
-        The members of the notebook's object in order; names that do not matter here may be
-        repeated.
-    cells_span
-        The range of the array of cells.
-    cell_spans
-        The range of each cell.
-    nbformat_minor
-        The minor version of the format; the major version is 4.
-    headers
-        The id and the type of each cell.
-    """
+    """The bytes of a notebook and the spans of its cells; `Document.parse` creates one."""
 
     text: Buffer
+    #: The range of the notebook's object, without white space and a byte order mark around it.
     span: Span
+    #: The members of the object in order; names that do not matter here may be repeated.
     members: list[Member]
+    #: The range of the array of cells.
     cells_span: Span
     cell_spans: CellSpans
+    #: The minor version of the format; the major version is 4.
     nbformat_minor: int
-    headers: CellHeaders
+    #: The id and the type of each cell.
+    headers: list[CellHeader]
 
     @classmethod
     def parse(cls, text: Buffer) -> Document:
@@ -226,10 +189,9 @@ class Document:
             # For `bytes` this makes no copy.
             buffer = text[:]
             cell_spans = CellSpans(*json_spans.list_bounds(buffer, cells.value))
-            headers = _validate_headers(to_columns(_read_headers(buffer, cells.value, cell_spans)))
+            headers = _read_headers(buffer, cells.value, cell_spans)
         else:
-            cell_spans = scan.cell_spans
-            headers = _validate_headers(scan.headers)
+            cell_spans, headers = scan.cell_spans, scan.headers
         return cls(
             text=text,
             span=span,
@@ -245,13 +207,7 @@ class Document:
         return replace(self, text=text, cell_spans=self.cell_spans.bind(text))
 
     def apply_splices(self, splices: Sequence[Splice]) -> Document:
-        """Return the document after splices.
-
-        Parameters
-        ----------
-        splices
-            Sorted; their ranges must not overlap.
-        """
+        """Return the document after sorted splices, whose ranges must not overlap."""
         text = splice_buffer(self.text, splices)
         edited_ranges = (
             rescan_edited(text, self.cells_span, self.cell_spans, splices) if splices else []
@@ -259,16 +215,15 @@ class Document:
         if edited_ranges is None:
             return Document.parse(text)
         growth, start = (edited_ranges[-1].shift if edited_ranges else 0), 0
-        cell_spans, headers = CellSpans(text=text), CellHeaders()
-        shift = 0
+        cell_spans, shift = CellSpans(text=text), 0
         for edited_range in edited_ranges:
             cell_spans.extend(self.cell_spans[start : edited_range.first], shift)
             cell_spans.extend(CellSpans.from_spans(edited_range.spans))
-            headers.extend(self.headers[start : edited_range.first])
-            headers.extend(_validate_headers(to_columns(edited_range.headers), len(headers)))
             start, shift = edited_range.last, edited_range.shift
         cell_spans.extend(self.cell_spans[start:], shift)
-        headers.extend(self.headers[start:])
+        headers = self.headers.copy()
+        for edited_range in reversed(edited_ranges):
+            headers[edited_range.first : edited_range.last] = edited_range.headers
         array = Span(self.cells_span.start, self.cells_span.stop + growth)
         return replace(
             self,
@@ -327,7 +282,7 @@ class Document:
     def ids(self) -> Mapping[str, Sequence[int]]:
         """The indexes of the cells that have each id, usually one."""
         indexes: dict[str, list[int]] = {}
-        for index, cell_id in enumerate(self.headers.ids):
+        for index, (cell_id, _) in enumerate(self.headers):
             if cell_id is not None:
                 indexes.setdefault(cell_id, []).append(index)
         return indexes
@@ -433,50 +388,37 @@ def _grow_member(member: Member, array: Span, growth: int) -> Member:
     return member.shift(growth) if member.value.start > array.start else member
 
 
-def _read_headers(text: bytes, array: Span, cells: Sequence[Span]) -> list[ScannedHeader]:
+def _read_headers(text: bytes, array: Span, cells: Sequence[Span]) -> list[CellHeader]:
     try:
-        return HEADERS_DECODER.decode(memoryview(text)[array.start : array.stop])
+        return decode_headers(memoryview(text)[array.start : array.stop])
     except (msgspec.DecodeError, RecursionError):
-        # A header that msgspec refuses, or a cell that is not an object.
+        # A cell that is not an object, a header that is not valid, or JSON that msgspec refuses.
         return [_read_header(text, index, span) for index, span in enumerate(cells)]
 
 
-def _read_header(text: bytes, index: int, span: Span) -> ScannedHeader:
+def _read_header(text: bytes, index: int, span: Span) -> CellHeader:
     if not json_spans.is_object(text, span):
         message = f"Cell {index} of the notebook is not an object. Mend the file first."
         raise InvalidNotebook(message, index=index)
-    try:
-        return _HEADER_DECODER.decode(text[span.start : span.stop])
-    except (msgspec.DecodeError, RecursionError):
-        values = json_spans.decode(text, span)
-        return ScannedHeader(values.get("id"), values.get("cell_type"))
-
-
-def _validate_headers(headers: CellHeaders, first: int = 0) -> CellHeaders:
-    """Return valid headers; an id that is not a string counts as none."""
-    types, id_types = set(map(type, headers.cell_types)), set(map(type, headers.ids))
-    if types <= {str} and id_types <= {str, type(None)}:
-        return headers
-    validated = CellHeaders()
-    scanned: Iterable[tuple[Any, Any]] = headers
-    for index, (cell_id, cell_type) in enumerate(scanned, first):
-        if not isinstance(cell_type, str):
-            message = f"Cell {index} of the notebook has no `cell_type`. Mend the file first."
-            raise InvalidNotebook(message, index=index)
-        validated.add(cell_id if isinstance(cell_id, str) else None, cell_type)
-    return validated
+    # The last of repeated members counts, as everywhere in Jupyter.
+    values = {
+        member.name: member.value
+        for member in json_spans.list_members(text, span)
+        if member.name in {"cell_type", "id"}
+    }
+    header = {name: json_spans.decode(text, value) for name, value in values.items()}
+    cell_id, cell_type = header.get("id"), header.get("cell_type")
+    if not isinstance(cell_type, str):
+        message = f"Cell {index} of the notebook has no `cell_type`. Mend the file first."
+        raise InvalidNotebook(message, index=index)
+    # An id that is not a string counts as none.
+    return cell_id if isinstance(cell_id, str) else None, cell_type
 
 
 def write_new_notebook(language: str | None, kernelspec: str | None) -> bytes:
     """Return the bytes of a new notebook of nbformat 4.5.
 
-    Parameters
-    ----------
-    language
-        The language of its code cells, or None.
-    kernelspec
-        The name of its kernel, or None. It is only stored: whether such a kernel exists is not
-        checked.
+    Language and kernel are only stored: whether there is such a kernel is not checked.
     """
     metadata: dict[str, Any] = {}
     if kernelspec is not None:

@@ -1,4 +1,4 @@
-"""Spans and headers of many cells, stored in columns.
+"""Spans of many cells, stored in columns.
 
 A notebook may have a hundred thousand cells. One object for each would take ten times the memory,
 and garbage collection would stop the server while it visits them.
@@ -14,9 +14,6 @@ from typing import overload
 
 from jupyter_nbedit.notebook.json_spans import Span, list_bounds
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, read_into
-
-#: The id of a cell, or None, and its type.
-CellHeader = tuple[str | None, str]
 
 
 class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
@@ -170,56 +167,4 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
             self._resolve_all()
             other._resolve_all()
             return (self._starts, self._stops) == (other._starts, other._stops)
-        return list(self) == other if isinstance(other, list) else NotImplemented
-
-
-class CellHeaders(Sequence[CellHeader]):  # noqa: PLW1641 -- as above
-    """The headers of the cells, in order.
-
-    Parameters
-    ----------
-    ids, cell_types
-        The id of each cell, or None, and its type.
-    """
-
-    __slots__ = ("cell_types", "ids")
-
-    def __init__(self, ids: Iterable[str | None] = (), cell_types: Iterable[str] = ()) -> None:
-        self.ids = list(ids)
-        self.cell_types = list(cell_types)
-
-    def add(self, cell_id: str | None, cell_type: str) -> None:
-        """Append one header."""
-        self.ids.append(cell_id)
-        self.cell_types.append(cell_type)
-
-    def extend(self, headers: CellHeaders) -> None:
-        """Append other headers."""
-        self.ids.extend(headers.ids)
-        self.cell_types.extend(headers.cell_types)
-
-    @overload
-    def __getitem__(self, part: int) -> CellHeader: ...
-
-    @overload
-    def __getitem__(self, part: slice) -> CellHeaders: ...
-
-    def __getitem__(self, part: int | slice) -> CellHeader | CellHeaders:
-        """Return one header, or the headers of a slice."""
-        if isinstance(part, slice):
-            return CellHeaders(self.ids[part], self.cell_types[part])
-        return self.ids[part], self.cell_types[part]
-
-    def __iter__(self) -> Iterator[CellHeader]:
-        """Yield all headers."""
-        return zip(self.ids, self.cell_types, strict=True)
-
-    def __len__(self) -> int:
-        """Return the number of cells."""
-        return len(self.ids)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether all headers are equal."""
-        if isinstance(other, CellHeaders):
-            return (self.ids, self.cell_types) == (other.ids, other.cell_types)
         return list(self) == other if isinstance(other, list) else NotImplemented

@@ -11,7 +11,7 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
-from jupyter_nbedit.notebook.lazy.scan import HEADERS_DECODER, ScannedHeader
+from jupyter_nbedit.notebook.lazy.scan import CellHeader, decode_headers
 from jupyter_nbedit.notebook.splices import Splice
 
 _SPACE = b" \t\r\n"
@@ -19,42 +19,24 @@ _SPACE = b" \t\r\n"
 
 @dataclass(frozen=True)
 class EditedRange:
-    """Neighbouring cells that an edit may have changed.
+    """Neighbouring cells that an edit may have changed."""
 
-    Parameters
-    ----------
-    first, last
-        The index of the first cell, and the index after the last, before the edit.
-    spans, headers
-        The spans and headers of the cells there after the edit.
-    shift
-        By how many bytes the following cells move.
-    """
-
+    #: The index of the first cell, and the index after the last, before the edit.
     first: int
     last: int
+    #: The cells there after the edit.
     spans: list[Span]
-    headers: list[ScannedHeader]
+    headers: list[CellHeader]
+    #: By how many bytes the following cells move.
     shift: int
 
 
 def rescan_edited(
     text: Buffer, array: Span, cells: CellSpans, splices: Sequence[Splice]
 ) -> list[EditedRange] | None:
-    """Parse the ranges that splices changed.
+    """Return the ranges that sorted splices changed, in order; None if all must be parsed.
 
-    Parameters
-    ----------
-    text
-        The notebook after the edit.
-    array, cells
-        The spans of the array of cells and of each cell before the edit.
-    splices
-        The edit, sorted.
-
-    Returns
-    -------
-    The edited ranges, in order; None if the whole notebook must be parsed.
+    ``text`` is the notebook after the edit; the array of cells and the cells are as before.
     """
     if not cells or splices[0].start <= array.start or splices[-1].stop >= array.stop:
         return None
@@ -101,7 +83,7 @@ def _group_splices(
 
 def _scan_between(
     part: bytes, *, is_preceded: bool, is_followed: bool
-) -> tuple[list[Span], list[ScannedHeader]] | None:
+) -> tuple[list[Span], list[CellHeader]] | None:
     """Find the cells in the text between two cells, or between a cell and a bracket."""
     core = part.strip(_SPACE)
     inner = core[is_preceded : len(core) - is_followed]
@@ -112,7 +94,7 @@ def _scan_between(
         return None
     array = b"[" + inner + b"]"
     try:
-        headers = HEADERS_DECODER.decode(array)
+        headers = decode_headers(array)
     except (msgspec.DecodeError, RecursionError):
         return None
     if not headers:

@@ -8,54 +8,43 @@ left to `json_spans`, which needs all of it and accepts any JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import msgspec
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import MalformedJSON, Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, LazyBytes
-from jupyter_nbedit.notebook.lazy.cell_arrays import CellHeaders, CellSpans
+from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
+
+#: The id of a cell, or None, and its type.
+CellHeader = tuple[str | None, str]
 
 
-class ScannedHeader(msgspec.Struct, gc=False):
+class _Header(msgspec.Struct, gc=False):
     """The header of a cell; the last of repeated members counts, as everywhere in Jupyter."""
 
-    id: Any = None
-    cell_type: Any = None
+    cell_type: str
+    id: str | None = None
 
 
 @dataclass(frozen=True)
 class ScanResult:
-    """The structure of a notebook.
-
-    Parameters
-    ----------
-    span
-        The range of its object.
-    members
-        The object's members, in order.
-    cell_spans
-        The range of each cell.
-    headers
-        The header of each cell.
-    """
+    """The structure of a notebook: its object, the object's members in order, and its cells."""
 
     span: Span
     members: list[Member]
     cell_spans: CellSpans
-    headers: CellHeaders
+    headers: list[CellHeader]
 
 
 _CELLS = re.compile(rb'"cells"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*(?=\{)')
 _AFTER_AN_OBJECT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)(?=\{)")
 _FRAME = b'{"cells":['
 _DECODE_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-#: Decodes the headers of an array of cells.
-HEADERS_DECODER = msgspec.json.Decoder(list[ScannedHeader])
+_HEADERS = msgspec.json.Decoder(list[_Header])
 # A window of small cells has this many cells or bytes: to find one of them, the whole window is
 # parsed.
 _SMALL_CELLS_PER_WINDOW = 256
@@ -105,14 +94,15 @@ def scan_cells(text: Buffer, start: int, window: int = CHUNK_BYTES) -> ScanResul
     )
 
 
-def decode_headers(array: memoryview) -> CellHeaders:
-    """Decode the headers of an array of cells; raise if it is not an array of objects."""
-    return to_columns(HEADERS_DECODER.decode(array))
+def decode_headers(array: bytes | memoryview) -> list[CellHeader]:
+    """Decode the headers of an array of cells.
 
-
-def to_columns(headers: Sequence[ScannedHeader]) -> CellHeaders:
-    """Return headers as columns."""
-    return CellHeaders([header.id for header in headers], [header.cell_type for header in headers])
+    Raises
+    ------
+    msgspec.DecodeError, RecursionError
+        If it is not an array of objects with types and ids as nbformat has them, or not JSON.
+    """
+    return [(header.id, header.cell_type) for header in _HEADERS.decode(array)]
 
 
 class _CannotScan(Exception):
@@ -132,22 +122,13 @@ def _scan_beginning(beginning: bytes) -> tuple[int, int, list[Member]] | None:
 
 
 class _CellScanner:
-    """Finds all cells except those of the last window.
-
-    Parameters
-    ----------
-    text
-        The notebook.
-    position
-        The start of the first cell; `scan` moves it to the first cell it has not found.
-    window
-        The number of bytes that are read at a time.
-    """
+    """Finds all cells except those of the last window."""
 
     def __init__(self, text: LazyBytes, position: int, window: int) -> None:
+        #: The start of the first cell that was not found yet.
         self.position = position
         self.spans = CellSpans(text=text)
-        self.headers = CellHeaders()
+        self.headers: list[CellHeader] = []
         self._text = text
         self._window = window
         self._separator = b""
