@@ -91,26 +91,17 @@ class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class EditPlan:
-    """What a batch does to a document.
+    """What a batch does to a document."""
 
-    Parameters
-    ----------
-    splices
-        Splices on the document's bytes; empty if nothing changes.
-    results
-        One result for each operation.
-    changes
-        The changes that a diff shows.
-    total_cells
-        The number of cells afterwards.
-    summarize
-        Returns what the batch does to each cell; computed only when an undo record is needed.
-    """
-
+    #: Splices on the document's bytes; empty if nothing changes.
     splices: list[Splice]
+    #: One result for each operation.
     results: list[OperationResult]
+    #: The changes that a diff shows.
     changes: list[CellChange | MetadataChange]
+    #: The number of cells afterwards.
     total_cells: int
+    #: Returns what the batch does to each cell; computed only when an undo record is needed.
     summarize: Callable[[], EditSummary]
 
     def build_record(self) -> UndoRecord:
@@ -167,16 +158,7 @@ def build_plan(
 ) -> EditPlan:
     """Return the plan for a notebook whose cells have been edited.
 
-    Parameters
-    ----------
-    working_copy
-        The notebook with all its edited cells and its new metadata.
-    order
-        The new order of the cells.
-    results
-        The results to return.
-    exact_splices
-        Splices with the same effect, used instead of computed ones.
+    Exact splices, with the same effect, are used instead of computed ones.
     """
     splices = compile_splices(working_copy, order) if exact_splices is None else list(exact_splices)
     return EditPlan(

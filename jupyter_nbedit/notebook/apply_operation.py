@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
-from typing import TypeVar
 
-import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation
@@ -37,40 +35,24 @@ from jupyter_nbedit.notebook.operations import (
 from jupyter_nbedit.notebook.sections import NotebookSection
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
-SectionOperation = TypeVar("SectionOperation", AppendToSection, ReplaceSection)
-
+_MARKDOWN = "markdown"
 # Members of a code cell's metadata that JupyterLab writes when a run starts and ends.
 _EXECUTION, _STARTED, _ENDED = "execution", "iopub.execute_input", "shell.execute_reply"
 
 
 @dataclass(frozen=True)
 class AffectedCells:
-    """The cells that an operation is about.
+    """The cells that an operation is about."""
 
-    Parameters
-    ----------
-    cell
-        The one cell that the operation addresses or inserts, if there is exactly one.
-    cells
-        All cells that it affects, if the operation can affect several.
-    """
-
+    #: The one cell that the operation addresses or inserts, if there is exactly one.
     cell: EditedCell | None = None
+    #: All cells that it affects, if the operation can affect several.
     cells: Sequence[EditedCell] | None = None
 
 
 @singledispatch
 def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int) -> AffectedCells:
-    """Apply one operation of a batch to a working copy.
-
-    Parameters
-    ----------
-    operation
-        The operation; `validate_operation` has accepted it.
-    working_copy
-        The notebook after the operations before this one.
-    number
-        The index of the operation in the batch.
+    """Apply a valid operation, the one with an index in the batch, to a working copy.
 
     Raises
     ------
@@ -297,69 +279,26 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
     return AffectedCells(cell)
 
 
-def _use_line_feeds(operation: SectionOperation) -> SectionOperation:
-    """Return the operation with LF in its source, as for a new cell."""
-    source = use_line_feeds(operation.source)
-    return msgspec.structs.replace(operation, source=source)
-
-
 @apply_operation.register
-def _perform_append_to_section(
+def _append_to_section(
     operation: AppendToSection, working_copy: WorkingCopy, _number: int
 ) -> AffectedCells:
-    return AffectedCells(append_to_section(working_copy, _use_line_feeds(operation)))
-
-
-@apply_operation.register
-def _perform_replace_section(
-    operation: ReplaceSection, working_copy: WorkingCopy, number: int
-) -> AffectedCells:
-    return AffectedCells(*replace_section(working_copy, _use_line_feeds(operation), number))
-
-
-@apply_operation.register
-def _perform_remove_entry(
-    operation: RemoveEntry, working_copy: WorkingCopy, _number: int
-) -> AffectedCells:
-    return AffectedCells(cells=remove_section_entry(working_copy, operation))
-
-
-_MARKDOWN = "markdown"
-
-
-def append_to_section(working_copy: WorkingCopy, operation: AppendToSection) -> EditedCell:
-    """Append a source to a section and return the cell that contains it.
-
-    Raises
-    ------
-    SectionNotFound, AmbiguousSection, CellProtected, InvalidOperation
-    """
     section = working_copy.outline.find_section(operation.section)
     if not section.ends_within_cell:
-        return _build_new_cell(
-            working_copy, working_copy.cell_order.get_slot_in_gap(section.cells.stop), operation
-        )
+        slot = working_copy.cell_order.get_slot_in_gap(section.cells.stop)
+        return AffectedCells(_build_new_cell(working_copy, slot, operation))
     cell = _get_markdown_cell(working_copy, section, section.cells[-1])
     _check_markdown(working_copy, operation, cell)
     extent = _find_extent(working_copy, section, cell)
     with _checking_editable(working_copy, cell):
-        cell.section_text.append(extent, operation.source)
-    return cell
+        cell.section_text.append(extent, use_line_feeds(operation.source))
+    return AffectedCells(cell)
 
 
-def replace_section(
-    working_copy: WorkingCopy, operation: ReplaceSection, number: int
-) -> tuple[EditedCell, list[EditedCell]]:
-    """Replace a section except its heading.
-
-    Returns
-    -------
-    The cell that contains the source, and all affected cells.
-
-    Raises
-    ------
-    SectionNotFound, AmbiguousSection, CellProtected, InvalidOperation
-    """
+@apply_operation.register
+def _replace_section(
+    operation: ReplaceSection, working_copy: WorkingCopy, number: int
+) -> AffectedCells:
     section = working_copy.outline.find_section(operation.section)
     first, *others = section.cells
     heading_cell = _get_markdown_cell(working_copy, section, first)
@@ -367,8 +306,8 @@ def replace_section(
     if not others and (operation.cell_type == _MARKDOWN or section.ends_within_cell):
         _check_markdown(working_copy, operation, heading_cell)
         with _checking_editable(working_copy, heading_cell):
-            heading_cell.section_text.replace(extent, operation.source)
-        return heading_cell, [heading_cell]
+            heading_cell.section_text.replace(extent, use_line_feeds(operation.source))
+        return AffectedCells(heading_cell, [heading_cell])
     with _checking_editable(working_copy, heading_cell):
         heading_cell.section_text.replace(extent, "")
     affected_cells: list[EditedCell] = []
@@ -382,23 +321,13 @@ def replace_section(
         elif (cell := working_copy.get_cell_by_token(index)).removed_by is None:
             working_copy.remove(cell, number)
             affected_cells.append(cell)
-    new_cell = _build_new_cell(
-        working_copy,
-        working_copy.cell_order.get_slot_at_cell(heading_cell.token, is_after=True),
-        operation,
-    )
-    return new_cell, [heading_cell, new_cell, *affected_cells]
+    slot = working_copy.cell_order.get_slot_at_cell(heading_cell.token, is_after=True)
+    new_cell = _build_new_cell(working_copy, slot, operation)
+    return AffectedCells(new_cell, [heading_cell, new_cell, *affected_cells])
 
 
-def remove_section_entry(working_copy: WorkingCopy, operation: RemoveEntry) -> list[EditedCell]:
-    """Remove the list items of a section that contain a text; return the cells that had them.
-
-    Raises
-    ------
-    SectionNotFound, AmbiguousSection, CellProtected
-    TextMismatch
-        If no item contains the text.
-    """
+@apply_operation.register
+def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     section = working_copy.outline.find_section(operation.section)
     affected_cells: list[EditedCell] = []
     for index in section.cells:
@@ -411,7 +340,7 @@ def remove_section_entry(working_copy: WorkingCopy, operation: RemoveEntry) -> l
             affected_cells.append(cell)
     if not affected_cells:
         raise sections.build_no_entry_error(operation.section, operation.match)
-    return affected_cells
+    return AffectedCells(cells=affected_cells)
 
 
 def _build_new_cell(
@@ -421,7 +350,7 @@ def _build_new_cell(
         slot,
         cell_id=working_copy.create_id(),
         cell_type=operation.cell_type,
-        source=operation.source,
+        source=use_line_feeds(operation.source),
         members={"metadata": b"{}"},
     )
 

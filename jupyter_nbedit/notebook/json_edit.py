@@ -16,16 +16,9 @@ from jupyter_nbedit.notebook.json_style import CellStyle
 
 
 def apply_merge_patch(text: bytes, patch: Mapping[str, Any], outer_style: CellStyle) -> bytes:
-    """Apply a JSON Merge Patch (RFC 7396) to an encoded value.
+    """Apply a JSON Merge Patch (RFC 7396) to an encoded value in an object of a style.
 
-    Parameters
-    ----------
-    text
-        The value as valid JSON; a value that is not an object is replaced by one.
-    patch
-        The patch.
-    outer_style
-        The style of the object that contains the value.
+    A value that is not an object is replaced by one.
 
     Raises
     ------
@@ -59,18 +52,10 @@ def read_values(text: bytes | None) -> dict[str, bytes]:
 
 
 def set_members(text: bytes, changes: Mapping[str, bytes | None], outer_style: CellStyle) -> bytes:
-    """Set members of an object; None removes a member.
+    """Set members of an object in an object of a style to encoded values; None removes a member.
 
-    New members are inserted in alphabetical order if the existing ones are sorted, else appended.
-
-    Parameters
-    ----------
-    text
-        The object as valid JSON; a value that is not an object is replaced by one.
-    changes
-        The encoded values of the members.
-    outer_style
-        The style of the object that contains this one.
+    A value that is not an object is replaced by one. New members are inserted in alphabetical order
+    if the existing ones are sorted, else appended.
 
     Raises
     ------

@@ -40,31 +40,19 @@ _MAX_DISTANCE = 200
 
 @dataclass(frozen=True)
 class CellStyle:
-    """The format of a cell or of another object of the notebook.
+    """The format of a cell or of another object of the notebook."""
 
-    Parameters
-    ----------
-    object
-        The white space around its members.
-    colon
-        The bytes between a name and its value.
-    order
-        The names of the members, in their order.
-    lines
-        The white space of the list of lines, or None if the source is one string.
-    newline
-        The line break of the file, or None if it has none.
-    indent_step
-        One step of indentation.
-    notebook_style
-        The style of the notebook.
-    """
-
+    #: The white space around its members.
     object: ContainerStyle
+    #: The bytes between a name and its value.
     colon: bytes
+    #: The names of the members, in their order.
     order: tuple[str, ...]
+    #: The white space of the list of lines, or None if the source is one string.
     lines: ContainerStyle | None
+    #: The line break of the file, or None if it has none.
     newline: bytes | None
+    #: One step of indentation.
     indent_step: bytes
     notebook_style: Style
 

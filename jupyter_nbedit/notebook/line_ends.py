@@ -40,13 +40,7 @@ def is_same_source(expected_source: str, current: str) -> bool:
 
 
 class NormalizedText:
-    """A text with LF instead of CR LF, to search in; replacements apply to the original.
-
-    Parameters
-    ----------
-    original
-        The text.
-    """
+    """A text with LF instead of CR LF, to search in; replacements apply to the original."""
 
     def __init__(self, original: str) -> None:
         self._original = original
@@ -73,14 +67,7 @@ class NormalizedText:
     def replace(self, starts: Iterable[int], length: int, new: str) -> str:
         """Return the original text with some ranges replaced; new text gets the line ends there.
 
-        Parameters
-        ----------
-        starts
-            Offsets in `text` of the replaced ranges, ascending.
-        length
-            The length of each replaced range.
-        new
-            The replacement.
+        The ranges have one length and begin at ascending offsets in `text`.
         """
         parts, copied_until = [], 0
         for start in starts:

@@ -14,9 +14,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidOperation
 
-#: The owner of metadata: a cell of a type, or the notebook.
-Owner = Literal["notebook", "code", "markdown", "raw"]
-
 _LATEST_MINOR = 5
 
 
@@ -66,28 +63,13 @@ _RULES: Mapping[str, Mapping[str, _Rule]] = {
 
 
 def list_defined_members(owner: str, minor: int) -> frozenset[str]:
-    """Return the names of the members that nbformat defines.
-
-    Parameters
-    ----------
-    owner
-        An `Owner`, or a type of cell that nbformat does not know.
-    minor
-        The minor version of the format, 4.x; the latest known one is used for later versions.
-    """
+    """Return the names of the members that nbformat 4.x defines; of an unknown owner, none."""
     rules = _RULES.get(owner, {})
     return frozenset(name for name, rule in rules.items() if rule.since_minor <= minor)
 
 
 def check_members(members: Mapping[str, Any], owner: str, minor: int) -> None:
     """Refuse values that nbformat's schema refuses; undefined members may have any value.
-
-    Parameters
-    ----------
-    members
-        The members of metadata to check.
-    owner, minor
-        As for `list_defined_members`.
 
     Raises
     ------

@@ -71,22 +71,7 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
 
 
 def check_growth(source: str, count: int, growth: int) -> None:
-    """Check that several replacements do not make a text too long.
-
-    Parameters
-    ----------
-    source
-        The text before.
-    count
-        The number of replacements.
-    growth
-        By how many characters each replacement makes the text longer.
-
-    Raises
-    ------
-    InvalidOperation
-        If they do.
-    """
+    """Raise `InvalidOperation` if replacements, each longer by some characters, grow too much."""
     length = len(source) + count * growth
     if count > 1 and growth > 0 and length > _MAX_RESULT_LENGTH:
         message = (

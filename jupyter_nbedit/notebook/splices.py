@@ -19,12 +19,7 @@ class Splice(NamedTuple):
 def iterate_segments(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int, int] | bytes]:
     """Yield the segments of a spliced text in order: ranges of the base, and new bytes.
 
-    Parameters
-    ----------
-    size
-        The number of bytes of the base.
-    splices
-        Sorted; their ranges must not overlap.
+    ``size`` is that of the base; splices are sorted, and their ranges must not overlap.
     """
     position = 0
     for splice in splices:
@@ -38,15 +33,7 @@ def iterate_segments(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int
 
 
 def iterate_spliced_chunks(base: Buffer, splices: Iterable[Splice]) -> Iterator[memoryview]:
-    """Yield a spliced text in parts; parts in memory are not copied.
-
-    Parameters
-    ----------
-    base
-        The text that the splices apply to.
-    splices
-        Sorted; their ranges must not overlap.
-    """
+    """Yield a spliced text in parts; parts in memory are not copied."""
     for segment in iterate_segments(len(base), splices):
         if isinstance(segment, bytes):
             yield memoryview(segment)

@@ -20,17 +20,11 @@ from jupyter_nbedit.notebook.sections import Outline
 
 @dataclass
 class WorkingCopy:
-    """A document and the edits of a batch so far.
+    """A document and the edits of a batch so far."""
 
-    Parameters
-    ----------
-    document
-        The notebook before the batch: ids, indexes, sections and `expect` refer to it.
-    fresh_id
-        Returns a random cell id; called again if a cell already has it.
-    """
-
+    #: The notebook before the batch: ids, indexes, sections and `expect` refer to it.
     document: Document
+    #: Returns a random cell id; called again if a cell already has it.
     fresh_id: Callable[[], str]
     cells: dict[int, EditedCell] = field(default_factory=dict)
     _inserted_tokens: dict[str, int] = field(default_factory=dict)
@@ -157,12 +151,9 @@ class WorkingCopy:
         return cell
 
     def remove(self, cell: EditedCell, number: int) -> None:
-        """Remove a cell, on behalf of an operation.
+        """Remove a cell on behalf of an operation.
 
-        Raises
-        ------
-        CellProtected
-            If the cell's metadata contains ``deletable: false``.
+        Raise `CellProtected` if its metadata contains ``deletable: false``.
         """
         if cell.metadata.get("deletable") is False:
             raise _build_protected_error(self.get_address(cell), "deletable", "deleted")
@@ -170,13 +161,7 @@ class WorkingCopy:
         self.cell_order.remove(cell.token)
 
     def check_editable(self, cell: EditedCell) -> None:
-        """Raise if a cell must not be changed.
-
-        Raises
-        ------
-        CellProtected
-            If the cell's metadata contains ``editable: false``.
-        """
+        """Raise `CellProtected` if the cell's metadata contains ``editable: false``."""
         if cell.metadata.get("editable") is False:
             raise _build_protected_error(self.get_address(cell), "editable", "changed")
 
