@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook.apply_batch import OperationResult
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, Operation
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.tabs import TabCounts
 
@@ -214,6 +214,7 @@ class UndoBody(ChangeBody, frozen=True, kw_only=True):
             int,
             Meta(
                 ge=1,
+                le=LARGEST_INTEGER,
                 description="The number of the edit; without it the newest possible edit.",
             ),
         ]

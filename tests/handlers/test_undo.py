@@ -109,6 +109,8 @@ def test_an_edit_is_undone_once(live: Client, path: str) -> None:
     by = undo(live, path, edit_id=number).json["edit_id"]
     found = get_error(undo(live, path, edit_id=number), 409, "nothing_to_undo")
     assert found == {"edit_id": number, "undone_by": by}
+    # SQLite has no such number.
+    get_error(undo(live, path, edit_id=2**63), 400, "invalid_request")
     # Redo accepts the number of the edit, or of its undo.
     assert undo(live, path, "redo", edit_id=number).status == 200
     get_error(undo(live, path, "redo", edit_id=by), 409, "nothing_to_undo")
