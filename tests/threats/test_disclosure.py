@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.handlers.routes import NAME
 from tests.support import corpora, samples
 from tests.support.http import Client, Local
 from tests.support.sampling import is_nightly
+from tests.support.servers import run_server
 
 GOOD = samples.three_cells()
 KEPT = "for the notebook only"
@@ -41,19 +43,20 @@ PAYLOADS = [
 
 
 @pytest.mark.threat("S20")
-def test_any_request_writes_one_line_to_the_log(live: Client) -> None:
-    (live.root / NAME).write_bytes(GOOD)
+def test_any_request_writes_one_line_to_the_log(tmp_path: Path) -> None:
     naughty = json.loads((corpora.corpus("naughty") / "blns.json").read_text())
     every = 1 if is_nightly() else 10
     texts = [text[:190] for text in (*naughty[::every], *CONTROLS) if _is_utf_8(text)]
-    log = live.root.parent / "server.log"
-    before = log.stat().st_size
-    for number, text in enumerate(texts):
-        answer = live.patch(NAME, replace("beta", str(number)), client=text, message=text)
-        assert answer.status == 200, answer.body
-        if number % 5 == 0:
-            # Errors repeat parts of the request.
-            live.patch(NAME, {"op": "delete", "cell": text or "x"})
+    with run_server(tmp_path, "--debug") as client:
+        (client.root / NAME).write_bytes(GOOD)
+        log = client.root.parent / "server.log"
+        before = log.stat().st_size
+        for number, text in enumerate(texts):
+            answer = client.patch(NAME, replace("beta", str(number)), client=text, message=text)
+            assert answer.status == 200, answer.body
+            if number % 5 == 0:
+                # Errors repeat parts of the request.
+                client.patch(NAME, {"op": "delete", "cell": text or "x"})
     lines = log.read_bytes()[before:].decode().split("\n")
     edits = [line for line in lines if " Edit " in line and NAME in line]
     assert len(edits) == len(texts)
