@@ -278,9 +278,8 @@ BUGS = {
     "a failed fsync is repeated": Bug(_sync_again, _FSYNC, "called durable after an fsync"),
     "short writes are ignored": Bug(_ignore_short_writes, _SHORT, "neither the old nor the new"),
     "files are written in place": Bug(_write_in_place, _KILLS, "neither the old nor the new"),
-    "an exchange of names is three steps": Bug(
-        _exchange_in_three_steps, f"{_ACTS}[us-replace_by_rename]", "before call"
-    ),
+    # Of the calls of an edit, whose number depends on the clock, only one or two show it.
+    "an exchange of names is three steps": Bug(_exchange_in_three_steps, _ACTS, "before call"),
     "links out of the root are followed": Bug(_follow_links, _LINKS, "DID NOT RAISE"),
     "changes by others are overwritten": Bug(
         _overwrite_changes, f"{_ACTS}[us-replace_by_rename]", "before call"
