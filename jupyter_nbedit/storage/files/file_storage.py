@@ -45,7 +45,8 @@ class FileStorage:
 
     `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
     manager of file ids. `rooms` are those that existed when this storage was chosen. `visible_path`
-    was found to be visible when it was locked, and is not checked again.
+    was found to be visible when it was locked, and is not checked again. `temp_files` removes the
+    leftovers of killed servers.
     """
 
     kind: ClassVar[str] = "file"
@@ -67,7 +68,7 @@ class FileStorage:
         self._locks = locks
         self._links_outside_root = links_outside_root
         self._file_ids = file_ids
-        self._temp_files = temp_files or TempFileCleaner()
+        self._temp_files = temp_files
         self._rooms = rooms
         self._own_writes = own_writes or OwnWriteCache()
         self._visible_path = visible_path
@@ -126,7 +127,7 @@ class FileStorage:
     ) -> WriteResult:
         real = self._resolve(os_path)
         # A temporary file may be a second name of the notebook, which must have one name only.
-        self._temp_files.sweep(os.path.dirname(real))
+        self._sweep(real)
         try:
             result = atomic_replace(real, base, splices, swap_hook)
             if isinstance(base.data, LazyFileBytes):
@@ -154,8 +155,13 @@ class FileStorage:
     def _create(self, os_path: str, text: bytes) -> WriteResult:
         with map_os_errors():
             real = resolve_new_path(os_path, self._top)
-            self._temp_files.sweep(os.path.dirname(real))
+            self._sweep(real)
             return atomic_create(real, text)
+
+    def _sweep(self, real: str) -> None:
+        """Remove the leftovers of killed servers, unless this storage is used for one edit only."""
+        if self._temp_files is not None:
+            self._temp_files.sweep(os.path.dirname(real))
 
     def _resolve(self, os_path: str) -> str:
         with map_os_errors():
