@@ -79,7 +79,6 @@ class Publisher:
             reply = msgspec.structs.replace(reply, edit_id=edit_id)
         with self._report_as_warning(reply, "open tabs could not be told"):
             self._emit_event(request, planned, reply)
-        self.log.debug("Edit %s of %r by %r", reply.edit_id, path, request.author)
         return reply
 
     @contextmanager

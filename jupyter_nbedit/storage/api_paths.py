@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
@@ -44,12 +45,21 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
             "paths, or /nbedit/notebooks."
         )
         raise NotAPlainFile(message)
-    return _get_relative(os.path.realpath(root), path)
+    top = _resolve_root(root)
+    if not absolute and not is_unsafe(path) and not _may_have_links(top, path):
+        return path
+    return _get_relative(top, path)
 
 
 def _get_root(manager: Any) -> str | None:
     """Return the directory in which a manager stores its files; None if there is none."""
     return str(manager.root_dir) if is_rooted(manager) else None
+
+
+@lru_cache
+def _resolve_root(root: str) -> str:
+    """Return the path of a root without links, which stays the same while the server runs."""
+    return os.path.realpath(root)
 
 
 def get_root_name(manager: Any) -> str:
@@ -60,7 +70,7 @@ def get_root_name(manager: Any) -> str:
     """
     root = _get_root(manager)
     if root is not None:
-        return os.path.realpath(root)
+        return _resolve_root(root)
     kind = type(manager)
     location = {name: str(getattr(manager, name, "")) for name in _LOCATION_TRAITS}
     return f"{kind.__module__}.{kind.__qualname__} {json.dumps(location)}"
@@ -71,10 +81,22 @@ def is_served(manager: Any, folder: str) -> bool:
     root = _get_root(manager)
     if root is None:
         return False
-    top, real = os.path.realpath(root), os.path.realpath(folder)
+    top, real = _resolve_root(root), os.path.realpath(folder)
     if not f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
         return False
     return manager.allow_hidden or not is_hidden(real, top)
+
+
+def _may_have_links(top: str, path: str) -> bool:
+    """Return whether a component of a path below a directory may be a link."""
+    os_path = top.rstrip(os.sep)
+    if os.name == "nt" or len(path) > _MAX_PATH_LENGTH:
+        return True
+    for name in path.split("/"):
+        os_path = f"{os_path}/{name}"
+        if os.path.islink(os_path):
+            return True
+    return False
 
 
 def _get_relative(top: str, path_in_top: str) -> str | None:

@@ -113,7 +113,7 @@ class Storage(Protocol):
     def preserves_bytes(self) -> bool:
         """Whether the stored bytes after a write are exactly the spliced bytes that were read."""
 
-    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, path: str) -> AbstractAsyncContextManager[object]:
         """Lock a notebook against all other writers; raise `NotebookNotFound` or `Busy`."""
 
     async def read(self, path: str) -> Content:

@@ -82,23 +82,23 @@ class PathLocks:
             _INHERITED_TASKS.reset(token)
 
     @asynccontextmanager
-    async def lock(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[None]:
-        """Lock paths, by whatever name or link they are given; raise `Busy` if that takes too long.
+    async def lock(self, *os_paths: str, names: Iterable[str] = ()) -> AsyncIterator[list[str]]:
+        """Lock paths, by whatever name or link they are given; yield them without links.
 
         `names` are for anything that is not in a file system. A task that holds a name must not
-        lock a path.
+        lock a path. Raise `Busy` if that takes too long.
         """
-        # A fixed order of locks prevents deadlocks.
-        reals = sorted({_normalize_name(follow_links(path)) for path in os_paths})
+        reals = [follow_links(path) for path in os_paths]
         own_tasks = _get_own_tasks()
-        keys = (*reals, *sorted(set(names)))
+        # A fixed order of locks prevents deadlocks.
+        keys = (*sorted({_normalize_name(real) for real in reals}), *sorted(set(names)))
         missing_keys = [key for key in keys if self._holders.get(key) not in own_tasks]
         async with AsyncExitStack() as stack:
             for key in missing_keys:
                 await stack.enter_async_context(self._lock_in_process(key))
             for number in sorted({_compute_number(key) for key in missing_keys}):
                 await stack.enter_async_context(self._lock_between_processes(number))
-            yield
+            yield reals
 
     @asynccontextmanager
     async def _lock_in_process(self, key: str) -> AsyncIterator[None]:

@@ -81,7 +81,7 @@ def resolve_path(os_path: str, top: str | None) -> str:
     Raise `NotebookNotFound` if the result is not in the directory `top`, if one is given.
     """
     real = follow_links(os_path, strict=True)
-    _check_below(real, top)
+    check_below(real, top)
     return real
 
 
@@ -94,10 +94,11 @@ def resolve_new_path(os_path: str, top: str | None) -> str:
     folder, name = os.path.split(os_path)
     real = os.path.join(resolve_path(folder, top), name)
     if top is not None:
-        _check_below(follow_links(real), top)
+        check_below(follow_links(real), top)
     return real
 
 
-def _check_below(real: str, top: str | None) -> None:
+def check_below(real: str, top: str | None) -> None:
+    """Raise `NotebookNotFound` if a path without links is not in a directory, if one is given."""
     if top is not None and not f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
         raise NotebookNotFound

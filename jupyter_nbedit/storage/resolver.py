@@ -80,11 +80,9 @@ class StorageResolver:
         self._check_inside(path)
         return await self._resolve(path, find_room(self.settings, path))
 
-    async def _resolve(
-        self, path: str, room: Room | None, visible_path: str | None = None
-    ) -> Storage:
+    async def _resolve(self, path: str, room: Room | None, real_path: str | None = None) -> Storage:
         manager = self.settings["contents_manager"]
-        storage = await self._resolve_contents(path, visible_path)
+        storage = await self._resolve_contents(path, real_path)
         if room is None:
             return storage
         if room.id.startswith(f"{TEXT}:"):
@@ -93,7 +91,7 @@ class StorageResolver:
             room, manager, storage, self.locks, NotebookNotFound, self.room_snapshots
         )
 
-    async def _resolve_contents(self, path: str, visible_path: str | None) -> Storage:
+    async def _resolve_contents(self, path: str, real_path: str | None) -> Storage:
         """Return the storage in which the contents manager has a notebook."""
         manager = self.settings["contents_manager"]
         kind = await detect_kind(manager, self.locks, path)
@@ -107,7 +105,7 @@ class StorageResolver:
                 temp_files=self.temp_files,
                 rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
                 own_writes=self.own_writes,
-                visible_path=visible_path,
+                locked=None if real_path is None else (path, real_path),
             )
         if kind is StorageKind.TEXT:
             return ContentsStorage(manager, self.locks)
@@ -121,9 +119,9 @@ class StorageResolver:
         check_suffix(path)
         async with lock_file_or_room(
             self.settings, self.locks, path, (NOTEBOOK, TEXT), NotebookNotFound
-        ) as room:
+        ) as (room, real_path):
             # Only now, because meanwhile a hook may have been registered, or a notebook paired.
-            yield await self._resolve(path, room, visible_path=path if room is None else None)
+            yield await self._resolve(path, room, real_path)
 
     async def walk(self, path: str, *, recursive: bool) -> Walker:
         """Prepare a walk through what the Contents API shows of a directory."""
@@ -213,7 +211,3 @@ class StorageResolver:
             is None
         ):
             raise NotebookNotFound
-
-
-def _is_same(first: Storage, second: Storage) -> bool:
-    return first == second or (type(first) is type(second) and vars(first) == vars(second))

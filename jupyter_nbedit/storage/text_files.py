@@ -89,9 +89,10 @@ class TextFileService:
     @asynccontextmanager
     async def _lock(self, path: str) -> AsyncIterator[Storage]:
         """Lock a file, in whichever storage it is then."""
-        async with lock_file_or_room(
-            self.settings, self.locks, path, (TEXT,), FileNotFound
-        ) as room:
+        async with lock_file_or_room(self.settings, self.locks, path, (TEXT,), FileNotFound) as (
+            room,
+            _,
+        ):
             storage = _TextFileStorage(self.manager, self.locks)
             if room is None:
                 yield storage

@@ -29,7 +29,7 @@ class ContentsStorage:
         self._manager = manager
         self._locks = locks
 
-    def lock(self, path: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, path: str) -> AbstractAsyncContextManager[object]:
         """Lock a notebook against this server's other writers and the manager's own saves."""
         return self._get_file(path).lock()
 

@@ -67,12 +67,15 @@ class ContentsFile:
     limit: int | None = None
 
     @asynccontextmanager
-    async def lock(self) -> AsyncIterator[None]:
-        """Lock the file against this server's other writers, including the manager's own saves."""
+    async def lock(self) -> AsyncIterator[str | None]:
+        """Lock the file against this server's other writers, including the manager's own saves.
+
+        Yields its path on disk without links, None if it has none.
+        """
         await self.check_visible()
         install_locks(self.manager, self.locks)
-        async with lock_paths(self.manager, self.locks, self.path):
-            yield
+        async with lock_paths(self.manager, self.locks, self.path) as reals:
+            yield reals[0] if reals else None
 
     async def check_visible(self) -> None:
         """Raise unless the Contents API shows the path; call this before anything else."""

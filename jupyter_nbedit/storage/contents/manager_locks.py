@@ -77,8 +77,13 @@ def is_rooted(manager: object) -> bool:
     return isinstance(manager, FileContentsManager) and has_stock_methods(manager, *_PATH_METHODS)
 
 
-def lock_paths(manager: Any, locks: PathLocks, *paths: str) -> AbstractAsyncContextManager[None]:
-    """Lock API paths against all other writers; raise `Busy` if another process holds a lock."""
+def lock_paths(
+    manager: Any, locks: PathLocks, *paths: str
+) -> AbstractAsyncContextManager[list[str]]:
+    """Lock API paths against all other writers; yield their paths on disk, if any, without links.
+
+    Raise `Busy` if another process holds a lock.
+    """
     kind = type(manager).__qualname__
     # The other half of a pair may have any name.
     names = [] if get_known_pairs(manager) is None else [f"pairs of {kind}"]

@@ -27,7 +27,7 @@ from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes
 from jupyter_nbedit.storage.files.read import OwnWriteCache, check_file, read_file
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
-from jupyter_nbedit.storage.paths import resolve_new_path, resolve_path, to_os_path
+from jupyter_nbedit.storage.paths import check_below, resolve_new_path, resolve_path, to_os_path
 from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ class FileStorage:
     """Notebooks under the root directory of the stock file manager.
 
     `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
-    manager of file ids. `rooms` are those that existed when this storage was chosen. `visible_path`
-    was found to be visible when it was locked, and is not checked again. `temp_files` removes the
-    leftovers of killed servers.
+    manager of file ids. `rooms` are those that existed when this storage was chosen. `locked` is an
+    API path and its path on disk without links, as they were found when it was locked; they are not
+    resolved again, and links that are placed there meanwhile are not followed. `temp_files` removes
+    the leftovers of killed servers.
     """
 
     kind: ClassVar[str] = "file"
@@ -62,7 +63,7 @@ class FileStorage:
         temp_files: TempFileCleaner | None = None,
         rooms: RoomIdSnapshot | None = None,
         own_writes: OwnWriteCache | None = None,
-        visible_path: str | None = None,
+        locked: tuple[str, str] | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
@@ -71,19 +72,21 @@ class FileStorage:
         self._temp_files = temp_files
         self._rooms = rooms
         self._own_writes = own_writes or OwnWriteCache()
-        self._visible_path = visible_path
+        self._locked = locked
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[None]:
         """Lock a notebook against other writers of this server and of the user's other servers."""
-        async with self._locks.lock(await to_os_path(self._manager, path)):
-            self._visible_path = path
-            yield
+        async with self._locks.lock(await to_os_path(self._manager, path)) as (real_path,):
+            self._locked = (path, real_path)
+            try:
+                yield
+            finally:
+                self._locked = None
 
     async def _get_os_path(self, path: str) -> str:
-        if path == self._visible_path:
-            os_path: str = self._manager._get_os_path(path)  # noqa: SLF001 -- as `to_os_path` does
-            return os_path
+        if self._locked is not None and path == self._locked[0]:
+            return self._locked[1]
         return await to_os_path(self._manager, path)
 
     async def read(self, path: str) -> Content:
@@ -165,6 +168,10 @@ class FileStorage:
 
     def _resolve(self, os_path: str) -> str:
         with map_os_errors():
+            if self._locked is not None and os_path == self._locked[1]:
+                check_below(os_path, self._top)
+                os.lstat(os_path)
+                return os_path
             return resolve_path(os_path, self._top)
 
     @property

@@ -69,7 +69,7 @@ class RoomStorage(ABC):
     #: Whether the room's save preserves the trust of a notebook.
     is_signed: ClassVar[bool]
 
-    def lock(self, path: str) -> AbstractAsyncContextManager[None]:  # noqa: ARG002 -- one room, many names
+    def lock(self, path: str) -> AbstractAsyncContextManager[object]:  # noqa: ARG002 -- one room, many names
         """Lock against other edits, but not against the room's own save of the file."""
         return self.locks.lock(names=(f"room {self.room.id}",))
 

@@ -228,8 +228,10 @@ async def lock_file_or_room(
     path: str,
     kinds: Sequence[str],
     not_found: ErrorFactory,
-) -> AsyncIterator[Room | None]:
+) -> AsyncIterator[tuple[Room | None, str | None]]:
     """Lock a file against all other writers; yield the room that has it open, or None.
+
+    Yields also the path on disk without links; None if there is a room, or no such path.
 
     A room is locked instead of its file, because it locks the file when it saves. Raise `Busy` if
     the lock cannot be had, and the error of `not_found` if the file is hidden or outside the root.
@@ -237,13 +239,13 @@ async def lock_file_or_room(
     for _ in range(_ATTEMPTS):
         manager, room = settings["contents_manager"], find_room(settings, path, kinds)
         file = ContentsFile(manager, locks, path, not_found)
-        async with file.lock() if room is None else locks.lock(names=(f"room {room.id}",)):
+        async with file.lock() if room is None else locks.lock(names=(f"room {room.id}",)) as lock:
             # Meanwhile a room may have been opened or closed, or the manager replaced.
             current_room = find_room(settings, path, kinds)
             # A room that was closed and opened again has another document.
             documents = [None if each is None else each.document for each in (room, current_room)]
             if documents[0] is documents[1] and settings["contents_manager"] is manager:
-                yield current_room
+                yield current_room, lock if isinstance(lock, str) else None
                 return
     message = (
         f"Where this file is kept has changed {_ATTEMPTS} times while it was waited for, as when "
