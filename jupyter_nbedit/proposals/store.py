@@ -307,8 +307,10 @@ class ProposalStore:
             over = connection.execute(f"{_SELECT} AND {_IS_OVER}", row).fetchall()
             numbers = [columns[0] for columns in over]
             connection.executemany(_EXPIRE, [(number,) for number in numbers])
+            expired = [_select_proposal(connection, row["root"], number) for number in numbers]
+            # This deletes them as well, if no server was running for a long time.
             connection.execute(_PRUNE_CLOSED, row)
-            return [_select_proposal(connection, row["root"], number) for number in numbers]
+            return expired
 
         if not await self.database.read(
             lambda connection: connection.execute(_MUST_EXPIRE, row).fetchone(), purpose=PROPOSALS
