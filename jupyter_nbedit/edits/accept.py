@@ -22,7 +22,7 @@ from jupyter_nbedit.models import Author, Claim, EditReply, WriteRequest
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
-from jupyter_nbedit.proposals.models import Decision, DecisionRecord, Proposal
+from jupyter_nbedit.proposals.models import Proposal
 from jupyter_nbedit.proposals.service import ProposalService, choose_parts
 from jupyter_nbedit.reading.loading import LoadedNotebook
 
@@ -37,79 +37,71 @@ class AcceptService:
     edits: EditService
     proposals: ProposalService
 
-    async def accept(self, proposal_id: int, decision: Decision) -> EditReply:
+    async def accept(
+        self,
+        proposal_id: int,
+        parts: Collection[int] | None,
+        author: Author,
+        *,
+        hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
+        dry_run: bool = False,
+    ) -> EditReply:
         """Apply a proposal, or parts of it, to the notebook as it is now.
 
-        Raises
-        ------
-        CellChanged
-            If a cell of the proposal was changed since it was proposed; nothing was written.
-        NbEditError
-            As for any edit; nothing was written.
+        ``author`` is the person who accepts; None for ``parts`` means all that are pending. Raise
+        `CellChanged` if a cell of the proposal was changed since it was proposed, and an
+        `NbEditError` as for any edit; nothing was written then.
         """
-        async with self.proposals.lock_decision(proposal_id):
+        if dry_run:
             proposal = await self.proposals.get(proposal_id)
-            parts = choose_parts(proposal, decision.parts)
-            if decision.dry_run:
-                return await self._apply(proposal, parts, decision)
-            claim = await self.proposals.store.claim(
-                proposal_id, parts, user=decision.user, client=decision.client
-            )
+            request = _build_request(proposal, author, hash, None)
+            return await self._apply(request, proposal, choose_parts(proposal, parts))
+        async with self.proposals.claim(proposal_id, parts, author) as (proposal, claim):
+            request = _build_request(proposal, author, hash, claim)
             try:
-                return await self._apply_claimed(proposal, claim, decision)
-            finally:
-                # The next request for proposals resolves the claim if it still exists.
-                self.proposals.store.abandon(claim)
-
-    async def _apply_claimed(
-        self, proposal: Proposal, claim: Claim, decision: Decision
-    ) -> EditReply:
-        """Apply the claimed parts, and store that they are accepted."""
-        try:
-            reply = await self._apply(proposal, claim.parts, decision, claim)
-        except NbEditError as error:
-            if not error.details.get("applied"):
-                with suppress(HistoryUnavailable):
-                    await self.proposals.release(claim)
-            raise
-        record = DecisionRecord(
-            "accepted", claim.parts, decision.user, decision.client, reply.edit_id, claim.claim_id
-        )
-        try:
-            await self.proposals.decide(proposal.proposal_id, record)
-        except HistoryUnavailable as error:
-            reply.warnings.append(
-                f"The edit is in, but it could not be stored yet that proposal "
-                f"{proposal.proposal_id} was accepted. {error.message}"
-            )
-        except (ProposalNotFound, ProposalClosed):
-            # The proposal was deleted with its notebook, or another server has stored the decision.
-            pass
-        return reply
+                reply = await self._apply(request, proposal, claim.parts)
+            except NbEditError as error:
+                if not error.details.get("applied"):
+                    with suppress(HistoryUnavailable):
+                        await self.proposals.store.release(claim)
+                raise
+            try:
+                await self.proposals.decide(claim, "accepted", reply.edit_id)
+            except HistoryUnavailable as error:
+                reply.warnings.append(
+                    f"The edit is in, but it could not be stored yet that proposal {proposal_id} "
+                    f"was accepted. {error.message}"
+                )
+            except (ProposalNotFound, ProposalClosed):
+                # The proposal was deleted with its notebook, or another server has stored it.
+                pass
+            return reply
 
     async def _apply(
-        self,
-        proposal: Proposal,
-        parts: Collection[int],
-        decision: Decision,
-        claim: Claim | None = None,
+        self, request: WriteRequest, proposal: Proposal, parts: Collection[int]
     ) -> EditReply:
         payload = await self.proposals.store.get_payload(proposal.proposal_id)
-        # The proposer makes the edit, and the other user accepts it.
-        request = WriteRequest(
-            proposal.path,
-            Author(proposal.user, proposal.client, proposal.message, decision.session),
-            dry_run=decision.dry_run,
-            hash=decision.hash,
-            accepted_by=decision.user,
-            claim=claim,
-        )
         if proposal.kind == "edit":
             return await self.edits.run(request, ProposalPlanner(proposal, parts, payload))
         if request.hash is not None:
             message = "The notebook is not there yet, so there is no version to match."
             raise InvalidRequest(message)
         return await self.edits.create_from_bytes(request, payload)
+
+
+def _build_request(
+    proposal: Proposal, accepted_by: Author, digest: str | None, claim: Claim | None
+) -> WriteRequest:
+    """Return the request of an acceptance; a dry run without a claim."""
+    # The proposer makes the edit, and the other user accepts it.
+    return WriteRequest(
+        proposal.path,
+        Author(proposal.user, proposal.client, proposal.message, accepted_by.session),
+        dry_run=claim is None,
+        hash=digest,
+        accepted_by=accepted_by.user,
+        claim=claim,
+    )
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class NotebookHistoryHandler(NbEditHandler):
         for it are deleted, too.
         """
         reply = await self.services.history.purge(path)
-        await self.services.proposals.purge(path)
+        await self.services.proposals.store.purge(path)
         self.finish_json(reply)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
@@ -32,9 +32,9 @@ from jupyter_nbedit.handlers.openapi.spec import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.models import LONGEST_LABEL, EditReply, get_or_none
+from jupyter_nbedit.models import LONGEST_LABEL, Author, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
-from jupyter_nbedit.proposals.models import Decision, Proposal
+from jupyter_nbedit.proposals.models import Proposal
 from jupyter_nbedit.proposals.service import LONGEST_WAIT
 
 _MOST_LISTED = 200
@@ -165,15 +165,9 @@ class ProposalHandler(NbEditHandler):
 class DecisionHandler(EditingHandler):
     """A handler whose verb decides on a proposal."""
 
-    def build_decision(self, body: AcceptBody | RejectBody, **fields: Any) -> Decision:
-        """Return the decision of the user; ``fields`` are further fields of it."""
-        return Decision(
-            user=self.current_user.username,
-            client=get_or_none(body.client),
-            parts=get_or_none(body.parts),
-            session=self.session,
-            **fields,
-        )
+    def build_decider(self, body: AcceptBody | RejectBody) -> Author:
+        """Return the user who decides."""
+        return Author(self.current_user.username, get_or_none(body.client), session=self.session)
 
 
 class AcceptHandler(DecisionHandler):
@@ -200,12 +194,17 @@ class AcceptHandler(DecisionHandler):
     async def post(self, proposal_id: str) -> None:
         """Apply the proposal, or parts of it, to the notebook as it is now."""
         body = await self.parse_body(AcceptBody)
-        decision = self.build_decision(
-            body, dry_run=body.dry_run, hash=self.get_expected_hash(get_or_none(body.hash))
-        )
         number, wait_tabs = _parse_number(proposal_id), self.parse_query(TabsQuery).wait_tabs
+        digest = self.get_expected_hash(get_or_none(body.hash))
         if not await self.replay_response():
-            await self.send_edit(self.services.accept.accept(number, decision), wait_tabs)
+            acceptance = self.services.accept.accept(
+                number,
+                get_or_none(body.parts),
+                self.build_decider(body),
+                hash=digest,
+                dry_run=body.dry_run,
+            )
+            await self.send_edit(acceptance, wait_tabs)
 
 
 class RejectHandler(DecisionHandler):
@@ -223,9 +222,11 @@ class RejectHandler(DecisionHandler):
     async def post(self, proposal_id: str) -> None:
         """Reject the proposal, or parts of it."""
         body = await self.parse_body(RejectBody)
-        decision, number = self.build_decision(body), _parse_number(proposal_id)
+        number = _parse_number(proposal_id)
         if not await self.replay_response():
-            proposal = await self.services.proposals.reject(number, decision)
+            proposal = await self.services.proposals.reject(
+                number, get_or_none(body.parts), self.build_decider(body)
+            )
             self.send_response(StoredResponse(encode_json(proposal)))
 
 

@@ -1,9 +1,8 @@
-"""Proposals, decisions and claims, and the checks of their status."""
+"""Proposals and their parts, and the check of their status."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,6 @@ from msgspec import Meta
 
 from jupyter_nbedit.errors import ProposalClosed
 from jupyter_nbedit.history.models import CellDiff, TouchedCellEntry
-from jupyter_nbedit.models import Claim
 from jupyter_nbedit.notebook.document import Document
 
 Verdict = Literal["accepted", "rejected"]
@@ -108,20 +106,6 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
         return bool(votes) and all(votes)
 
 
-@dataclass(frozen=True)
-class DecisionRecord:
-    """A decision of a person to be stored."""
-
-    verdict: Verdict
-    #: The numbers of the decided parts.
-    parts: Collection[int]
-    user: str
-    client: str | None = None
-    #: The edit that applied the parts, and the claim that the decision ends.
-    edit_id: int | None = None
-    claim_id: int | None = None
-
-
 def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
     """Raise `ProposalClosed` if a proposal or one of some parts is not pending."""
     if proposal.status != "pending":
@@ -129,23 +113,6 @@ def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
     decided_parts = sorted(set(parts) - set(proposal.pending))
     if decided_parts:
         raise build_closed_error(proposal.proposal_id, proposal.status, parts=decided_parts)
-
-
-def check_unclaimed(claims: Iterable[Claim], parts: Collection[int]) -> None:
-    """Raise `ProposalClosed` if a server has claimed one of some parts."""
-    for claim in claims:
-        if claim.covers(parts):
-            message = (
-                f"A server is accepting proposal {claim.proposal_id}, or parts of it, at this "
-                "moment, so it cannot be decided here. Nothing was written; look at the proposal "
-                "again in a moment."
-            )
-            raise ProposalClosed(
-                message,
-                proposal_id=claim.proposal_id,
-                status="pending",
-                parts=sorted(set(claim.parts).intersection(parts)),
-            )
 
 
 def build_closed_error(proposal_id: int, status: Status, **details: Any) -> ProposalClosed:
@@ -156,18 +123,3 @@ def build_closed_error(proposal_id: int, status: Status, **details: Any) -> Prop
         "pending can be accepted or rejected. Nothing was written; have the change proposed anew."
     )
     return ProposalClosed(message, proposal_id=proposal_id, status=status, **details)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The request of a person to accept or reject a proposal."""
-
-    user: str
-    client: str | None = None
-    #: The numbers of the parts to decide; None for all pending parts.
-    parts: Collection[int] | None = None
-    #: The only version of the notebook that the parts may be applied to; None for any version.
-    hash: str | None = None
-    dry_run: bool = False
-    #: The session that counts as having read the notebook afterwards; see `ReadTracker`.
-    session: str = ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING
@@ -28,17 +28,16 @@ from jupyter_nbedit.history.models import (
 from jupyter_nbedit.models import Claim
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.proposals.models import (
-    Decision,
-    DecisionRecord,
     Proposal,
     ProposalContent,
+    Verdict,
     check_pending,
 )
 from jupyter_nbedit.reading.loading import DocumentCache, load_notebook
 
 if TYPE_CHECKING:
     from jupyter_nbedit.events.emitters import ReviewEventEmitter
-    from jupyter_nbedit.models import EditReply, WriteRequest
+    from jupyter_nbedit.models import Author, EditReply, WriteRequest
     from jupyter_nbedit.notebook.apply_batch import EditPlan
     from jupyter_nbedit.proposals.store import ProposalStore
     from jupyter_nbedit.storage.base import Storages
@@ -68,7 +67,8 @@ class ProposalService:
     _decision_locks: WeakValueDictionary[int, asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
-    _changes: WeakValueDictionary[int, asyncio.Event] = field(default_factory=WeakValueDictionary)
+    # Is set at the next change of any proposal, and is then replaced.
+    _change: asyncio.Event = field(default_factory=asyncio.Event)
     _expiry_task: asyncio.Task[None] | None = None
 
     def close(self) -> None:
@@ -103,17 +103,26 @@ class ProposalService:
         )
         return (await self.add(request.path, content, parts, payload)).proposal_id
 
-    async def reject(self, proposal_id: int, decision: Decision) -> Proposal:
+    async def reject(
+        self, proposal_id: int, parts: Collection[int] | None, author: Author
+    ) -> Proposal:
         """Reject a proposal or parts of it; raise the errors of `choose_parts`."""
-        async with self.lock_decision(proposal_id):
-            proposal = await self.get(proposal_id)
-            parts = choose_parts(proposal, decision.parts)
-            rejection = DecisionRecord("rejected", parts, decision.user, decision.client)
-            return await self.decide(proposal_id, rejection)
+        async with self.claim(proposal_id, parts, author) as (_, claim):
+            return await self.decide(claim, "rejected")
 
-    def lock_decision(self, proposal_id: int) -> asyncio.Lock:
-        """Return the lock to take during a decision on a proposal."""
-        return self._decision_locks.setdefault(proposal_id, asyncio.Lock())
+    @asynccontextmanager
+    async def claim(
+        self, proposal_id: int, parts: Collection[int] | None, author: Author
+    ) -> AsyncIterator[tuple[Proposal, Claim]]:
+        """Let nobody else decide on parts of a proposal; raise the errors of `choose_parts`."""
+        async with self._decision_locks.setdefault(proposal_id, asyncio.Lock()):
+            proposal = await self.get(proposal_id)
+            claim = await self.store.claim(proposal_id, choose_parts(proposal, parts), author)
+            try:
+                yield proposal, claim
+            finally:
+                # The next request for proposals resolves the claim if it still exists.
+                self.store.abandon(claim)
 
     async def add(
         self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
@@ -139,7 +148,7 @@ class ProposalService:
         deadline = loop.time() + min(seconds, LONGEST_WAIT)
         while True:
             # Before the proposal is read, so that no change in between is missed.
-            change = self._changes.setdefault(proposal_id, asyncio.Event())
+            change = self._change
             proposal = await self.get(proposal_id)
             remaining_seconds = deadline - loop.time()
             if proposal.status != "pending" or remaining_seconds <= 0:
@@ -164,18 +173,18 @@ class ProposalService:
             before = page[-1].proposal_id
         return proposals[:limit]
 
-    async def decide(self, proposal_id: int, decision: DecisionRecord) -> Proposal:
+    async def decide(self, claim: Claim, verdict: Verdict, edit_id: int | None = None) -> Proposal:
         """Store a decision and emit its event; see `ProposalStore.decide`."""
-        proposal = await self.store.decide(proposal_id, decision)
+        proposal = await self.store.decide(claim, verdict, edit_id)
         self.log.info(
             "Proposal %d for %r by %r is %s, by %r",
-            proposal_id,
+            proposal.proposal_id,
             proposal.path,
             proposal.user,
             proposal.status,
-            decision.user,
+            claim.user,
         )
-        self._emit_event(proposal, decision.user, decision.client)
+        self._emit_event(proposal, claim.user, claim.client)
         return proposal
 
     async def on_renamed(self, old: str, new: str) -> None:
@@ -186,31 +195,6 @@ class ProposalService:
         """Delete the proposals for a notebook, or for all notebooks in a folder."""
         for proposal in await self.store.delete(path):
             self._emit_event(proposal, None, None, is_deleted=True)
-
-    async def purge(self, path: str) -> None:
-        """Delete the closed proposals for a notebook."""
-        await self.store.purge(path)
-
-    async def release(self, claim: Claim) -> None:
-        """Delete a claim of this server, so that the parts can be decided again."""
-        await self.store.release(claim)
-
-    async def resolve_abandoned_claims(self) -> None:
-        """Finish the acceptances that a server has begun and not stored.
-
-        Parts that are in the notebook become accepted; the others can be decided again.
-        """
-        for claim in await self.store.list_abandoned_claims():
-            acceptance = DecisionRecord(
-                "accepted", claim.parts, claim.user, claim.client, claim.edit_id, claim.claim_id
-            )
-            # Another server may resolve the same claim, and the notebook may be deleted meanwhile.
-            with suppress(ProposalNotFound, ProposalClosed):
-                was_applied = await self._find_out_if_applied(claim)
-                if was_applied:
-                    await self.decide(claim.proposal_id, acceptance)
-                elif was_applied is False:
-                    await self.release(claim)
 
     async def _find_out_if_applied(self, claim: Claim) -> bool | None:
         """Return whether the notebook has the claimed parts; None if that is unknown now."""
@@ -239,8 +223,18 @@ class ProposalService:
             return False
 
     async def expire(self) -> None:
-        """Resolve abandoned claims, and expire the proposals whose time is over."""
-        await self.resolve_abandoned_claims()
+        """Finish decisions that a server has begun and not stored, and expire proposals.
+
+        Claimed parts that are in the notebook become accepted; the others can be decided again.
+        """
+        for claim in await self.store.list_abandoned_claims():
+            # Another server may resolve the same claim, and the notebook may be deleted meanwhile.
+            with suppress(ProposalNotFound, ProposalClosed):
+                was_applied = await self._find_out_if_applied(claim)
+                if was_applied:
+                    await self.decide(claim, "accepted", claim.edit_id)
+                elif was_applied is False:
+                    await self.store.release(claim)
         await self._expire_pending()
 
     async def _expire_pending(self) -> None:
@@ -283,9 +277,8 @@ class ProposalService:
             parts=len(proposal.parts),
             pending=0 if is_deleted else len(proposal.pending),
         )
-        change = self._changes.pop(proposal.proposal_id, None)
-        if change is not None:
-            change.set()
+        self._change.set()
+        self._change = asyncio.Event()
 
 
 def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[CellDiff], bytes]:

@@ -13,17 +13,16 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
-from jupyter_nbedit.errors import ProposalNotFound, TooManyProposals
+from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.history.models import CellDiff
-from jupyter_nbedit.models import Claim
+from jupyter_nbedit.models import Author, Claim
 from jupyter_nbedit.proposals.models import (
-    DecisionRecord,
     Proposal,
     ProposalContent,
     Status,
+    Verdict,
     build_closed_error,
     check_pending,
-    check_unclaimed,
 )
 
 if TYPE_CHECKING:
@@ -199,29 +198,27 @@ class ProposalStore:
             purpose=PROPOSALS,
         )
 
-    async def decide(self, proposal_id: int, decision: DecisionRecord) -> Proposal:
-        """Store a decision on pending parts, or on a whole proposal without parts.
+    async def decide(self, claim: Claim, verdict: Verdict, edit_id: int | None = None) -> Proposal:
+        """Store a decision on claimed parts, and the edit that has applied them; end the claim.
 
-        Raise `ProposalClosed` if a part is not pending, or is claimed by a server.
+        Raise `ProposalClosed` if the claim does not exist any more.
         """
         limits = self._build_limits()
-        root = limits["root"]
+        root, proposal_id = limits["root"], claim.proposal_id
 
         def update(connection: sqlite3.Connection) -> Proposal:
             before = _select_proposal(connection, root, proposal_id)
-            if decision.claim_id is None:
-                _check_undecided(connection, before, decision.parts)
-            elif not connection.execute(_DELETE_CLAIM, (decision.claim_id,)).rowcount:
+            if not connection.execute(_DELETE_CLAIM, (claim.claim_id,)).rowcount:
                 raise build_closed_error(proposal_id, before.status)
             parts = [
-                replace(part, status=decision.verdict) if part.part in decision.parts else part
+                replace(part, status=verdict) if part.part in claim.parts else part
                 for part in before.parts
             ]
-            edit_ids = before.edit_ids + ([] if decision.edit_id is None else [decision.edit_id])
+            edit_ids = before.edit_ids + ([] if edit_id is None else [edit_id])
             row = {
                 "proposal_id": proposal_id,
-                "decided_by": decision.user,
-                "status": _compute_status({part.status for part in parts} or {decision.verdict}),
+                "decided_by": claim.user,
+                "status": _compute_status({part.status for part in parts} or {verdict}),
                 "parts": _encode_json(parts),
                 "edit_ids": _encode_json(edit_ids),
             }
@@ -231,29 +228,27 @@ class ProposalStore:
             return after
 
         return await self.database.write(
-            update, purpose=DECISION if decision.claim_id is None else ACCEPTANCE
+            update, purpose=ACCEPTANCE if verdict == "accepted" else DECISION
         )
 
-    async def claim(
-        self, proposal_id: int, parts: Collection[int], *, user: str, client: str | None
-    ) -> Claim:
-        """Claim pending parts for this server, so that no other server decides on them.
+    async def claim(self, proposal_id: int, parts: Collection[int], author: Author) -> Claim:
+        """Claim pending parts for a decision, so that nobody else decides on them.
 
-        Raise `ProposalClosed` if a part is not pending, or is claimed by a server.
+        Raise `ProposalClosed` if a part is not pending, or is claimed already.
         """
         root, presence = self.get_root(), self.database.presence
         row: dict[str, Any] = {
             "proposal_id": proposal_id,
             "parts": _encode_json(sorted(parts)),
             "server": presence.server,
-            "user": user,
-            "client": client,
+            "user": author.user,
+            "client": author.client,
         }
 
         def insert(connection: sqlite3.Connection) -> Claim:
             presence.announce()
-            proposal = _select_proposal(connection, root, proposal_id)
-            _check_undecided(connection, proposal, parts)
+            check_pending(_select_proposal(connection, root, proposal_id), parts)
+            _check_unclaimed(connection, proposal_id, parts)
             number = connection.execute(_INSERT_CLAIM, row).lastrowid
             (claim,) = _select_claims(connection, "claim_id = ?", number)
             # Only the thread of the database changes and reads the set.
@@ -401,12 +396,23 @@ def _select_claims(connection: sqlite3.Connection, condition: str, value: object
     ]
 
 
-def _check_undecided(
-    connection: sqlite3.Connection, proposal: Proposal, parts: Collection[int]
+def _check_unclaimed(
+    connection: sqlite3.Connection, proposal_id: int, parts: Collection[int]
 ) -> None:
-    """Raise `ProposalClosed` if a part is not pending, or is claimed by a server."""
-    check_pending(proposal, parts)
-    check_unclaimed(_select_claims(connection, "proposal_id = ?", proposal.proposal_id), parts)
+    """Raise `ProposalClosed` if one of some parts is claimed."""
+    for claim in _select_claims(connection, "proposal_id = ?", proposal_id):
+        if claim.covers(parts):
+            message = (
+                f"A server is accepting proposal {proposal_id}, or parts of it, at this moment, so "
+                "it cannot be decided here. Nothing was written; look at the proposal again in a "
+                "moment."
+            )
+            raise ProposalClosed(
+                message,
+                proposal_id=proposal_id,
+                status="pending",
+                parts=sorted(set(claim.parts).intersection(parts)),
+            )
 
 
 def _format_time(moment: datetime) -> str:

@@ -11,8 +11,9 @@ import pytest
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
 from jupyter_nbedit.history.models import CellDiff
+from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook.undo.record import CellState
-from jupyter_nbedit.proposals.models import DecisionRecord, Proposal, ProposalContent, Verdict
+from jupyter_nbedit.proposals.models import Proposal, ProposalContent, Verdict
 from jupyter_nbedit.proposals.service import ProposalService
 from tests.support import samples
 from tests.support.sampling import is_nightly
@@ -77,7 +78,8 @@ async def list_proposal_events(services: ServiceBuilder) -> list[tuple[int, str,
 
 
 async def decide(board: ProposalService, number: int, verdict: Verdict, *parts: int) -> Proposal:
-    return await board.decide(number, DecisionRecord(verdict, parts, "ada", "JupyterLab"))
+    async with board.claim(number, parts, Author("ada", "JupyterLab")) as (_, claim):
+        return await board.decide(claim, verdict)
 
 
 # What is kept -------------------------------------------------------------------------------------
@@ -151,7 +153,9 @@ async def test_the_oldest_decided_proposals_are_deleted(services: ServiceBuilder
     numbers = []
     for _ in range(1002):
         numbers.append((await add_proposal(board, parts=1)).proposal_id)
-        await board.store.decide(numbers[-1], DecisionRecord("accepted", [0], "ada"))
+        await board.store.decide(
+            await board.store.claim(numbers[-1], [0], Author("ada")), "accepted"
+        )
     await board.store.expire()
     assert await list_proposals(board, only_pending=False, limit=2000) == numbers[:1:-1]
 
@@ -252,6 +256,6 @@ async def test_a_purge_leaves_only_the_bytes_of_pending_proposals(services: Serv
         (await add_proposal(board, "b.ipynb")).proposal_id,
     )
     await decide(board, number, "rejected", 0)
-    await board.purge("a.ipynb")
+    await board.store.purge("a.ipynb")
     assert await list_proposals(board, only_pending=False) == [other, waits]
     assert CANARY.encode() not in services.read_database_files()
