@@ -14,7 +14,7 @@ import msgspec
 
 from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.events.emitters import EditEventEmitter
+from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.models import (
     Author,
     ChangeBody,
@@ -60,7 +60,7 @@ class PythonAPI:
     def __init__(
         self,
         edits: EditService,
-        events: EditEventEmitter,
+        events: EventEmitter,
         tabs: TabRegistry,
         log: Logger,
     ) -> None:

@@ -17,7 +17,7 @@ from jupyter_nbedit.edits.accept import AcceptService
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.events.emitters import SCHEMAS, EditEventEmitter, ReviewEventEmitter
+from jupyter_nbedit.events.emitters import SCHEMAS, EventEmitter
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES, Services
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache
@@ -190,7 +190,7 @@ class NbEditApp(ExtensionApp):
         documents = DocumentCache()
         tabs = TabRegistry(storages.get_canonical_path)
         self.versions = VersionCache()
-        events = EditEventEmitter(logger)
+        events = EventEmitter(logger)
         self.database = Database(
             Path(jupyter_data_dir()) / "nbedit",
             self.log,
@@ -204,10 +204,9 @@ class NbEditApp(ExtensionApp):
             max_bytes=self.history_max_bytes,
             max_days=self.history_max_days,
         )
-        review_events = ReviewEventEmitter(logger, events.epoch)
         modes = ModeManager(
             self.database,
-            review_events,
+            events,
             self.log,
             get_root=storages.get_root_name,
             get_canonical_name=storages.get_canonical_path,
@@ -223,7 +222,7 @@ class NbEditApp(ExtensionApp):
                 max_pending=self.max_proposals,
             ),
             storages,
-            review_events,
+            events,
             self.log,
         )
         contents_listener = ContentsEventListener(

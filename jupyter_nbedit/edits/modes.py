@@ -14,7 +14,7 @@ from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
-    from jupyter_nbedit.events.emitters import ReviewEventEmitter
+    from jupyter_nbedit.events.emitters import EventEmitter
 
 #: In ``review``, changes become proposals; in ``plan``, only dry runs are allowed.
 Mode = Literal["edit", "review", "plan"]
@@ -52,31 +52,17 @@ class ModeManager:
     If the modes of notebooks cannot be read, or were lost with a damaged database, it is unknown
     which notebooks are paused or need a review. Then no notebook is changed until a person decides,
     by setting the mode of the server or of the notebook.
-
-    Parameters
-    ----------
-    database
-        Stores the modes of notebooks.
-    events
-        Emits an event for each change.
-    log
-        The log of the server.
-    get_root
-        Returns the root folder of this server; the database has the modes of several roots.
-    get_canonical_name
-        Returns the canonical name of a path, so that no link is a way around a mode.
-    configured_mode
-        The configured mode of the server.
-    is_fixed
-        Whether requests may not change modes.
     """
 
     database: Database
-    events: ReviewEventEmitter
+    events: EventEmitter
     log: Logger
+    #: Returns the root folder of this server; the database has the modes of several roots.
     get_root: Callable[[], str]
+    #: Returns the canonical name of a path, so that no link is a way around a mode.
     get_canonical_name: Callable[[str], str]
     configured_mode: Mode = "edit"
+    #: Whether requests may not change modes.
     is_fixed: bool = False
     _server: Mode | None = None
     _own: dict[str, str] = field(default_factory=dict)
@@ -93,44 +79,31 @@ class ModeManager:
     async def get_effective(self, path: str) -> Mode:
         """Return the effective mode of a notebook: its own, or else the server's.
 
-        Raises
-        ------
-        ModesUnreadable
-            If it is unknown whether the notebook has a mode of its own.
+        Raise `ModesUnreadable` if it is unknown whether the notebook has a mode of its own.
         """
-        return await self.get_own(path) or self.server
+        own, problem = await self.read_own(path)
+        if problem is not None:
+            raise ModesUnreadable(f"{problem} {self._describe_remedy()}")
+        return own or self.server
 
-    async def get_own(self, path: str) -> Mode | None:
-        """Return a notebook's own mode; None if it has no mode of its own.
-
-        Raises
-        ------
-        ModesUnreadable
-            If that is unknown.
-        """
+    async def read_own(self, path: str) -> tuple[Mode | None, str | None]:
+        """Return a notebook's own mode, None without one; and why it is unknown, None if known."""
         await self._refresh()
-        mode = self._find(path)
-        if mode is None and self._problem is not None:
-            raise ModesUnreadable(f"{self._problem} {self._describe_remedy()}")
-        return None if mode in {None, _SERVER_MODE} else cast("Mode", mode)
+        mode = self._own.get(self.get_canonical_name(path)) if self._own else None
+        if mode is None:
+            return None, self._problem
+        return None if mode == _SERVER_MODE else cast("Mode", mode), None
 
-    async def explain_unreadable(self, path: str | None = None) -> str | None:
-        """Return why the mode of a notebook, or of any, is unknown; None if it is known."""
+    async def explain_unreadable(self) -> str | None:
+        """Return why the modes of some notebooks are unknown; None if all are known."""
         await self._refresh()
-        if path is not None and self._find(path) is not None:
-            return None
         return self._problem
 
     async def change_server(self, mode: Mode | None, user: str) -> None:
         """Set the mode of the server; None for the configured one.
 
         If the modes of notebooks cannot be read or were lost, the notebooks of the root have no
-        modes of their own afterwards.
-
-        Raises
-        ------
-        Forbidden
-            If modes are fixed.
+        modes of their own afterwards. Raise `Forbidden` if modes are fixed.
         """
         self._check_free()
         was_unreadable = await self._decide_for_all()
@@ -142,22 +115,17 @@ class ModeManager:
     async def change(self, path: str, mode: Mode | None, user: str) -> None:
         """Set a notebook's own mode; None to remove it.
 
-        Raises
-        ------
-        Forbidden
-            If modes are fixed.
-        HistoryUnavailable
-            If it cannot be stored; then nothing has changed.
+        Raise `Forbidden` if modes are fixed, and `HistoryUnavailable` if it cannot be stored; then
+        nothing has changed.
         """
         self._check_free()
-        was_unreadable = await self.explain_unreadable(path) is not None
-        before = None if was_unreadable else await self.get_own(path)
+        before, problem = await self.read_own(path)
         row = {"root": self.get_root(), "name": self.get_canonical_name(path), "mode": mode}
         if mode is None and self._problem is not None:
             await self._write(_UPSERT, {**row, "mode": _SERVER_MODE})
         else:
             await self._write(_DELETE if mode is None else _UPSERT, row)
-        if was_unreadable or mode != before:
+        if problem is not None or mode != before:
             effective_mode = mode or self.server
             self.log.info("The mode of %r is %r, by %r", path, effective_mode, user)
             self.events.emit_mode(path=path, mode=effective_mode, user=user)
@@ -165,10 +133,7 @@ class ModeManager:
     async def on_renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all notebooks in a folder, to a new path.
 
-        Raises
-        ------
-        HistoryUnavailable
-            If the new paths cannot be stored.
+        Raise `HistoryUnavailable` if the new paths cannot be stored.
         """
         row = {
             "root": self.get_root(),
@@ -180,10 +145,7 @@ class ModeManager:
     async def on_deleted(self, path: str) -> None:
         """Delete the mode of a notebook, or of all notebooks in a folder.
 
-        Raises
-        ------
-        HistoryUnavailable
-            If the database fails.
+        Raise `HistoryUnavailable` if the database fails.
         """
         await self._write(
             _DELETE_ALL, {"root": self.get_root(), "old": self.get_canonical_name(path)}
@@ -216,9 +178,6 @@ class ModeManager:
         self.log.warning("Notebooks have no modes of their own any more. %s", problem)
         await self._read_modes()
         return True
-
-    def _find(self, path: str) -> str | None:
-        return self._own.get(self.get_canonical_name(path)) if self._own else None
 
     async def _refresh(self) -> None:
         """Read the modes, unless that was done a moment ago; report whether they can be read."""

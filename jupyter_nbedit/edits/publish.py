@@ -24,7 +24,7 @@ from jupyter_nbedit.tabs import TabChange, TabRegistry
 from jupyter_nbedit.trust.manager import PendingSignature
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.events.emitters import EditEventEmitter
+    from jupyter_nbedit.events.emitters import EventEmitter
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Publisher:
     history: EditHistory
     read_tracker: ReadTracker
     versions: VersionCache
-    events: EditEventEmitter
+    events: EventEmitter
     log: Logger
 
     async def publish(
@@ -98,7 +98,7 @@ class Publisher:
         self.versions.remember(result.hash, after)
 
     def _emit_event(self, request: WriteRequest, planned: PlannedEdit, reply: EditReply) -> None:
-        self.events.emit(
+        self.events.emit_edit(
             planned.list_entries(),
             edit_id=reply.edit_id,
             path=reply.path,

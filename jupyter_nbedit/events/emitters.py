@@ -26,8 +26,8 @@ SCHEMAS = {
 _MOST_OPERATIONS = 20
 
 
-class EditEventEmitter:
-    """Emits one event for each edit.
+class EventEmitter:
+    """Emits the events of one run of the server, which is named by ``epoch``.
 
     The schemas must be registered with the event logger of the server before any listener is added,
     because a listener gets no events of schemas that are registered later.
@@ -53,8 +53,8 @@ class EditEventEmitter:
 
         return remove
 
-    def emit(self, operations: Sequence[dict[str, Any]], **data: Any) -> None:
-        """Emit an event on the thread of the event loop; arguments as in the schema."""
+    def emit_edit(self, operations: Sequence[dict[str, Any]], **data: Any) -> None:
+        """Emit an event for an edit on the thread of the event loop; arguments as in the schema."""
         event = {
             "epoch": self.epoch,
             "seq": next(self._seq),
@@ -66,21 +66,10 @@ class EditEventEmitter:
             listener(event)
         self._logger.emit(schema_id=SCHEMA_ID, data=event)
 
-
-class ReviewEventEmitter:
-    """Emits an event for each step of a proposal and each change of a mode.
-
-    ``epoch`` is the id of this run of the server; see also `EditEventEmitter`.
-    """
-
-    def __init__(self, logger: EventLogger, epoch: str) -> None:
-        self._logger = logger
-        self._epoch = epoch
-
     def emit_proposal(self, **data: Any) -> None:
         """Emit an event for a new, decided or expired proposal; ``data`` as in the schema."""
-        self._logger.emit(schema_id=PROPOSAL_SCHEMA_ID, data={"epoch": self._epoch, **data})
+        self._logger.emit(schema_id=PROPOSAL_SCHEMA_ID, data={"epoch": self.epoch, **data})
 
     def emit_mode(self, **data: Any) -> None:
         """Emit an event for a new mode of a notebook or the server; ``data`` as in the schema."""
-        self._logger.emit(schema_id=MODE_SCHEMA_ID, data={"epoch": self._epoch, **data})
+        self._logger.emit(schema_id=MODE_SCHEMA_ID, data={"epoch": self.epoch, **data})

@@ -30,7 +30,7 @@ from jupyter_nbedit.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from jupyter_nbedit.events.emitters import EditEventEmitter
+from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from jupyter_nbedit.history.service import HistoryService
@@ -73,7 +73,7 @@ class Services:
     tabs: TabRegistry
     tools: ToolContext
     storages: StorageResolver
-    events: EditEventEmitter
+    events: EventEmitter
     idempotency: IdempotencyCache
     read_before_edit: bool
     request_limit: int

@@ -121,11 +121,12 @@ class ModeHandler(NbEditHandler):
         await self._send_mode(path)
 
     async def _send_mode(self, path: str | None) -> None:
-        if path is not None:
-            await self.check(path)
         modes = self.services.modes
-        unreadable = await modes.explain_unreadable(path)
-        own = None if path is None or unreadable is not None else await modes.get_own(path)
+        if path is None:
+            own, unreadable = None, await modes.explain_unreadable()
+        else:
+            await self.check(path)
+            own, unreadable = await modes.read_own(path)
         self.finish_json(
             ModeReply(
                 path=path,

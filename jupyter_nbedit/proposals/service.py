@@ -36,7 +36,7 @@ from jupyter_nbedit.proposals.models import (
 from jupyter_nbedit.reading.loading import DocumentCache, load_notebook
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.events.emitters import ReviewEventEmitter
+    from jupyter_nbedit.events.emitters import EventEmitter
     from jupyter_nbedit.models import Author, EditReply, WriteRequest
     from jupyter_nbedit.notebook.apply_batch import EditPlan
     from jupyter_nbedit.proposals.store import ProposalStore
@@ -61,7 +61,7 @@ class ProposalService:
 
     store: ProposalStore
     storages: Storages
-    events: ReviewEventEmitter
+    events: EventEmitter
     log: Logger
     documents: DocumentCache = field(default_factory=DocumentCache)
     _decision_locks: WeakValueDictionary[int, asyncio.Lock] = field(

@@ -53,15 +53,15 @@ async def test_a_mode_is_renamed_and_deleted_with_its_notebook_or_folder(
     await modes.on_renamed("a.ipynb", "z.ipynb")
     await modes.on_renamed("f", "h%_")
     for path in ("z.ipynb", "h%_/a.ipynb", "h%_/g/b.ipynb", "fg/c.ipynb"):
-        assert await modes.get_own(path) == "plan", path
+        assert await modes.read_own(path) == ("plan", None), path
     for path in ("a.ipynb", "f/a.ipynb", "f/g/b.ipynb"):
-        assert await modes.get_own(path) is None, path
+        assert await modes.read_own(path) == (None, None), path
     for path in ("z.ipynb", "h%_"):
         await modes.on_deleted(path)
     for one in (modes, services.build_modes()):
         for path in ("z.ipynb", "h%_/a.ipynb", "h%_/g/b.ipynb"):
-            assert await one.get_own(path) is None, path
-        assert await one.get_own("fg/c.ipynb") == "plan"
+            assert await one.read_own(path) == (None, None), path
+        assert await one.read_own("fg/c.ipynb") == ("plan", None)
 
 
 # Unreadable modes ---------------------------------------------------------------------------------
@@ -126,17 +126,17 @@ async def test_after_corruption_a_person_can_set_the_mode_of_one_notebook(
     await modes.change("a.ipynb", mode, "ada")
     for one in (modes, services.build_modes()):
         assert await one.get_effective("a.ipynb") == (mode or "edit")
-        assert await one.get_own("a.ipynb") == mode
-        assert await one.explain_unreadable("a.ipynb") is None
+        assert await one.read_own("a.ipynb") == (mode, None)
         assert await one.explain_unreadable() is not None
         with pytest.raises(ModesUnreadable):
             await one.get_effective("b.ipynb")
     await modes.on_renamed("a.ipynb", "c.ipynb")
-    assert await modes.get_own("c.ipynb") == mode
+    assert await modes.read_own("c.ipynb") == (mode, None)
     with pytest.raises(ModesUnreadable):
         await modes.get_effective("a.ipynb")
     await modes.change_server(None, "ada")
-    assert (await modes.get_own("b.ipynb"), await modes.get_own("c.ipynb")) == (None, mode)
+    assert await modes.read_own("b.ipynb") == (None, None)
+    assert await modes.read_own("c.ipynb") == (mode, None)
 
 
 async def test_a_decision_after_corruption_does_not_apply_after_the_next_corruption(

@@ -19,7 +19,7 @@ from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EditEventEmitter, ReviewEventEmitter
+from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EventEmitter
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
@@ -129,7 +129,7 @@ class ServiceBuilder:
         self, root: str = "/root", database: Database | None = None, **options: Any
     ) -> ModeManager:
         """Build the modes of a server."""
-        events = ReviewEventEmitter(self.event_logger, "epoch")
+        events = EventEmitter(self.event_logger)
         options = {"get_root": lambda: root, "get_canonical_name": str, **options}
         return ModeManager(database or self.build_database(), events, LOG, **options)
 
@@ -144,7 +144,7 @@ class ServiceBuilder:
             **options,
         }
         store = ProposalStore(database or self.build_database(), **options)
-        events = ReviewEventEmitter(self.event_logger, "epoch")
+        events = EventEmitter(self.event_logger)
         proposals = ProposalService(store, storages or SingleStorage(self.storage), events, LOG)
         self._proposal_services.append(proposals)
         return proposals
@@ -168,7 +168,7 @@ class ServiceBuilder:
             history=history,
             read_tracker=read_tracker,
             versions=versions,
-            events=EditEventEmitter(self.event_logger),
+            events=EventEmitter(self.event_logger),
             log=LOG,
         )
         proposals = self.build_proposals(where, database)
