@@ -12,9 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable
-from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.undo import record
-from jupyter_nbedit.notebook.undo.record import CellState
+from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 
 Kind = Literal["edit", "create", "undo", "redo"]
 
@@ -155,7 +153,7 @@ class CellDiff(msgspec.Struct, frozen=True, kw_only=True):
     after: CellState | None
 
 
-def build_cell_diffs(cell_undos: Iterable[record.CellUndo]) -> list[CellDiff]:
+def build_cell_diffs(cell_undos: Iterable[CellUndo]) -> list[CellDiff]:
     """Return the differences of the cells in an undo record, numbered in its order."""
     return [
         CellDiff(
@@ -169,21 +167,4 @@ def build_cell_diffs(cell_undos: Iterable[record.CellUndo]) -> list[CellDiff]:
             after=cell_undo.after,
         )
         for number, cell_undo in enumerate(cell_undos)
-    ]
-
-
-def build_cell_diffs_of_new(document: Document) -> list[CellDiff]:
-    """Return the differences that a new notebook makes: all of its cells are added."""
-    return [
-        CellDiff(
-            part=cell.index,
-            cell_id=cell.id,
-            index_before=None,
-            index=cell.index,
-            moved=False,
-            outputs_cleared=False,
-            before=None,
-            after=CellState(cell_type=cell.cell_type, source=cell.source, metadata=cell.metadata),
-        )
-        for cell in map(document.get_cell, range(len(document)))
     ]

@@ -47,34 +47,25 @@ class ContentsEventListener:
         action = data["action"]
         if action not in {"delete", "rename"}:
             return
-        path, source = data["path"].strip("/"), str(data.get("source_path") or "").strip("/")
+        path = data["path"].strip("/")
+        old = path if action == "delete" else str(data.get("source_path") or "").strip("/")
         # In order: a notebook may be renamed twice.
         async with self._lock:
-            if action == "delete" and await self._is_deleted(path):
-                for observer in self.observers:
-                    await self._notify(observer.on_deleted, path)
-            elif action == "rename" and await self._is_renamed(source, path):
-                for observer in self.observers:
-                    await self._notify(observer.on_renamed, source, path)
-
-    async def _is_deleted(self, path: str) -> bool:
-        try:
-            return not await self.exists(path)
-        except NbEditError:
-            return False
-
-    async def _is_renamed(self, old: str, new: str) -> bool:
-        try:
-            return await self._is_deleted(old) and await self.exists(new)
-        except NbEditError:
-            return False
-
-    async def _notify(self, method: Callable[..., Awaitable[None]], *paths: str) -> None:
-        try:
-            await method(*paths)
-        except NbEditError as error:
-            self.log.warning(
-                "The history, the mode or the proposals of %r could not be moved or deleted: %s",
-                paths[0],
-                error.message,
-            )
+            try:
+                if await self.exists(old) or (action == "rename" and not await self.exists(path)):
+                    return
+            except NbEditError:
+                return
+            for observer in self.observers:
+                try:
+                    if action == "delete":
+                        await observer.on_deleted(path)
+                    else:
+                        await observer.on_renamed(old, path)
+                except NbEditError as error:
+                    self.log.warning(
+                        "The history, the mode or the proposals of %r could not be moved or "
+                        "deleted: %s",
+                        old,
+                        error.message,
+                    )

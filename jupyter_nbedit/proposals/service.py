@@ -19,14 +19,8 @@ from jupyter_nbedit.errors import (
     ProposalNotFound,
     StorageFailure,
 )
-from jupyter_nbedit.history.models import (
-    CellDiff,
-    TouchedCellEntry,
-    build_cell_diffs,
-    build_cell_diffs_of_new,
-)
+from jupyter_nbedit.history.models import CellDiff, TouchedCellEntry, build_cell_diffs
 from jupyter_nbedit.models import Claim
-from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.proposals.models import (
     Proposal,
     ProposalContent,
@@ -284,7 +278,8 @@ class ProposalService:
 def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[CellDiff], bytes]:
     """Return the parts and the payload of a proposal."""
     if data is not None:
-        return build_cell_diffs_of_new(Document.parse(data)), data
+        cells = plan.build_record().parts
+        return build_cell_diffs(cell for cell in cells if not cell.is_notebook_metadata), data
     record = plan.build_forward_record()
     return build_cell_diffs(part.invert() for part in record.parts), record.encode()
 

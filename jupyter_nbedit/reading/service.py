@@ -139,14 +139,11 @@ def _find_cells(document: Document, options: ReadOptions) -> Sequence[int]:
 def _count_truncated(views: Sequence[CellView], cells: int) -> TruncationTotals:
     """Return the totals over the cells of a page, of which so many are left out altogether."""
     omitted = [view.omitted for view in views if isinstance(view.omitted, CellTruncation)]
-    return TruncationTotals(
-        cells=cells,
-        source=sum(cell.source for cell in omitted),
-        metadata=sum(cell.metadata for cell in omitted),
-        attachments=sum(cell.attachments for cell in omitted),
-        outputs=sum(cell.outputs for cell in omitted),
-        output_count=sum(cell.output_count for cell in omitted),
-    )
+    totals = {
+        name: sum(getattr(cell, name) for cell in omitted)
+        for name in CellTruncation.__struct_fields__
+    }
+    return TruncationTotals(cells=cells, **totals)
 
 
 def _read_kernelspec(value: Any) -> Kernelspec | None:

@@ -88,7 +88,7 @@ class SkippedNotebook(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class SearchReply(msgspec.Struct, frozen=True, kw_only=True):
+class SearchReply(msgspec.Struct, kw_only=True):
     """The matching lines, in the order of the paths and of the cells."""
 
     hits: list[Hit]

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Literal
 
 import msgspec
 from msgspec import UNSET
@@ -18,7 +17,6 @@ from msgspec import UNSET
 from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookNotFound
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.search import (
-    Hit,
     Query,
     SearchPosition,
     compile_literal,
@@ -79,7 +77,8 @@ class SearchService:
             async with self._slots:
                 if await asyncio.to_thread(run.run_slice, is_cancelled):
                     break
-        return run.build_reply()
+        run.reply.cursor = None if run.cursor is None else _encode_cursor(run.cursor)
+        return run.reply
 
 
 @dataclass
@@ -91,17 +90,13 @@ class _SearchRun:
     walker: Walker
     start: _Cursor
     deadline: float
-    hits: list[Hit] = field(default_factory=list)
-    files: int = 0
-    skipped: list[SkippedNotebook] = field(default_factory=list)
-    skipped_count: int = 0
-    hidden: int = 0
-    ended_by: Literal["limit", "max_files", "time"] | None = None
-    is_complete: bool = False
 
     def __post_init__(self) -> None:
         self.cursor = self.start if self.start.path else None
         self.cursors = self._search_all()
+        self.reply = SearchReply(
+            hits=[], files=0, skipped=[], skipped_count=0, hidden=0, ended_by=None, cursor=None
+        )
 
     def run_slice(self, is_cancelled: Callable[[], bool]) -> bool:
         """Search for the time of a slice; return whether the search has ended."""
@@ -110,25 +105,13 @@ class _SearchRun:
             self.cursor = cursor
             current_time = time.monotonic()
             if current_time >= self.deadline:
-                self.ended_by = "time"
+                self.reply.ended_by = "time"
                 return True
             if current_time >= slice_end or is_cancelled():
                 return False
-        self.is_complete = self.ended_by is None
+        if self.reply.ended_by is None:
+            self.cursor = None
         return True
-
-    def build_reply(self) -> SearchReply:
-        """Return the hits so far."""
-        cursor = None if self.is_complete else self.cursor
-        return SearchReply(
-            hits=self.hits,
-            files=self.files,
-            skipped=self.skipped,
-            skipped_count=self.skipped_count,
-            hidden=self.hidden,
-            ended_by=self.ended_by,
-            cursor=None if cursor is None else _encode_cursor(cursor),
-        )
 
     def _search_all(self) -> Iterator[_Cursor]:
         """Search notebook by notebook; yield the position after each step."""
@@ -140,16 +123,16 @@ class _SearchRun:
             elif not isinstance(item, NotebookFile):
                 yield _Cursor(fingerprint, item.path)
             elif self._matches_glob(item.path) and (resume is None or resume.place is not None):
-                if self.files == self.request.max_files:
-                    self.ended_by = "max_files"
+                if self.reply.files == self.request.max_files:
+                    self.reply.ended_by = "max_files"
                     return
                 yield from self._search_notebook(item, resume)
-                if self.ended_by is not None:
+                if self.reply.ended_by is not None:
                     return
                 yield _Cursor(fingerprint, item.path)
 
     def _search_notebook(self, file: NotebookFile, resume: _Cursor | None) -> Iterator[_Cursor]:
-        self.files += 1
+        self.reply.files += 1
         try:
             data = file.read()
             version = hashlib.blake2b(data, digest_size=_FINGERPRINT_BYTES).hexdigest()
@@ -159,16 +142,16 @@ class _SearchRun:
                 file.path, Document.parse(data), self.query, place
             ):
                 if hit is not None:
-                    if len(self.hits) == self.request.limit:
-                        self.ended_by = "limit"
+                    if len(self.reply.hits) == self.request.limit:
+                        self.reply.ended_by = "limit"
                         return
-                    self.hits.append(hit)
+                    self.reply.hits.append(hit)
                 yield _Cursor(self.start.search, file.path, version, position)
         except NotebookNotFound:
             # The notebook was deleted after it was listed.
-            self.files -= 1
+            self.reply.files -= 1
         except NbEditError as error:
-            self.files -= 1
+            self.reply.files -= 1
             self._skip(file.path, error.reason, error.message)
 
     def _matches_glob(self, path: str) -> bool:
@@ -181,11 +164,11 @@ class _SearchRun:
 
     def _skip(self, path: str, reason: str, message: str) -> None:
         if reason == "hidden":
-            self.hidden += 1
+            self.reply.hidden += 1
             return
-        self.skipped_count += 1
-        if len(self.skipped) < _MOST_SKIPPED:
-            self.skipped.append(SkippedNotebook(path=path, reason=reason, message=message))
+        self.reply.skipped_count += 1
+        if len(self.reply.skipped) < _MOST_SKIPPED:
+            self.reply.skipped.append(SkippedNotebook(path=path, reason=reason, message=message))
 
 
 def _build_query(request: SearchRequest) -> Query:
