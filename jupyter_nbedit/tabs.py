@@ -13,6 +13,9 @@ from msgspec import Meta
 
 #: What a tab does with a new version of the notebook.
 State = Literal["shown", "merged", "waiting"]
+ApiPath = Annotated[str, Meta(min_length=1)]
+
+_LONGEST_HASH = 128
 
 
 class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,28 +49,21 @@ class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
         return self.shown + self.merged + self.waiting >= self.open
 
 
-@dataclass(frozen=True)
-class TabChange:
-    """An edit that tabs report about."""
+class TabReport(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The report of a page about its tabs of a notebook, as the page sends it."""
 
-    path: str
-    #: The number of the edit; None if it is not in the history.
-    edit_id: int | None
-    #: The sha256 of the notebook after the edit.
-    hash: str
-    #: Whether the edit has changed the notebook.
-    is_written: bool = True
-
-
-@dataclass(frozen=True)
-class TabReport:
-    """The last report of a page about its tabs of one notebook."""
-
-    #: The newest edit that the tabs have.
-    edit_id: int | None
-    #: The version that the tabs have; None if the page does not know it.
-    hash: str | None
+    path: ApiPath
     state: State
+    #: The version that the tabs have; None if the page does not know it.
+    hash: Annotated[str, Meta(max_length=_LONGEST_HASH)] | None = None
+    #: The newest edit that the tabs have.
+    edit_id: Annotated[int, Meta(ge=0)] | None = None
+
+    def has_edit(self, edit_id: int | None, digest: str) -> bool:
+        """Return whether the tabs have an edit, which the history may not have, or a later one."""
+        if self.edit_id is not None and edit_id is not None and self.edit_id >= edit_id:
+            return True
+        return self.hash == digest
 
 
 @dataclass(eq=False)
@@ -75,18 +71,7 @@ class TabConnection:
     """The connection of one page, with its open tabs and its reports by notebook."""
 
     open: Mapping[str, int] = field(default_factory=dict)
-    reports: dict[str, tuple[int, TabReport]] = field(default_factory=dict)
-
-    def get_state(self, name: str, change: TabChange, since: int) -> State | None:
-        """Return how the page shows an edit or a later one; None if it has not reported."""
-        number, report = self.reports.get(name, (0, None))
-        if report is None:
-            return None
-        newest_id, edit_id = report.edit_id, change.edit_id
-        if newest_id is not None and edit_id is not None and newest_id >= edit_id:
-            return report.state
-        # An earlier report of the same hash may be about an older version with the same content.
-        return report.state if report.hash == change.hash and number > since else None
+    reports: dict[str, TabReport] = field(default_factory=dict)
 
 
 @dataclass
@@ -99,8 +84,6 @@ class TabRegistry:
 
     #: Returns the canonical name of a path, since links give one notebook several paths.
     get_canonical_name: Callable[[str], str] = str
-    #: The number of reports so far.
-    report_count: int = 0
     _pages: set[TabConnection] = field(default_factory=set)
     # Is set at the next change of any page, and is then replaced.
     _change: asyncio.Event = field(default_factory=asyncio.Event)
@@ -126,43 +109,42 @@ class TabRegistry:
         page.reports = {name: report for name, report in page.reports.items() if name in after}
         self._wake_waiters()
 
-    def report(self, page: TabConnection, path: str, report: TabReport) -> None:
+    def report(self, page: TabConnection, report: TabReport) -> None:
         """Store the report of a page; ignore it if the page does not have the notebook open."""
-        name = self.get_canonical_name(path)
+        name = self.get_canonical_name(report.path)
         if name in page.open:
-            self.report_count += 1
-            page.reports[name] = (self.report_count, report)
+            page.reports[name] = report
             self._wake_waiters()
 
-    async def wait_for_reports(self, change: TabChange, *, since: int, seconds: float) -> TabCounts:
+    async def wait_for_reports(
+        self, path: str, edit_id: int | None, digest: str, *, seconds: float
+    ) -> TabCounts:
         """Count the tabs of a notebook by what they have reported about an edit, or a later one.
 
-        ``since`` is the value of `report_count` before the edit. Wait for so many seconds until all
-        tabs have reported, including tabs that open meanwhile; but not if nothing was written.
+        ``edit_id`` is None if the edit is not in the history; ``digest`` is the hash after it. Wait
+        for so many seconds until all tabs have reported, including tabs that open meanwhile.
         """
-        if not change.is_written:
-            since = seconds = 0
         if not (self._pages or seconds):
             return TabCounts()
-        name = self.get_canonical_name(change.path)
+        name = self.get_canonical_name(path)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while True:
-            page_change, counts = self._change, self._count(name, change, since)
+            page_change, counts = self._change, self._count(name, edit_id, digest)
             remaining_seconds = deadline - loop.time()
             if counts.has_all_reports or remaining_seconds <= 0:
                 return counts
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(page_change.wait(), remaining_seconds)
 
-    def _count(self, name: str, change: TabChange, since: int) -> TabCounts:
+    def _count(self, name: str, edit_id: int | None, digest: str) -> TabCounts:
         counts = dict.fromkeys(("open", "shown", "merged", "waiting"), 0)
         for page in self._pages:
             tabs = page.open.get(name, 0)
             counts["open"] += tabs
-            state = page.get_state(name, change, since)
-            if state is not None:
-                counts[state] += tabs
+            report = page.reports.get(name)
+            if report is not None and report.has_edit(edit_id, digest):
+                counts[report.state] += tabs
         return TabCounts(**counts)
 
     def _wake_waiters(self) -> None:

@@ -113,7 +113,7 @@ async def test_an_edit_waits_for_open_tabs(api: PythonAPI, app: NbEditApp, noteb
     waiting = asyncio.create_task(api.edit(NAME, [REPLACE], user="ada", wait_tabs=60_000))
     await wait_until_async(lambda: text(notebook) != TEXT)
     assert not waiting.done()
-    app.services.tabs.report(page, NAME, TabReport(1_000, None, "shown"))
+    app.services.tabs.report(page, TabReport(NAME, "shown", edit_id=1_000))
     assert (await waiting).tabs == TabCounts(open=1, shown=1)
     assert (await api.undo(NAME, user="ada")).tabs.open == 1
 

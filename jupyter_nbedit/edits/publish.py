@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.versions import VersionCache
 from jupyter_nbedit.storage.base import Storage, WriteResult
-from jupyter_nbedit.tabs import TabChange, TabRegistry
+from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.trust.manager import PendingSignature
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ async def add_tab_counts(
 
     The reports of the tabs are awaited for at most ``seconds``.
     """
-    report_count = tabs.report_count
     reply = await change
-    tab_change = TabChange(reply.path, reply.edit_id, reply.hash, reply.is_written)
-    counts = await tabs.wait_for_reports(tab_change, since=report_count, seconds=seconds)
+    seconds = seconds if reply.is_written else 0
+    counts = await tabs.wait_for_reports(reply.path, reply.edit_id, reply.hash, seconds=seconds)
     return msgspec.structs.replace(reply, tabs=counts)

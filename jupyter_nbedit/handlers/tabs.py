@@ -16,7 +16,7 @@ from tornado.websocket import WebSocketHandler
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
-from jupyter_nbedit.tabs import State, TabConnection, TabReport
+from jupyter_nbedit.tabs import ApiPath, TabConnection, TabReport
 
 #: The size of a message in bytes, and the number of notebooks in it.
 MOST_BYTES = 256 * 1024
@@ -28,21 +28,9 @@ _MESSAGE_BYTES = 2048
 #: How often a connection is checked, in seconds.
 PING_SECONDS = 20
 
-_LONGEST_HASH = 128
 _LONGEST_REASON = 100
 # RFC 6455, 7.4.1.
 _UNSUPPORTED_DATA, _INVALID_PAYLOAD = 1003, 1007
-
-_Path = Annotated[str, Meta(min_length=1)]
-
-
-class TabReportMessage(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The report of a page about the tabs of a notebook."""
-
-    path: _Path
-    state: State
-    hash: Annotated[str, Meta(max_length=_LONGEST_HASH)] | None = None
-    edit_id: Annotated[int, Meta(ge=0)] | None = None
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -50,11 +38,11 @@ class Message(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     tabs: (
         Annotated[
-            dict[_Path, Annotated[int, Meta(ge=1, le=MOST_PATHS)]], Meta(max_length=MOST_PATHS)
+            dict[ApiPath, Annotated[int, Meta(ge=1, le=MOST_PATHS)]], Meta(max_length=MOST_PATHS)
         ]
         | UnsetType
     ) = UNSET
-    saw: TabReportMessage | UnsetType = UNSET
+    saw: TabReport | UnsetType = UNSET
 
 
 class TabsHandler(NbEditHandler, WebSocketHandler):
@@ -123,10 +111,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         if content.tabs is not UNSET:
             tabs.set_open(self._page, content.tabs)
         if content.saw is not UNSET:
-            report = content.saw
-            tabs.report(
-                self._page, report.path, TabReport(report.edit_id, report.hash, report.state)
-            )
+            tabs.report(self._page, content.saw)
 
     def on_close(self) -> None:
         """Remove the page from the registry."""
