@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile, NotebookExists
@@ -22,6 +22,8 @@ MAX_BYTES = 32 * 1024 * 1024
 
 # How often a change is repeated because another program wrote meanwhile.
 _ATTEMPTS = 8
+
+_Description = TypeVar("_Description")
 
 
 class _TextFileStorage(ContentsStorage):
@@ -57,34 +59,40 @@ class TextFileService:
         async with self._lock(path) as storage:
             return await storage.read(path)
 
-    async def update(self, path: str, change: Callable[[Content], bytes]) -> WriteResult | None:
-        """Change a file depending on its content; repeat if another program writes meanwhile.
+    async def update(
+        self, path: str, change: Callable[[Content | None], tuple[bytes, _Description]]
+    ) -> tuple[WriteResult | None, _Description]:
+        """Change or create a file depending on its content; repeat if another program writes it.
 
-        `change` returns the new bytes; its exceptions are raised. Return None if the file already
-        has them. After an error nothing was written.
+        `change` gets the content, None if there is no file, and returns the new bytes and whatever
+        describes the change; its exceptions are raised. The result is None if the file already has
+        these bytes. After an error nothing was written. Raise `FileNotFound` if the directory is
+        missing, hidden or outside the root.
         """
         for _ in range(_ATTEMPTS):
             async with self._lock(path) as storage:
-                content = await storage.read(path)
-                text = await run_in_thread_if_large(len(content.text), change, content)
-                if text == content.text:
-                    return None
-                with suppress(StaleContent):
-                    return await self._save(storage, path, text, content)
+                base: Content | None = None
+                with suppress(FileNotFound):
+                    base = await storage.read(path)
+                size = 0 if base is None else len(base.text)
+                data, description = await run_in_thread_if_large(size, change, base)
+                if base is not None and data == base.text:
+                    return None, description
+                with suppress(StaleContent, NotebookExists):
+                    return await self._save(storage, path, data, base), description
         message = (
             f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
             "written; try again."
         )
         raise Busy(message)
 
-    async def save(self, path: str, text: bytes, base: Content | None) -> WriteResult:
-        """Write a file; raise `StaleContent` if it is not what was read, and was not written.
+    async def create(self, path: str, data: bytes) -> WriteResult:
+        """Write a new file; raise `NotebookExists` if there is something at the path.
 
-        `base` is None if the file must not exist yet. Raise `FileNotFound` if the directory is
-        missing, hidden or outside the root.
+        Raise `FileNotFound` as `update` does.
         """
         async with self._lock(path) as storage:
-            return await self._save(storage, path, text, base)
+            return await self._save(storage, path, data, None)
 
     @asynccontextmanager
     async def _lock(self, path: str) -> AsyncIterator[Storage]:
@@ -100,7 +108,7 @@ class TextFileService:
                 yield TextRoomStorage(room, self.manager, storage, self.locks, FileNotFound)
 
     async def _save(
-        self, storage: Storage, path: str, text: bytes, base: Content | None
+        self, storage: Storage, path: str, data: bytes, base: Content | None
     ) -> WriteResult:
         if not isinstance(storage, TextRoomStorage) and find_room(self.settings, path, (NOTEBOOK,)):
             message = (
@@ -110,11 +118,8 @@ class TextFileService:
             )
             raise NotAPlainFile(message)
         if base is None:
-            try:
-                result = await storage.create(path, text)
-            except NotebookExists:
-                raise StaleContent from None
+            result = await storage.create(path, data)
         else:
-            result = await storage.write(path, base, [Splice(0, len(base.text), text)])
+            result = await storage.write(path, base, [Splice(0, len(base.text), data)])
         await storage.notify_saved(path, result)
         return result

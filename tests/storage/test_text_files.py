@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,16 @@ from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy, FileNotFound, Forbidden, NotAPlainFile, TooLarge
+from jupyter_nbedit.errors import (
+    Busy,
+    FileNotFound,
+    Forbidden,
+    NotAPlainFile,
+    NotebookExists,
+    TooLarge,
+)
 from jupyter_nbedit.storage import text_files
-from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.text_files import TextFileService
 from tests.handlers.error_checks import no_changes
 from tests.storage.conftest import Root
@@ -31,6 +39,15 @@ ODD = {
     "NUL": b"a\0b",
     "a large text": b"x\n" * 200_000,
 }
+
+
+def read_all(base: Content | None) -> bytes:
+    assert base is not None
+    return base.text
+
+
+def replace_by(data: bytes) -> Callable[[Content | None], tuple[bytes, bytes | None]]:
+    return lambda base: (data, None if base is None else base.text)
 
 
 class SavingManager(AsyncLargeFileManager):
@@ -83,38 +100,34 @@ async def test_a_file_is_read_and_written_byte_for_byte(
     files: TextFileService, root: Path, kind: str
 ) -> None:
     (root / NAME).write_bytes(ODD[kind])
-    read = await files.read(NAME)
-    assert read.text == ODD[kind]
+    assert (await files.read(NAME)).text == ODD[kind]
     for text in ODD.values():
-        result = await files.save(NAME, text, read)
+        (root / NAME).write_bytes(b"other")
+        result, read = await files.update(NAME, replace_by(text))
+        assert read == b"other"
         assert (root / NAME).read_bytes() == text
+        assert result is not None
         assert result.hash == hashlib.sha256(text).hexdigest()
         assert not result.warnings
-        read = await files.read(NAME)
 
 
-async def test_a_file_changed_since_the_read_is_not_overwritten(
-    files: TextFileService, root: Path
-) -> None:
-    (root / NAME).write_text("mine")
-    read = await files.read(NAME)
-    (root / NAME).write_text("Ours")
-    with no_changes(root), pytest.raises(StaleContent):
-        await files.save(NAME, b"theirs", read)
+async def test_a_missing_file_is_made(files: TextFileService, root: Path) -> None:
+    assert (await files.update(NAME, replace_by(b"new")))[1] is None
+    assert (root / NAME).read_bytes() == b"new"
 
 
 async def test_a_new_file_does_not_overwrite_one_created_meanwhile(
     files: TextFileService, root: Path
 ) -> None:
     (root / NAME).write_text("mine")
-    with no_changes(root), pytest.raises(StaleContent):
-        await files.save(NAME, b"theirs", None)
+    with no_changes(root), pytest.raises(NotebookExists):
+        await files.create(NAME, b"theirs")
 
 
 async def test_one_of_two_concurrent_creates_succeeds(stock: TextFileService, root: Path) -> None:
-    saves = [stock.save(NAME, str(n).encode() * 300_000, None) for n in range(5)]
+    saves = [stock.create(NAME, str(n).encode() * 300_000) for n in range(5)]
     results = await asyncio.gather(*saves, return_exceptions=True)
-    assert [type(one) for one in results].count(StaleContent) == 4
+    assert [type(one) for one in results].count(NotebookExists) == 4
     content = (root / NAME).read_bytes()
     assert len(set(content)) == 1
     assert len(content) == 300_000
@@ -126,7 +139,7 @@ async def test_two_concurrent_changes_of_a_file_are_both_made(
     (root / NAME).write_bytes(b"")
 
     async def add(n: int) -> None:
-        await stock.update(NAME, lambda content: content.text + b"%d\n" % n)
+        await stock.update(NAME, lambda base: (read_all(base) + b"%d\n" % n, None))
 
     await asyncio.gather(*map(add, range(6)))
     assert sorted((root / NAME).read_text().split()) == list("012345")
@@ -138,13 +151,15 @@ async def test_a_change_is_computed_again_after_a_concurrent_change(
     (root / NAME).write_text("a")
     seen: list[bytes] = []
 
-    def change(content: Content) -> bytes:
-        seen.append(content.text)
+    def change(base: Content | None) -> tuple[bytes, int]:
+        seen.append(read_all(base))
         if len(seen) == 1:
             (root / NAME).write_text("between")
-        return content.text + b"!"
+        return seen[-1] + b"!", len(seen)
 
-    assert await files.update(NAME, change) is not None
+    result, count = await files.update(NAME, change)
+    assert result is not None
+    assert count == 2
     assert seen == [b"a", b"between"]
     assert (root / NAME).read_text() == "between!"
 
@@ -152,9 +167,9 @@ async def test_a_change_is_computed_again_after_a_concurrent_change(
 async def test_a_change_that_always_conflicts_gives_up(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("0")
 
-    def change(content: Content) -> bytes:
-        (root / NAME).write_bytes(b"%d" % (int(content.text) + 1))
-        return b"never"
+    def change(base: Content | None) -> tuple[bytes, None]:
+        (root / NAME).write_bytes(b"%d" % (int(read_all(base)) + 1))
+        return b"never", None
 
     with pytest.raises(Busy):
         await files.update(NAME, change)
@@ -170,13 +185,13 @@ async def test_a_file_whose_storage_changes_each_time_is_given_up(place: Root, r
 
     files = TextFileService(Settings(), place.locks)
     with no_changes(root), pytest.raises(Busy):
-        await files.save("a.md", b"new", None)
+        await files.create("a.md", b"new")
 
 
 async def test_an_empty_change_writes_nothing(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("a")
     with no_changes(root):
-        assert await files.update(NAME, lambda content: content.text) is None
+        assert await files.update(NAME, lambda base: (read_all(base), 1)) == (None, 1)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +209,7 @@ async def test_hidden_outside_and_missing_files_get_the_same_error(
         with pytest.raises(FileNotFound):
             await files.read(path)
         with pytest.raises(FileNotFound):
-            await files.save(path, b"x", None)
+            await files.create(path, b"x")
 
 
 async def test_a_hidden_file_is_read_if_the_server_allows_it(
@@ -209,16 +224,16 @@ async def test_a_folder_is_refused(files: TextFileService, root: Path) -> None:
     (root / "folder").mkdir()
     with pytest.raises(NotAPlainFile):
         await files.read("folder")
-    with no_changes(root), pytest.raises(StaleContent):
-        await files.save("folder", b"x", None)
+    with no_changes(root), pytest.raises(NotebookExists):
+        await files.create("folder", b"x")
 
 
 async def test_a_pipe_is_refused_without_blocking(files: TextFileService, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with pytest.raises(FileNotFound):
         await files.read("pipe")
-    with pytest.raises(StaleContent):
-        await files.save("pipe", b"x", None)
+    with pytest.raises(NotebookExists):
+        await files.create("pipe", b"x")
 
 
 async def test_a_file_above_the_limit_is_not_read(
@@ -243,7 +258,7 @@ async def test_the_save_event_is_emitted_for_open_tabs(
         heard.append(data)
 
     manager.event_logger.add_listener(schema_id=manager.event_schema_id, listener=hear)
-    await files.save(NAME, b"x", None)
+    await files.create(NAME, b"x")
     await asyncio.sleep(0)
     assert [data["path"] for data in heard if data["action"] == "save"] == [NAME]
 
@@ -257,7 +272,7 @@ async def test_hooks_run_on_save_and_may_refuse_it(
 
     manager.register_pre_save_hook(forbid)
     with no_changes(root), pytest.raises(Forbidden) as error:
-        await files.save(NAME, b"x", None)
+        await files.create(NAME, b"x")
     assert "/home" not in str(error.value)
 
 
@@ -268,7 +283,7 @@ async def test_changes_by_a_hook_to_a_text_are_returned(
         model["content"] = model["content"].upper()
 
     manager.register_pre_save_hook(shout)
-    result = await files.save(NAME, b"x", None)
+    result = await files.create(NAME, b"x")
     assert (root / NAME).read_bytes() == b"X"
     assert result.hash == hashlib.sha256(b"X").hexdigest()
     assert len(result.warnings) == 1
@@ -282,7 +297,7 @@ async def test_a_hook_that_fails_after_the_write_is_a_warning(
         raise RuntimeError(message)
 
     manager.register_post_save_hook(fail)
-    result = await files.save(NAME, b"x", None)
+    result = await files.create(NAME, b"x")
     assert (root / NAME).read_bytes() == b"x"
     (warning,) = result.warnings
     assert "/home" not in warning

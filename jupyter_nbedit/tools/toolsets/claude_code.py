@@ -15,20 +15,14 @@ from msgspec import UNSET, Meta, UnsetType
 from nbformat.validator import get_validator
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.errors import (
-    Busy,
-    FileNotFound,
-    InvalidNotebook,
-    InvalidRequest,
-    NotebookExists,
-)
+from jupyter_nbedit.errors import FileNotFound, InvalidNotebook, InvalidRequest, NotebookExists
 from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.views import ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions
-from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.tools.base import (
     NOTEBOOK,
     Tool,
@@ -55,9 +49,6 @@ from jupyter_nbedit.tools.text_files import (
     replace_string,
 )
 
-# How often a file is read again that was changed before it was written: more often than one agent
-# calls the tool for one file at the same time.
-_ATTEMPTS = 20
 _LINES_AROUND = 4
 
 FilePath = Annotated[
@@ -246,27 +237,19 @@ async def _save(
     have read it.
     """
     path = context.map_file_path(file_path, relative=False)
-    for _ in range(_ATTEMPTS):
-        try:
-            base = await context.text_files.read(path)
-        except FileNotFound:
-            base = None
+
+    def check_and_change(base: Content | None) -> tuple[bytes, str]:
         if base is not None and must_have_read:
             context.read_tracker.require(author.session, path, compute_sha256(base.text))
-        size = 0 if base is None else len(base.text)
-        data, description = await run_in_thread_if_large(size, change, base)
-        if base is not None and base.text == data:
-            return _build_result(f"{file_path} has this content already; nothing was written.")
-        try:
-            written = await context.text_files.save(path, data, base)
-        except StaleContent:
-            continue
-        # A hook may have changed the bytes.
-        if written.hash == compute_sha256(data):
-            context.read_tracker.record(author.session, path, written.hash)
-        return _build_result(description, written.warnings)
-    message = "Others keep changing the file. Nothing was written; read it again."
-    raise Busy(message)
+        return change(base)
+
+    result, description = await context.text_files.update(path, check_and_change)
+    if result is None:
+        return _build_result(f"{file_path} has this content already; nothing was written.")
+    # A hook may have changed the bytes.
+    if result.text is None:
+        context.read_tracker.record(author.session, path, result.hash)
+    return _build_result(description, result.warnings)
 
 
 # Edit ---------------------------------------------------------------------------------------------

@@ -7,10 +7,9 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.errors import Busy, HashMismatch
+from jupyter_nbedit.errors import Busy, HashMismatch, NotebookExists
 from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
-from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.tools.cell_edit import (
     OUTPUTS,
@@ -118,12 +117,10 @@ async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
     for number in range(1, _MAX_COPIES):
         copy = f"{name}.bak" if number == 1 else f"{name}.bak-{number}"
         try:
-            write_result = await context.text_files.save(
-                f"{folder}{slash}{copy}", content.text, None
-            )
-        except StaleContent:
+            result = await context.text_files.create(f"{folder}{slash}{copy}", content.text)
+        except NotebookExists:
             continue
-        return copy, write_result.hash
+        return copy, result.hash
     message = (
         f"There are {_MAX_COPIES - 1} copies of this notebook beside it already, so no other was "
         "made and nothing was edited. Remove some of them."

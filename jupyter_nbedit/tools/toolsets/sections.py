@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.errors import Forbidden, InvalidRequest
+from jupyter_nbedit.errors import FileNotFound, Forbidden, InvalidRequest
 from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
@@ -141,12 +141,14 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
     context.check_mode_of_files()
     path = context.map_file_path(name, relative=True)
 
-    def change(content: Content) -> bytes:
-        return encode_text(_edit_text(decode_text(content.text), operation))
+    def change(base: Content | None) -> tuple[bytes, None]:
+        if base is None:
+            raise FileNotFound
+        return encode_text(_edit_text(decode_text(base.text), operation)), None
 
-    written = await context.text_files.update(path, change)
-    warnings = [] if written is None else written.warnings
-    message = " ".join([_describe(arguments, is_changed=written is not None), *warnings])
+    result, _ = await context.text_files.update(path, change)
+    warnings = [] if result is None else result.warnings
+    message = " ".join([_describe(arguments, is_changed=result is not None), *warnings])
     return ToolResult(SectionsOutput(success=True, message=message))
 
 
