@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice, takewhile
 from typing import Any
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, compute_source_hash
 from jupyter_nbedit.notebook.json_edit import set_ranked_members
-from jupyter_nbedit.notebook.json_spans import Member, Span
+from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.json_style import CellStyle, Style
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.markdown.blocks import list_headings
@@ -102,29 +103,49 @@ class EditedCell:
     @property
     def outputs_cleared(self) -> bool:
         """Whether it had outputs or an execution count and loses them."""
-        if self.cell is None or not (self.clears_outputs or self.cell_type != "code"):
-            return False
-        if "code" not in {self.cell.cell_type, self.cell_type}:
-            return False
-        return has_outputs(self.cell)
-
-    def compile_splices(self, style: Style) -> list[Splice]:
-        """Return the splices that edit the cell in place."""
-        return [] if self.cell is None else compile_cell_splices(self.cell, style, self._target)
-
-    @property
-    def changed_members(self) -> Collection[str]:
-        """The names of the members of the original cell that are changed, added or removed."""
-        return () if self.cell is None else list_changed_members(self.cell, self._target)
+        # Such members of cells of other types are not outputs.
+        is_code = self.cell is not None and "code" in {self.cell.cell_type, self.cell_type}
+        is_clearing = self.clears_outputs or self.cell_type != "code"
+        return is_code and is_clearing and bool(self._filled_members)
 
     @property
     def outputs_returned(self) -> bool:
         """Whether it had neither outputs nor an execution count and gets some."""
         return False
 
+    @cached_property
+    def _filled_members(self) -> list[str]:
+        return [] if self.cell is None else list_filled_members(self.cell)
+
     @property
-    def _target(self) -> TargetCell:
-        return TargetCell(self.source, self.cell_type, self.members, self.clears_outputs)
+    def changed_members(self) -> Collection[str]:
+        """The names of the members of the original cell that are changed, added or removed."""
+        if self.cell is None:
+            return ()
+        names = set(self._compute_values(self.cell))
+        if self.source != self.cell.source:
+            names.add("source")
+        if self.cell_type != self.cell.cell_type:
+            names.add("cell_type")
+        return names
+
+    def _compute_values(self, cell: Cell) -> dict[str, bytes | None]:
+        """Return the new values of changed members except source and type; None removes one."""
+        values = {
+            name: value for name, value in self.members.items() if value != cell.get_raw(name)
+        }
+        if self.clears_outputs and "code" in {cell.cell_type, self.cell_type}:
+            values |= {name: _CLEARED_VALUES[name] for name in self._filled_members}
+        if self.cell_type != cell.cell_type:
+            if self.cell_type == "code":
+                missing = _CLEARED_VALUES.keys() - cell.members.keys()
+                values |= {name: _CLEARED_VALUES[name] for name in missing}
+            # Members that the type forbids are removed, even if the batch sets them.
+            for name in _FORBIDDEN_MEMBERS.get(self.cell_type, ()):
+                values.pop(name, None)
+                if name in cell.members:
+                    values[name] = None
+        return values
 
     def get_style(self, notebook: Style) -> CellStyle:
         """Return the style in which the cell is written."""
@@ -135,18 +156,57 @@ class EditedCell:
     def write_cell(self, style: Style) -> bytes:
         """Return the bytes of the whole cell."""
         if self.cell is None:
-            return write_new_cell(
-                self.get_style(style),
-                cell_type=self.cell_type,
-                cell_id=self.id,
-                source=self.source,
-                members=self.members,
-            )
+            return self._write_new_cell(self.get_style(style))
         start, stop = self.cell.span
         inner = [
             Splice(s.start - start, s.stop - start, s.text) for s in self.compile_splices(style)
         ]
         return apply_splices(self.cell.text[start:stop], inner)
+
+    def _write_new_cell(self, example: CellStyle) -> bytes:
+        forbidden_members = _FORBIDDEN_MEMBERS.get(self.cell_type, ())
+        values = {
+            name: value
+            for name, value in self.members.items()
+            if value is not None and name not in forbidden_members
+        }
+        values["cell_type"] = example.write_text(self.cell_type)
+        values["source"] = example.write_source(self.source)
+        if self.id is not None:
+            values["id"] = example.write_text(self.id)
+        if self.cell_type == "code":
+            values |= _CLEARED_VALUES
+        return example.write_cell(values)
+
+    def compile_splices(self, style: Style) -> list[Splice]:
+        """Return the splices that edit the cell in place; empty if nothing changes."""
+        cell, source = self.cell, self.source
+        if cell is None:
+            return []
+        values = self._compute_values(cell)
+        is_source_changed = source != cell.source
+        is_type_changed = self.cell_type != cell.cell_type
+        if not (values or is_source_changed or is_type_changed):
+            return []
+        cell_style = style.get_cell_style(cell)
+        is_in_place = not is_type_changed and all(
+            value is not None and name in cell.members for name, value in values.items()
+        )
+        if is_in_place and (not is_source_changed or "source" in cell.members):
+            splices = [
+                Splice(*cell.members[name].value, value or b"") for name, value in values.items()
+            ]
+            if is_source_changed:
+                splices.append(_replace_source(cell, cell_style, source))
+            return sorted(splices)
+        rank = cell_style.get_order_key
+        if is_source_changed:
+            values["source"] = cell_style.write_source(source)
+        if is_type_changed:
+            values["cell_type"] = cell_style.write_text(self.cell_type)
+            rank = style.get_new_cell_style(cell.index, self.cell_type).get_order_key
+        text = cell.text[cell.span.start : cell.span.stop]
+        return [Splice(*cell.span, set_ranked_members(text, values, cell_style, rank))]
 
 
 def decode_metadata(metadata: bytes | None) -> dict[str, Any]:
@@ -167,134 +227,17 @@ _FORBIDDEN_MEMBERS = {
 }
 
 
-def write_new_cell(
-    example: CellStyle,
-    *,
-    cell_type: str,
-    cell_id: str | None,
-    source: str,
-    members: Mapping[str, bytes | None],
-) -> bytes:
-    """Return the bytes of a new cell in the style of an example; ``members`` are encoded values."""
-    forbidden_members = _FORBIDDEN_MEMBERS.get(cell_type, ())
-    values = {
-        name: value
-        for name, value in members.items()
-        if value is not None and name not in forbidden_members
-    }
-    values |= {"cell_type": example.write_text(cell_type), "source": example.write_source(source)}
-    if cell_id is not None:
-        values["id"] = example.write_text(cell_id)
-    if cell_type == "code":
-        values |= _CLEARED_VALUES
-    return example.write_cell(values)
+def list_filled_members(cell: Cell) -> list[str]:
+    """Return the names of the members that clearing the outputs changes."""
+    members = [cell.members[name] for name in _CLEARED_VALUES if name in cell.members]
+    return [member.name for member in members if is_filled(member.name, cell.text, member.value)]
 
 
-def has_outputs(cell: Cell) -> bool:
-    """Return whether clearing the outputs would change a cell."""
-    return bool(_list_execution_members(cell))
-
-
-def has_value(name: str, value: bytes | None) -> bool:
+def is_filled(name: str, text: Buffer, value: Span) -> bool:
     """Return whether clearing would change an encoded value of an execution member."""
-    return value is not None and _has_value(name, value, Span(0, len(value)))
-
-
-def _has_value(name: str, text: Buffer, value: Span) -> bool:
     if name == "outputs" and json_spans.is_array(text, value):
         return not json_spans.is_empty(text, value)
     return json_spans.decode(text, value) is not None
-
-
-@dataclass(frozen=True)
-class TargetCell:
-    """The values that a cell is to have; a None among the encoded ``members`` removes a member.
-
-    A cell that stops being a code cell loses its outputs even without ``clears_outputs``.
-    """
-
-    source: str
-    cell_type: str
-    members: Mapping[str, bytes | None]
-    clears_outputs: bool
-
-
-def list_changed_members(cell: Cell, target: TargetCell) -> set[str]:
-    """Return the names of the members that `compile_cell_splices` changes, adds or removes."""
-    names = {name for name, value in target.members.items() if value != cell.get_raw(name)}
-    if target.source != cell.source:
-        names.add("source")
-    if _is_clearing(cell, target):
-        names.update(member.name for member in _list_execution_members(cell))
-    if target.cell_type != cell.cell_type:
-        names.add("cell_type")
-        if target.cell_type == "code":
-            names |= _CLEARED_VALUES.keys() - cell.members.keys()
-        # Members that the type forbids are removed, even if the batch sets them.
-        forbidden_members = set(_FORBIDDEN_MEMBERS.get(target.cell_type, ()))
-        names = names - forbidden_members | forbidden_members & cell.members.keys()
-    return names
-
-
-def compile_cell_splices(cell: Cell, style: Style, target: TargetCell) -> list[Splice]:
-    """Return the splices that turn a cell into its target; empty if nothing changes."""
-    source = target.source if target.source != cell.source else None
-    is_type_changed = target.cell_type != cell.cell_type
-    values = {name: value for name, value in target.members.items() if value != cell.get_raw(name)}
-    if _is_clearing(cell, target):
-        values |= {
-            member.name: _CLEARED_VALUES[member.name] for member in _list_execution_members(cell)
-        }
-    if source is None and not is_type_changed and not values:
-        return []
-    cell_style = style.get_cell_style(cell)
-    if is_type_changed:
-        values["cell_type"] = cell_style.write_text(target.cell_type)
-        if target.cell_type == "code":
-            values |= {
-                name: _CLEARED_VALUES[name] for name in _CLEARED_VALUES.keys() - cell.members.keys()
-            }
-    is_in_place = (
-        not is_type_changed and values.keys() <= cell.members.keys() and None not in values.values()
-    )
-    if source is not None and not (is_in_place and "source" in cell.members):
-        is_in_place, values["source"] = False, cell_style.write_source(source)
-    if not is_in_place:
-        return [Splice(*cell.span, _write_changed_cell(cell, style, target.cell_type, values))]
-    changes = [
-        Splice(*cell.members[name].value, value)
-        for name, value in values.items()
-        if value is not None
-    ]
-    if source is not None:
-        changes.append(_replace_source(cell, cell_style, source))
-    return sorted(changes)
-
-
-def _is_clearing(cell: Cell, target: TargetCell) -> bool:
-    """Return whether outputs are cleared; such members of other types are not outputs."""
-    return target.clears_outputs and "code" in {cell.cell_type, target.cell_type}
-
-
-def _list_execution_members(cell: Cell) -> list[Member]:
-    """Return the members that clearing the outputs changes."""
-    members = [cell.members[name] for name in _CLEARED_VALUES if name in cell.members]
-    return [member for member in members if _has_value(member.name, cell.text, member.value)]
-
-
-def _write_changed_cell(
-    cell: Cell, style: Style, cell_type: str, values: Mapping[str, bytes | None]
-) -> bytes:
-    """Return the bytes of a cell with new values; all other members keep their bytes."""
-    cell_style = style.get_cell_style(cell)
-    changes = dict(values)
-    rank = cell_style.get_order_key
-    if cell_type != cell.cell_type:
-        changes |= dict.fromkeys(_FORBIDDEN_MEMBERS.get(cell_type, ()))
-        rank = style.get_new_cell_style(cell.index, cell_type).get_order_key
-    return set_ranked_members(
-        cell.text[cell.span.start : cell.span.stop], changes, cell_style, rank
-    )
 
 
 def _replace_source(cell: Cell, style: CellStyle, source: str) -> Splice:

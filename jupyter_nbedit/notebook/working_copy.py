@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidOperation
 from jupyter_nbedit.notebook.cell_order import CellOrder, Slot
 from jupyter_nbedit.notebook.document import CellAddress, Document, compute_source_hash
-from jupyter_nbedit.notebook.edited_cell import EditedCell, has_outputs
+from jupyter_nbedit.notebook.edited_cell import EditedCell, list_filled_members
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.line_ends import is_same_source
 from jupyter_nbedit.notebook.operations import Expect, Position
@@ -104,7 +104,7 @@ class WorkingCopy:
         return [
             index
             for index, (_, cell_type) in enumerate(self.document.headers)
-            if cell_type == "code" and has_outputs(self.document.get_cell(index))
+            if cell_type == "code" and list_filled_members(self.document.get_cell(index))
         ]
 
     def find_slot(self, operation: Position) -> Slot:

@@ -10,8 +10,8 @@ from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.edited_cell import (
     EXECUTION_MEMBERS,
     EditedCell,
-    has_outputs,
-    has_value,
+    is_filled,
+    list_filled_members,
 )
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.json_style import Style
@@ -49,7 +49,7 @@ class RestoredCell(EditedCell):
         texts = record.list_texts(part)
         stored = record.read_members(part)
         is_source_kept = stored.keys().isdisjoint({"source", "cell_type"})
-        if part.outputs_cleared and is_source_kept and has_outputs(cell):
+        if part.outputs_cleared and is_source_kept and list_filled_members(cell):
             # The outputs are of a later run of the same source.
             texts = [(name, None if name in EXECUTION_MEMBERS else text) for name, text in texts]
             stored = {name: stored[name] for name in stored.keys() - EXECUTION_MEMBERS}
@@ -96,8 +96,12 @@ class RestoredCell(EditedCell):
         """Whether the cell has outputs now, and will have; both False if they stay."""
         if self.cell is None or EXECUTION_MEMBERS.isdisjoint(self.members):
             return False, False
-        has_now = any(has_value(name, self.get_member(name)) for name in EXECUTION_MEMBERS)
-        return has_outputs(self.cell), has_now
+        values = {name: self.get_member(name) for name in EXECUTION_MEMBERS}
+        gets_outputs = any(
+            value is not None and is_filled(name, value, Span(0, len(value)))
+            for name, value in values.items()
+        )
+        return bool(self._filled_members), gets_outputs
 
     def compile_splices(self, _style: Style) -> list[Splice]:
         """Return the splices that restore the cell in place; ranges that are kept stay."""
