@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,8 @@ _NBFORMAT = 4
 # nbformat 4.5 gave cells their ids: https://nbformat.readthedocs.io/en/latest/changelog.html
 _MINOR_WITH_IDS = 5
 _SHOWN_IDS = 10
+# How many look-ups of ids are made without an index.
+_MOST_SCANS = 3
 _INDEX_DIGITS = 9
 _UNIQUE_CELL_MEMBERS = frozenset(
     ("attachments", "cell_type", "execution_count", "id", "metadata", "outputs", "source")
@@ -281,11 +283,7 @@ class Document:
     @cached_property
     def ids(self) -> Mapping[str, Sequence[int]]:
         """The indexes of the cells that have each id, usually one."""
-        indexes: dict[str, list[int]] = {}
-        for index, (cell_id, _) in enumerate(self.headers):
-            if cell_id is not None:
-                indexes.setdefault(cell_id, []).append(index)
-        return indexes
+        return _IndexesById(self.headers)
 
     def get_cell(self, index: int) -> Cell:
         """Return the cell at an index that exists."""
@@ -344,6 +342,47 @@ class Document:
             "it shows."
         )
         return CellNotFound(message, cell=address, available_ids=available, total_cells=len(self))
+
+
+class _IndexesById(Mapping[str, Sequence[int]]):
+    """The indexes of the cells that have each id.
+
+    Among many cells the first look-ups scan the headers, which takes a tenth of the time of an
+    index; most edits have one or two.
+    """
+
+    def __init__(self, headers: Sequence[CellHeader]) -> None:
+        self._headers = headers
+        self._scan_count = 0
+
+    def __getitem__(self, cell_id: str) -> Sequence[int]:
+        if self._scan_count < _MOST_SCANS:
+            self._scan_count += 1
+            indexes = [index for index, (each, _) in enumerate(self._headers) if each == cell_id]
+            if not indexes:
+                raise KeyError(cell_id)
+            return indexes
+        last, earlier = self._index
+        return [*earlier.get(cell_id, ()), last[cell_id]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index[0])
+
+    def __len__(self) -> int:
+        return len(self._index[0])
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, int], dict[str, list[int]]]:
+        """The last index of each id, and the earlier ones of ids that several cells have."""
+        last: dict[str, int] = {}
+        earlier: dict[str, list[int]] = {}
+        for index, (cell_id, _) in enumerate(self._headers):
+            if cell_id is None:
+                continue
+            if cell_id in last:
+                earlier.setdefault(cell_id, []).append(last[cell_id])
+            last[cell_id] = index
+        return last, earlier
 
 
 def parse_index(digits: str) -> int | None:

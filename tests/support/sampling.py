@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -16,7 +17,8 @@ _SEED = "NBEDIT_SEED"
 
 def is_nightly() -> bool:
     """Return whether this run tries everything, as pytest's option `--nightly` asks."""
-    return _NIGHTLY in os.environ
+    # The conftest.py of a folder that was named is loaded before options are known.
+    return _NIGHTLY in os.environ or "--nightly" in sys.argv
 
 
 def enable_nightly() -> None:
