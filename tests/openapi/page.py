@@ -84,7 +84,7 @@ def _describe_operation(request: str, operation: Json) -> Iterator[str]:
         if reason not in _ANY_REQUEST
     ]
     if reasons:
-        yield f"Refusals: {', '.join(reasons)}.\n"
+        yield f"Errors: {', '.join(reasons)}.\n"
 
 
 def _describe_answer(status: str, response: Json) -> str:

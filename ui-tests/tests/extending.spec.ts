@@ -42,7 +42,7 @@ test.describe('Another extension', () => {
     await expect(page.locator('.Toastify__toast', { hasText: said })).toBeVisible();
   });
 
-  test('edits and takes back by commands alone, and a document cannot @nightly', async ({
+  test('edits and undoes by commands alone, and a document cannot @nightly', async ({
     folder,
     open
   }) => {
@@ -85,7 +85,7 @@ test.describe('Another extension', () => {
     expect(folder.readSources('commanded.ipynb')[0]).toBe('by = "a command"');
     await run('nbedit:undo', { edit_id });
     expect(folder.readText('commanded.ipynb')).toBe(before);
-    await expect(run('nbedit:undo', { edit_id })).rejects.toThrow(/taken back/);
+    await expect(run('nbedit:undo', { edit_id })).rejects.toThrow(/undone already/);
     await expect(run('nbedit:edit', {})).rejects.toThrow(/operations/);
   });
 

@@ -251,7 +251,7 @@ test.describe('The history panel', () => {
     await expect.poll(async () => tab.getSource(1)).toBe('old = 1');
     expect(folder.readText('undo.ipynb')).toBe(edited);
 
-    // The commands take back what is newest, byte by byte.
+    // The commands undo what is newest, byte by byte.
     await panel.runCommand('nbedit:undo-last');
     await panel.runCommand('nbedit:undo-last');
     expect(folder.readSources('undo.ipynb')).toEqual(
@@ -288,7 +288,7 @@ test.describe('The history panel', () => {
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
     const problem = panel.rows.nth(1).getByRole('alert');
-    await expect(problem).toContainText('Nothing was taken back.');
+    await expect(problem).toContainText('Nothing was undone.');
     await expect(problem).toContainText('Cell 2 was changed since.');
     await expect(problem).toContainText('A cell (cell-id-2) is gone.');
     expect(folder.readText('conflict.ipynb')).toBe(after);
@@ -362,7 +362,7 @@ test.describe('The history panel', () => {
     await expect(panel.toggle(1)).toHaveAttribute('aria-expanded', 'false');
     await press('ArrowRight');
     await panel.getCellDiffs(1).locator('.cm-content').waitFor();
-    // Through the row: take back, go to the cell, the difference, and out again.
+    // Through the row: undo, go to the cell, the difference, and out again.
     await press('Tab');
     await expect(panel.action(1, 'Undo')).toBeFocused();
     await press('Tab');

@@ -41,7 +41,7 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
   expect(await tab.getCaret()).toMatchObject({ before: 'print(0)  # mine', after: '' });
   await page.keyboard.type(' still');
 
-  // What: the panel shows the difference of one of them, and takes back just that one.
+  // What: the panel shows the difference of one of them, and undoes just that one.
   await expect(panel.rows).toHaveCount(3);
   await panel.toggle(1).click();
   const part = panel.getCellDiffs(1);

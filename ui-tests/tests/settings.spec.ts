@@ -124,7 +124,7 @@ test.describe('A setting', () => {
       expect(await tab.isDirty()).toBe(mine);
       await tab.placeCaret(0);
       await page.keyboard.press('Control+z');
-      // What was taken can be taken back, in the editor as any typing.
+      // What was taken can be undone, in the editor as any typing.
       expect(await tab.getSource(0)).toBe(mine ? 'x = 1' : 'x = 1 + 10');
     });
   }

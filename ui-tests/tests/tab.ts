@@ -316,11 +316,14 @@ export class Tab {
 
   /** Put the caret at the end of a cell, as a user does. */
   async placeCaret(index: number): Promise<void> {
-    if ((await this.editor(index).count()) === 0) {
-      // JupyterLab 4.2 has no nodes of cells that are far from view.
-      await this.scrollToCell(index);
-    }
-    await this.editor(index).click();
+    await expect(async () => {
+      if ((await this.editor(index).count()) === 0) {
+        // JupyterLab 4.2 has no nodes of cells that are far from view.
+        await this.scrollToCell(index);
+      }
+      // It may remove the node again while it scrolls.
+      await this.editor(index).click({ timeout: 5000 });
+    }).toPass();
     await this.page.keyboard.press('Control+End');
   }
 

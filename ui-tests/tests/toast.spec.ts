@@ -44,8 +44,8 @@ test.describe('A toast tells no more of an edit', () => {
     // JupyterLab does not close a toast that the mouse is on.
     await toast.hover();
     await page.keyboard.press('Control+Alt+z');
-    await expect(page.locator('.Toastify__toast', { hasText: 'Taken back' })).toHaveText(
-      'Taken back: cells 3 and 4'
+    await expect(page.locator('.Toastify__toast', { hasText: 'Undone' })).toHaveText(
+      'Undone: cells 3 and 4'
     );
     await expect(toast).toHaveText(/Bot edited key.ipynb: cell 2(?!,)/);
     await page.keyboard.press('Control+Alt+z');

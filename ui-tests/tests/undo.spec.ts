@@ -8,7 +8,7 @@ const replace = (index: number, round = 0) => ({
 });
 
 test.describe('"Undo" of a toast', () => {
-  test('takes back all that the toast tells of, and is not told as an edit', async ({
+  test('undoes all that the toast tells of, and is not told as an edit', async ({
     agent,
     folder,
     open,
@@ -95,7 +95,7 @@ test.describe('"Undo" of a toast', () => {
   });
 });
 
-test('The key for undo takes back the last edit, in command mode @nightly', async ({
+test('The key for undo undoes the last edit, in command mode @nightly', async ({
   agent,
   folder,
   open,

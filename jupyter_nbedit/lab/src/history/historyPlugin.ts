@@ -81,14 +81,14 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
     });
     commands.addCommand(UNDO, {
       label: trans.__('Undo Last Agent Edit'),
-      caption: trans.__('Take back the last edit that came from outside into this notebook'),
+      caption: trans.__('Undo the last edit of this notebook that an agent made'),
       icon: undoIcon,
       isEnabled: isOpen,
       execute: requireUserGesture(async () => undoOrRedo('undo'))
     });
     commands.addCommand(REDO, {
       label: trans.__('Redo Last Agent Edit'),
-      caption: trans.__('Make the edit again that was taken back last'),
+      caption: trans.__('Redo the edit that was undone last'),
       icon: redoIcon,
       isEnabled: isOpen,
       execute: requireUserGesture(async () => undoOrRedo('redo'))
@@ -123,9 +123,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
       try {
         const cells = describeCells(await server[command](path), trans);
         Notification.success(
-          command === 'undo'
-            ? trans.__('Taken back: %1', cells)
-            : trans.__('Made again: %1', cells),
+          command === 'undo' ? trans.__('Undone: %1', cells) : trans.__('Made again: %1', cells),
           { autoClose: TOAST_TIME }
         );
       } catch (error) {
@@ -144,7 +142,7 @@ async function confirmForget(path: string, trans: TranslationBundle): Promise<bo
   const { button } = await showDialog({
     title: trans.__('Forget the edit history?'),
     body: trans.__(
-      'What the server keeps of the edits of %1 is deleted. The notebook stays as it is, and its former edits can no longer be taken back.',
+      'The history of %1 is deleted. The notebook does not change, but its earlier edits cannot be undone any more.',
       cleanName(path)
     ),
     buttons: [Dialog.cancelButton(), Dialog.warnButton({ label: trans.__('Forget') })]

@@ -245,7 +245,7 @@ export function describeUndoError(error: unknown, trans: TranslationBundle): str
       readonly metadata?: readonly string[];
     };
     return [
-      trans.__('Nothing was taken back.'),
+      trans.__('Nothing was undone.'),
       ...describeConflicts(cells ?? [], metadata ?? [], trans)
     ];
   }

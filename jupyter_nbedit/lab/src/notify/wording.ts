@@ -68,7 +68,7 @@ export function describeUndoProgress(
   edits: number,
   trans: TranslationBundle
 ): string {
-  return trans.__('Taking back %1 in %2…', formatEdits(edits, clientNames, trans), cleanName(file));
+  return trans.__('Undoing %1 in %2…', formatEdits(edits, clientNames, trans), cleanName(file));
 }
 
 /**
@@ -108,7 +108,7 @@ export function describeUndoResult(
   ];
   const reason = failure === null ? `${reasons.join(', ')}.` : shortenReason(failure);
   return undoneCount === 0
-    ? trans.__('Nothing was taken back in %1: %2', cleanName(file), reason)
+    ? trans.__('Nothing was undone in %1: %2', cleanName(file), reason)
     : trans.__(
         'Took back %1 of %2 edits in %3: %4',
         undoneCount,

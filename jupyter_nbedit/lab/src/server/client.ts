@@ -17,7 +17,7 @@ const CLIENT = 'JupyterLab';
 
 /** The server refused a request, or did not answer it. */
 export class NbEditError extends Error {
-  override readonly name = 'Refusal';
+  override readonly name = 'NbEditError';
 
   /**
    * @param status The HTTP status, or 0 if there was no response.

@@ -115,7 +115,7 @@ export class OpenNotebook {
       (error: unknown) => {
         const { path } = this._context;
         console.warn(
-          `jupyter-nbedit: what edit ${editId} of ${path} takes back is unknown.`,
+          `jupyter-nbedit: it is unknown which edit is undone by edit ${editId} of ${path}.`,
           error
         );
       }

@@ -97,7 +97,7 @@ test('where edits are missing, the older ones are dropped and asked for again', 
   expect(listIds()).toBe('180..81');
 });
 
-test('an old edit that was taken back is shown so, and its redo takes that back', async () => {
+test('an old edit that was undone is shown so, and its redo takes that back', async () => {
   await model.loadOlder();
   ledger.add(1, { kind: 'undo', undoes: 30 });
   ledger.change(30, { undone_by: 121 });

@@ -79,7 +79,7 @@ test('what several have made is shared out by what their events name, the rest i
   ]);
 });
 
-test('an edit that the history does not have makes the share one that cannot be taken back', () => {
+test('an edit that the history does not have makes the share one that cannot be undone', () => {
   const [share] = attributeChange(
     makeChange(['a']),
     [makeFileChange('Bot', 1, 'a'), makeFileChange('Bot', null, 'a')],
@@ -88,7 +88,7 @@ test('an edit that the history does not have makes the share one that cannot be 
   expect(share).toMatchObject({ edits: [makeEdit(1, 'a')], isComplete: false });
 });
 
-test('what nobody has said anything of is of nobody, and cannot be taken back', () => {
+test('what nobody has said anything of is of nobody, and cannot be undone', () => {
   expect(attributeChange(makeChange(['a']), [SAVE], KEYS)).toEqual([
     { ...makeChange(['a']), clients: [], edits: [], isComplete: false }
   ]);

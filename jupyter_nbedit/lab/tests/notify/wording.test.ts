@@ -42,18 +42,18 @@ test('an arrival says who, where, which cells and what more', () => {
   ).toBe('Bot edited a.ipynb: cells 1, 2, 3, 4 and 2 more, 2 cells removed, and others');
 });
 
-test('what was taken back is told as far as it was', () => {
+test('what was undone is told as far as it was', () => {
   const text = (outcome: object, positions: number[] = [], gone = 0): string =>
     describeUndoResult('Bot', 'a.ipynb', { ...NONE, ...outcome }, positions, gone, trans);
   expect(text({ undoneCount: 1 })).toBe('Took back the edit by Bot in a.ipynb.');
   expect(text({ requestedCount: 3, undoneCount: 3 })).toBe('Took back 3 edits by Bot in a.ipynb.');
-  expect(text({}, [2])).toBe('Nothing was taken back in a.ipynb: cell 3 has changed since.');
+  expect(text({}, [2])).toBe('Nothing was undone in a.ipynb: cell 3 has changed since.');
   expect(text({ requestedCount: 3, undoneCount: 2, hasMetadataConflict: true }, [1, 2], 1)).toBe(
     'Took back 2 of 3 edits in a.ipynb: cells 2 and 3 have changed since, 1 cell is gone, ' +
       'the metadata has changed since.'
   );
   expect(text({ failure: 'The server is in plan mode.' })).toBe(
-    'Nothing was taken back in a.ipynb: The server is in plan mode.'
+    'Nothing was undone in a.ipynb: The server is in plan mode.'
   );
 });
 

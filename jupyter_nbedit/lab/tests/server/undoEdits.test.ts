@@ -7,7 +7,7 @@ function makeError(reason: string, details: object = {}): Error {
 
 const explain = (error: unknown): string => (error as Error).message;
 
-/** A server that refuses what is in `refusals`, and the edits it was asked to take back. */
+/** A server that refuses what is in `refusals`, and the edits it was asked to undo. */
 function server(refusals: Record<number, Error> = {}): {
   asked: number[];
   undo: (edit: number) => Promise<void>;
@@ -23,7 +23,7 @@ function server(refusals: Record<number, Error> = {}): {
   return { asked, undo };
 }
 
-test('edits are taken back one after the other, newest first', async () => {
+test('edits are undone one after the other, newest first', async () => {
   const { asked, undo } = server();
   expect(await undoEdits([3, 5, 9], undo, explain)).toEqual({
     requestedCount: 3,
@@ -51,7 +51,7 @@ test('one whose cells were changed since stays, and those before it are tried', 
   expect(asked).toEqual([9, 5, 3]);
 });
 
-test('one that somebody else has taken back is taken back', async () => {
+test('one that somebody else has undone counts as undone', async () => {
   const { undo } = server({ 9: makeError('nothing_to_undo') });
   expect(await undoEdits([9], undo, explain)).toMatchObject({
     requestedCount: 1,
