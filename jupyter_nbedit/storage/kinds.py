@@ -8,12 +8,11 @@ from typing import Any
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from jupyter_server.services.contents.manager import ContentsManager
 
-from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.storage.contents.contents_storage import check_visible, get_drives
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, is_pair
-from jupyter_nbedit.storage.contents.manager_calls import ContentsFile, get_drives
 from jupyter_nbedit.storage.contents.manager_locks import has_stock_methods
-from jupyter_nbedit.storage.locks import PathLocks
 
 # Methods that must be Jupyter Server's own if the notebook is exactly its file.
 _STOCK_METHODS = (
@@ -66,7 +65,7 @@ def check_manager(manager: object) -> None:
         raise NotAPlainFile(message)
 
 
-async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
+async def detect_kind(manager: Any, path: str) -> StorageKind:
     """Return how a manager stores a notebook now, or would store a new one.
 
     Raise `NotAPlainFile` if it is not a contents manager, and `NotebookNotFound` if the path may
@@ -74,9 +73,9 @@ async def detect_kind(manager: Any, locks: PathLocks, path: str) -> StorageKind:
     """
     check_manager(manager)
     if get_known_pairs(manager) is not None:
-        await ContentsFile(manager, locks, path, NotebookNotFound).check_visible()
+        await check_visible(manager, path)
         # Jupytext may fail on metadata that it did not write.
-        with map_contents_errors(NotebookNotFound):
+        with map_contents_errors():
             if await is_pair(manager, path):
                 return StorageKind.PAIR
     if _has_pre_save_hook(manager):

@@ -18,16 +18,6 @@ _ATTEMPTS = 20
 _DOT_SEGMENTS = frozenset(("", ".", ".."))
 
 
-async def to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
-    """Return the path of a notebook on disk; links are not resolved.
-
-    Raise `InvalidRequest` if it does not end in ``.ipynb``, and `NotebookNotFound` as
-    `to_os_path_below_root` does.
-    """
-    check_suffix(path)
-    return await to_os_path_below_root(manager, path)
-
-
 def check_suffix(path: str) -> None:
     """Raise `InvalidRequest` if a path does not end in ``.ipynb``."""
     if not path.endswith(SUFFIX):
@@ -38,6 +28,16 @@ def check_suffix(path: str) -> None:
 def is_unsafe(path: str) -> bool:
     """Return whether a path contains empty, ``.`` or ``..`` components, or a null character."""
     return "\0" in path or not _DOT_SEGMENTS.isdisjoint(path.split("/"))
+
+
+async def to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
+    """Return the path of a notebook on disk; links are not resolved.
+
+    Raise `InvalidRequest` if it does not end in ``.ipynb``, and `NotebookNotFound` as
+    `to_os_path_below_root` does.
+    """
+    check_suffix(path)
+    return await to_os_path_below_root(manager, path)
 
 
 async def to_os_path_below_root(manager: AsyncFileContentsManager, path: str) -> str:

@@ -78,6 +78,7 @@ class StorageResolver:
     async def resolve(self, path: str) -> Storage:
         """Return the storage of a notebook as of now."""
         self._check_inside(path)
+        check_suffix(path)
         return await self._resolve(path, find_room(self.settings, path))
 
     async def _resolve(self, path: str, room: Room | None, real_path: str | None = None) -> Storage:
@@ -86,15 +87,13 @@ class StorageResolver:
         if room is None:
             return storage
         if room.id.startswith(f"{TEXT}:"):
-            return TextRoomStorage(room, manager, storage, self.locks, NotebookNotFound)
-        return NotebookRoomStorage(
-            room, manager, storage, self.locks, NotebookNotFound, self.room_snapshots
-        )
+            return TextRoomStorage(room, manager, storage, self.locks)
+        return NotebookRoomStorage(room, manager, storage, self.locks, self.room_snapshots)
 
     async def _resolve_contents(self, path: str, real_path: str | None) -> Storage:
         """Return the storage in which the contents manager has a notebook."""
         manager = self.settings["contents_manager"]
-        kind = await detect_kind(manager, self.locks, path)
+        kind = await detect_kind(manager, path)
         install_locks(manager, self.locks)
         if kind is StorageKind.FILE:
             return FileStorage(
@@ -117,9 +116,10 @@ class StorageResolver:
         self._check_inside(path)
         check_manager(self.settings["contents_manager"])
         check_suffix(path)
-        async with lock_file_or_room(
-            self.settings, self.locks, path, (NOTEBOOK, TEXT), NotebookNotFound
-        ) as (room, real_path):
+        async with lock_file_or_room(self.settings, self.locks, path, (NOTEBOOK, TEXT)) as (
+            room,
+            real_path,
+        ):
             # Only now, because meanwhile a hook may have been registered, or a notebook paired.
             yield await self._resolve(path, room, real_path)
 
@@ -183,6 +183,7 @@ class StorageResolver:
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read."""
         self._check_inside(path)
+        check_suffix(path)
         manager = self.settings["contents_manager"]
         if has_plain_files(manager):
             storage = FileStorage(manager, self.locks, links_outside_root=self.links_outside_root)
@@ -198,7 +199,7 @@ class StorageResolver:
         """
         if is_unsafe(path) or not path:
             raise NotebookNotFound
-        with map_contents_errors(NotebookNotFound):
+        with map_contents_errors():
             return bool(await ensure_async(self.settings["contents_manager"].exists(path)))
 
     def _check_inside(self, path: str) -> None:

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.errors import Busy, FileNotFound, NotAPlainFile, NotebookExists
+from jupyter_nbedit.errors import (
+    Busy,
+    FileNotFound,
+    NotAPlainFile,
+    NotebookExists,
+    NotebookNotFound,
+)
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
-from jupyter_nbedit.storage.contents.manager_calls import ContentsFile
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.room_storage import TextRoomStorage
 from jupyter_nbedit.storage.rtc.rooms import NOTEBOOK, TEXT, find_room, lock_file_or_room
-
-#: Larger files are not read: they would be in memory several times.
-MAX_BYTES = 32 * 1024 * 1024
 
 # How often a change is repeated because another program wrote meanwhile.
 _ATTEMPTS = 8
@@ -26,16 +28,16 @@ _ATTEMPTS = 8
 _Description = TypeVar("_Description")
 
 
-class _TextFileStorage(ContentsStorage):
+class TextFileStorage(ContentsStorage):
     """Any file, of limited size."""
 
-    async def read(self, path: str) -> Content:
-        # The manager truncates a file and writes it anew, so that readers must wait, too.
-        async with self.lock(path):
-            return await self._get_file(path).read()
+    # It is in memory several times.
+    max_bytes = 32 * 1024 * 1024
 
-    def _get_file(self, path: str) -> ContentsFile:
-        return ContentsFile(self._manager, self._locks, path, FileNotFound, MAX_BYTES)
+    async def read(self, path: str) -> Content:
+        """Read a file; wait for a save, which truncates the file and writes it anew."""
+        async with self.lock(path):
+            return await super().read(path)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class TextFileService:
         for _ in range(_ATTEMPTS):
             async with self._lock(path) as storage:
                 base: Content | None = None
-                with suppress(FileNotFound):
+                with suppress(NotebookNotFound):
                     base = await storage.read(path)
                 size = 0 if base is None else len(base.text)
                 data, description = await run_in_thread_if_large(size, change, base)
@@ -96,16 +98,16 @@ class TextFileService:
 
     @asynccontextmanager
     async def _lock(self, path: str) -> AsyncIterator[Storage]:
-        """Lock a file, in whichever storage it is then."""
-        async with lock_file_or_room(self.settings, self.locks, path, (TEXT,), FileNotFound) as (
-            room,
-            _,
-        ):
-            storage = _TextFileStorage(self.manager, self.locks)
-            if room is None:
-                yield storage
-            else:
-                yield TextRoomStorage(room, self.manager, storage, self.locks, FileNotFound)
+        """Lock a file, in whichever storage it is then; nothing here is a notebook."""
+        try:
+            async with lock_file_or_room(self.settings, self.locks, path, (TEXT,)) as (room, _):
+                storage = TextFileStorage(self.manager, self.locks)
+                if room is None:
+                    yield storage
+                else:
+                    yield TextRoomStorage(room, self.manager, storage, self.locks)
+        except NotebookNotFound:
+            raise FileNotFound from None
 
     async def _save(
         self, storage: Storage, path: str, data: bytes, base: Content | None

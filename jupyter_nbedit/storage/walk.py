@@ -27,8 +27,8 @@ from jupyter_nbedit.errors import (
     NotebookNotFound,
 )
 from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedPath, Walker, WalkItem
+from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, check_visible
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.manager_calls import ContentsFile
 from jupyter_nbedit.storage.contents.manager_locks import is_link
 from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file
@@ -90,7 +90,7 @@ class _Walk(ABC):
         """Yield the items of one directory."""
         try:
             entries = self.list_folder(path)
-        except FolderNotFound:
+        except NotebookNotFound:
             # It is gone, or a link has replaced it.
             return
         except NbEditError as error:
@@ -185,7 +185,7 @@ class _FileWalk(_Walk):
             with open_directory(self._get_os_path(path)) as folder:
                 return sorted(folder.list_entries())
         except (FileNotFoundError, NotADirectoryError):
-            raise FolderNotFound from None
+            raise NotebookNotFound from None
         except OSError:
             message = "The folder cannot be listed by this server."
             raise Forbidden(message) from None
@@ -213,13 +213,16 @@ async def walk_contents(manager: Any, locks: PathLocks, path: str, *, recursive:
     """Prepare a walk through a directory of any contents manager; see `Storages.walk`."""
     path = path.strip("/")
     walk = _ContentsWalk(manager, locks, asyncio.get_running_loop(), is_recursive=recursive)
-    if path:
-        await ContentsFile(manager, locks, path, FolderNotFound).check_visible()
-    with map_contents_errors(FolderNotFound):
-        if await ensure_async(manager.dir_exists(path)):
-            return partial(walk.walk_folder, path)
-        if path.endswith(SUFFIX) and await ensure_async(manager.file_exists(path)):
-            return partial(walk.walk_notebook, path)
+    try:
+        if path:
+            await check_visible(manager, path)
+        with map_contents_errors():
+            if await ensure_async(manager.dir_exists(path)):
+                return partial(walk.walk_folder, path)
+            if path.endswith(SUFFIX) and await ensure_async(manager.file_exists(path)):
+                return partial(walk.walk_notebook, path)
+    except NotebookNotFound:
+        pass
     raise FolderNotFound
 
 
@@ -239,7 +242,7 @@ class _ContentsWalk(_Walk):
         return self._call_on_loop(self._list_folder(path))
 
     async def _list_folder(self, path: str) -> list[tuple[str, bool]]:
-        with map_contents_errors(FolderNotFound):
+        with map_contents_errors():
             model = await ensure_async(self.manager.get(path, content=True, type="directory"))
             return sorted(
                 {(_get_name(entry), entry["type"] == "directory") for entry in model["content"]}
@@ -247,16 +250,13 @@ class _ContentsWalk(_Walk):
 
     def is_shown(self, name: str, path: str) -> bool:
         try:
-            self._call_on_loop(self._get_file(path).check_visible())
+            self._call_on_loop(check_visible(self.manager, path))
         except NotebookNotFound:
             return False
         return bool(self.manager.should_list(name))
 
     def read(self, path: str) -> bytes:
-        return self._call_on_loop(self._get_file(path).read()).text
-
-    def _get_file(self, path: str) -> ContentsFile:
-        return ContentsFile(self.manager, self._locks, path, NotebookNotFound)
+        return self._call_on_loop(ContentsStorage(self.manager, self._locks).read(path)).text
 
     def _call_on_loop(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         source = "The server's contents manager"

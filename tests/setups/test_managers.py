@@ -24,37 +24,31 @@ TEXT = samples.three_cells()
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-@pytest.fixture
-def locks(tmp_path: Path) -> PathLocks:
-    return PathLocks(tmp_path / "locks", logging.getLogger(__name__))
+def get_kind(manager: Any, path: str = NAME) -> StorageKind:
+    return asyncio.run(detect_kind(manager, path))
 
 
-def get_kind(manager: Any, locks: PathLocks, path: str = NAME) -> StorageKind:
-    return asyncio.run(detect_kind(manager, locks, path))
-
-
-def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path, locks: PathLocks) -> None:
+def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path) -> None:
     needs("jupytext")
     from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415 -- is not always there
 
     (tmp_path / NAME).write_bytes(TEXT)
+    locks = PathLocks(tmp_path / "locks", logging.getLogger(__name__))
     for base in (AsyncLargeFileManager, AsyncFileContentsManager, InformativeManager):
         manager = derive(base)(root_dir=str(tmp_path))
         for _ in range(2):
-            assert get_kind(manager, locks) is StorageKind.FILE
-            assert get_kind(manager, locks, "new.ipynb") is StorageKind.FILE
+            assert get_kind(manager) is StorageKind.FILE
+            assert get_kind(manager, "new.ipynb") is StorageKind.FILE
             install_locks(manager, locks)
         manager.register_pre_save_hook(anything)
-        assert get_kind(manager, locks) is StorageKind.WITH_HOOKS
+        assert get_kind(manager) is StorageKind.WITH_HOOKS
     (tmp_path / "torn.ipynb").write_bytes(TEXT[:50])
-    assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks, "torn.ipynb") is (
+    assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), "torn.ipynb") is (
         StorageKind.FILE
     )
 
 
-def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(
-    tmp_path: Path, locks: PathLocks
-) -> None:
+def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(tmp_path: Path) -> None:
     needs("jupytext")
     from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415 -- is not always there
 
@@ -62,15 +56,12 @@ def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(
     for configuration in ('formats = "ipynb,py:percent"\n', "formats = [\n"):
         (tmp_path / "jupytext.toml").write_text(configuration)
         # As after a restart, it has seen nothing before.
-        assert (
-            get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), locks)
-            is StorageKind.PAIR
-        )
+        assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path))) is StorageKind.PAIR
 
 
 @pytest.mark.parametrize("name", [*DECISIVE, "save "])
 def test_a_manager_that_overrides_more_than_jupytext_uses_contents_storage(
-    tmp_path: Path, locks: PathLocks, name: str
+    tmp_path: Path, name: str
 ) -> None:
     needs("jupytext")
     from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415
@@ -84,20 +75,18 @@ def test_a_manager_that_overrides_more_than_jupytext_uses_contents_storage(
     manager = heir(root_dir=str(tmp_path))
     # Jupytext's own methods are in front of these.
     hidden = name in {"get", "save", "rename_file"}
-    assert get_kind(manager, locks) is (StorageKind.FILE if hidden else StorageKind.TEXT)
+    assert get_kind(manager) is (StorageKind.FILE if hidden else StorageKind.TEXT)
 
 
-def test_jupytext_over_a_synchronous_manager_uses_contents_storage(
-    tmp_path: Path, locks: PathLocks
-) -> None:
+def test_jupytext_over_a_synchronous_manager_uses_contents_storage(tmp_path: Path) -> None:
     needs("jupytext")
     from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
 
     (tmp_path / NAME).write_bytes(TEXT)
-    assert get_kind(TextFileContentsManager(root_dir=str(tmp_path)), locks) is StorageKind.TEXT
+    assert get_kind(TextFileContentsManager(root_dir=str(tmp_path))) is StorageKind.TEXT
 
 
-def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path, locks: PathLocks) -> None:
+def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path) -> None:
     needs("jupyterfs")
     from jupyterfs.metamanager import MetaManager  # noqa: PLC0415
 
@@ -105,4 +94,4 @@ def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path, locks: PathLocks) -> 
     drive = {"url": f"file://{tmp_path}", "name": "here", "type": "fsspec", "auth": "none"}
     (found,) = manager.initResource(drive)
     manager._managers[found["drive"]].pre_save_hook = anything
-    assert get_kind(manager, locks, f"{found['drive']}:{NAME}") is StorageKind.WITH_HOOKS
+    assert get_kind(manager, f"{found['drive']}:{NAME}") is StorageKind.WITH_HOOKS

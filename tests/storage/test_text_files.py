@@ -239,7 +239,7 @@ async def test_a_pipe_is_refused_without_blocking(files: TextFileService, root: 
 async def test_a_file_above_the_limit_is_not_read(
     files: TextFileService, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(text_files.TextFileStorage, "max_bytes", 1000)
     (root / NAME).write_bytes(b"x" * 1000)
     assert len((await files.read(NAME)).text) == 1000
     (root / NAME).write_bytes(b"x" * 1001)

@@ -13,12 +13,16 @@ from types import TracebackType
 
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy, Forbidden, NbEditError, NoSpace, StorageFailure
+from jupyter_nbedit.errors import (
+    Busy,
+    Forbidden,
+    NbEditError,
+    NoSpace,
+    NotebookNotFound,
+    StorageFailure,
+)
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.os_errors import FORBIDDEN_ERRNOS, NO_SPACE_ERRNOS
-
-#: Creates the error for a path that is missing, hidden or outside the root.
-ErrorFactory = Callable[[], NbEditError]
 
 _BY_STATUS: dict[int, Callable[[], NbEditError]] = {
     403: lambda: Forbidden("The server may not do this to the file; nothing was written."),
@@ -33,17 +37,17 @@ _NOT_TO_SHOW = re.compile(r"(?:^|[^\w.])[/~\\]|\\\\|\w:[\\/]|Traceback|[\x00-\x0
 
 
 @contextmanager
-def map_contents_errors(not_found: ErrorFactory) -> Iterator[None]:
+def map_contents_errors() -> Iterator[None]:
     """Raise the manager's exceptions as errors; `StaleContent` and `NbEditError` pass through."""
     try:
         yield
     except (NbEditError, StaleContent):
         raise
     except Exception as error:
-        raise map_contents_error(error, not_found) from error
+        raise map_contents_error(error) from error
 
 
-def map_contents_error(error: Exception, not_found: ErrorFactory) -> NbEditError:
+def map_contents_error(error: Exception) -> NbEditError:
     """Return the error for an exception of any class: managers pass on those of their stores."""
     if (veto := _find_pre_save_veto(error)) is not None:
         return _build_veto_error(veto)
@@ -55,25 +59,25 @@ def map_contents_error(error: Exception, not_found: ErrorFactory) -> NbEditError
     ):
         return NoSpace("There is no room for the file; it may be incomplete now.")
     cause = error.__cause__ or error.__context__ if isinstance(error, HTTPError) else error
-    mapped_error = _map_by_cause(cause, not_found) if isinstance(cause, OSError) else None
+    mapped_error = _map_by_cause(cause) if isinstance(cause, OSError) else None
     if mapped_error is None and isinstance(error, HTTPError):
-        mapped_error = _map_by_status(error.status_code, not_found, has_cause=cause is not None)
+        mapped_error = _map_by_status(error.status_code, has_cause=cause is not None)
     message = "The server's contents manager failed; the server's log says why. Read the file."
     return mapped_error or StorageFailure(message, applied=False)
 
 
-def _map_by_cause(cause: OSError, not_found: ErrorFactory) -> NbEditError | None:
+def _map_by_cause(cause: OSError) -> NbEditError | None:
     if cause.errno in _NOT_FOUND_ERRNOS or isinstance(cause, FileNotFoundError):
-        return not_found()
+        return NotebookNotFound()
     # Network stores raise errors without a number.
     if isinstance(cause, PermissionError) or cause.errno in FORBIDDEN_ERRNOS:
         return _BY_STATUS[403]()
     return None
 
 
-def _map_by_status(status: int, not_found: ErrorFactory, *, has_cause: bool) -> NbEditError | None:
+def _map_by_status(status: int, *, has_cause: bool) -> NbEditError | None:
     if status == 404:  # noqa: PLR2004 -- HTTP's own number
-        return not_found()
+        return NotebookNotFound()
     if status in _BY_STATUS:
         return _BY_STATUS[status]()
     if status < 500 and not has_cause:  # noqa: PLR2004

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from jupyter_server.utils import ensure_async
@@ -16,30 +15,14 @@ from jupyter_nbedit.errors import (
     NbEditError,
     NotAPlainFile,
     NotebookExists,
-    NotebookNotFound,
 )
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
-from jupyter_nbedit.storage.contents.errors import (
-    is_post_save_failure,
-    map_contents_error,
-    map_contents_errors,
-)
+from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, parse_timestamp
+from jupyter_nbedit.storage.contents.errors import is_post_save_failure, map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, list_paired_paths
-from jupyter_nbedit.storage.contents.manager_calls import (
-    CHANGED_MEANWHILE,
-    HOOK_FAILED,
-    ContentsFile,
-    SaveEventProbe,
-    SaveResult,
-    build_unread_result,
-    compute_sha256,
-    parse_timestamp,
-)
-from jupyter_nbedit.storage.contents.manager_locks import get_unlocked_save, is_asynchronous
+from jupyter_nbedit.storage.contents.manager_locks import is_asynchronous
 from jupyter_nbedit.storage.contents.notebook_bytes import (
-    Notebook,
     add_ids,
     is_same_notebook,
     is_trusted,
@@ -70,107 +53,74 @@ class NotebookStorage(ContentsStorage):
 
     kind: ClassVar[str] = "notebook"
     preserves_bytes: ClassVar[bool] = False
+    is_signed: ClassVar[bool] = True
 
     def __init__(self, manager: Any, locks: PathLocks, *, is_paired: bool) -> None:
         super().__init__(manager, locks)
         self._is_paired = is_paired
+        if is_paired:
+            self.changed_warning = _CHANGED_AS_TEXT
 
     async def read(self, path: str) -> Content:
         """Read a notebook's file; for a pair, what the manager merges from both halves."""
         if not self._is_paired:
             return await super().read(path)
         # During a save, one half is newer than the other.
-        file = self._get_file(path)
-        async with file.lock():
-            return await self._read_pair(file, blocks_loop=False)
-
-    async def _read_pair(self, file: ContentsFile, *, blocks_loop: bool) -> Content:
-        file_content = await file.read()
-        with map_contents_errors(file.not_found):
-            try:
-                model = await ensure_async(
-                    self._manager.get(file.path, content=True, type="notebook")
-                )
-            except HTTPError as error:
-                if file.path not in (get_known_pairs(self._manager) or ()):
-                    raise NotAPlainFile(_IMPOSSIBLE) from error
-                if error.status_code != 400:  # noqa: PLR2004 -- HTTP's own number
-                    raise
-                if parse_model(file_content.text) is None:
-                    # The file is not a notebook at all; parsing it gives a better message.
-                    return file_content
-                raise NotAPlainFile(_DISAGREE) from error
-        size = 0 if blocks_loop else len(file_content.text)
-        text = await run_in_thread_if_large(
-            size, lambda file_content: serialize(model["content"], file_content), file_content.text
-        )
+        async with self.lock(path):
+            file_text = (await super().read(path)).text
+            with map_contents_errors():
+                try:
+                    model = await ensure_async(
+                        self._manager.get(path, content=True, type="notebook")
+                    )
+                except HTTPError as error:
+                    if path not in (get_known_pairs(self._manager) or ()):
+                        raise NotAPlainFile(_IMPOSSIBLE) from error
+                    if error.status_code != 400:  # noqa: PLR2004 -- HTTP's own number
+                        raise
+                    if parse_model(file_text) is None:
+                        # The file is not a notebook at all; parsing it gives a better message.
+                        return await super().read(path)
+                    raise NotAPlainFile(_DISAGREE) from error
+            # If the manager is not asynchronous, no other task may run before a save.
+            size = len(file_text) if is_asynchronous(self._manager) else 0
+            text = await run_in_thread_if_large(size, serialize, model["content"], file_text)
         trust = is_trusted(model["content"])
-        return Content(text, parse_timestamp(model["last_modified"]), file_content.text, trust)
+        return Content(text, parse_timestamp(model["last_modified"]), file_text, trust)
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         """Save the spliced notebook, if the manager still returns what was read."""
-        file = self._get_file(path)
         text = apply_splices(base.text, splices)
-        notebook = await run_in_thread_if_large(len(text), _to_saved_model, text)
+        model = await run_in_thread_if_large(len(text), self._build_model, text)
         notary = self._manager.notary
         is_trusted = base.is_trusted
         if is_trusted is None:
             is_trusted = await manager.is_trusted(notary, base.text)
-        set_trusted(notebook, is_trusted=is_trusted)
+        set_trusted(model["content"], is_trusted=is_trusted)
         # The manager signs every notebook without outputs; an untrusted one must not become
         # trusted.
         keeps_signature = is_trusted or await manager.is_trusted(notary, text)
         # From here to the save, no other task runs if the manager is not asynchronous.
-        blocks_loop = not is_asynchronous(self._manager)
-        file_content = await file.read()
-        current = (
-            await self._read_pair(file, blocks_loop=blocks_loop)
-            if self._is_paired
-            else file_content
-        )
+        current = await self.read(path)
         if current.text != base.text:
             raise StaleContent
-        warnings, has_event = await self._save(file, text, notebook, file_content)
+        original = current.version if isinstance(current.version, bytes) else current.text
+        warnings = await self._save(path, text, model, original)
         if not keeps_signature:
-            await manager.unsign(notary, await self._read_saved(file, text))
-        return await self._build_save_result(path, text, warnings, has_event=has_event)
+            await manager.unsign(notary, await self._read_saved(path, text))
+        return await self._build_result(path, text, warnings)
 
-    async def _read_saved(self, file: ContentsFile, text: bytes) -> bytes:
+    async def _read_saved(self, path: str, text: bytes) -> bytes:
         """Return the bytes of the saved file; if it cannot be read, those that were to be saved."""
         try:
-            return (await file.read()).text
+            return (await super().read(path)).text
         except NbEditError:
             return text
-
-    async def _build_save_result(
-        self, path: str, text: bytes, warnings: list[str], *, has_event: bool
-    ) -> SaveResult:
-        try:
-            saved_content = await self.read(path)
-        except NbEditError:
-            return replace(
-                await build_unread_result(text, warnings, has_event=has_event), is_signed=True
-            )
-        if not await run_in_thread_if_large(
-            len(text), lambda text: is_same_notebook(text, saved_content.text), text
-        ):
-            warnings.append(_CHANGED_AS_TEXT if self._is_paired else CHANGED_MEANWHILE)
-        digest = await run_in_thread_if_large(
-            len(saved_content.text), compute_sha256, saved_content.text
-        )
-        return SaveResult(
-            digest,
-            saved_content.last_modified,
-            warnings,
-            saved_content.text,
-            is_signed=True,
-            has_event=has_event,
-        )
 
     async def ensure_absent(self, path: str) -> None:
         """Raise if the path exists, or the other half of a pair."""
         await super().ensure_absent(path)
-        with map_contents_errors(NotebookNotFound):
+        with map_contents_errors():
             for paired_path in (
                 await list_paired_paths(self._manager, path) if self._is_paired else ()
             ):
@@ -182,69 +132,46 @@ class NotebookStorage(ContentsStorage):
                     )
                     raise NotebookExists(message)
 
-    async def create(self, path: str, text: bytes) -> WriteResult:
-        """Save a new notebook; for a pair, both halves."""
-        file = self._get_file(path)
-        notebook = _to_saved_model(text)
-        await self.ensure_absent(path)
-        warnings, has_event = await self._save(file, text, notebook, None)
-        return await self._build_save_result(path, text, warnings, has_event=has_event)
+    def _build_model(self, text: bytes) -> dict[str, Any]:
+        """Return the model that a browser would send to save a notebook."""
+        notebook = parse_model(text)
+        if notebook is None:
+            message = (
+                "nbformat cannot read the notebook as it would be after the edit, and only what it "
+                "reads can be saved here; nothing was written."
+            )
+            raise InvalidNotebook(message)
+        add_ids(notebook)
+        return {"type": "notebook", "format": "json", "content": notebook}
 
-    async def _save(
-        self, file: ContentsFile, text: bytes, notebook: Notebook, file_content: Content | None
-    ) -> tuple[list[str], bool]:
-        """Save; return warnings, and whether there was an event. Errors restore the old files."""
-        probe = SaveEventProbe(self._manager, file.path)
-        model: dict[str, Any] = {"type": "notebook", "format": "json", "content": notebook}
-        try:
-            await probe.watch(get_unlocked_save(self._manager, self._locks), model)
-        except Exception as error:
-            # A hook that fails after the first half of a pair prevents the other from being
-            # written.
-            if is_post_save_failure(error) and await self._contains(file.path, text):
-                return [HOOK_FAILED], probe.has_event
-            # A hook may have changed one half and refused the other.
-            own_texts = (text, json.dumps(model["content"], default=str).encode())
-            await self._restore_half(file, own_texts, file_content)
-            raise map_contents_error(error, file.not_found) from error
-        return [], probe.has_event
+    def _is_same(self, text: bytes, saved_text: bytes) -> bool:
+        return is_same_notebook(text, saved_text)
 
-    async def _contains(self, path: str, text: bytes) -> bool:
-        try:
-            return is_same_notebook(text, (await self.read(path)).text)
-        except NbEditError:
-            return False
+    async def _is_saved(self, path: str, text: bytes, error: Exception) -> bool:
+        # A hook that fails after the first half of a pair prevents the other from being written.
+        return is_post_save_failure(error) and await super()._is_saved(path, text, error)
 
-    async def _restore_half(
-        self, file: ContentsFile, own_texts: Sequence[bytes], file_content: Content | None
-    ) -> None:
+    async def _undo_save(
+        self, path: str, text: bytes, model: dict[str, Any], original: bytes | None
+    ) -> bool:
         """Restore the ``.ipynb`` half of a pair whose other half could not be saved."""
-        with map_contents_errors(file.not_found):
-            if not await ensure_async(self._manager.file_exists(file.path)):
-                return
-            if file_content is None:
-                # On a full disk, a partial file may be left.
-                await file.remove_partial_file(lambda text: parse_model(text) is None)
-            if not await ensure_async(self._manager.file_exists(file.path)):
-                return
-            current = await file.read()
+        file = ContentsStorage(self._manager, self._locks)
+        # A hook may have changed one half and refused the other.
+        own_texts = (text, json.dumps(model["content"], default=str).encode())
+        with map_contents_errors():
+            # On a full disk, a partial file may be left.
+            if original is None and await file.remove_partial_file(
+                path, lambda text: parse_model(text) is None
+            ):
+                return True
+            if not await ensure_async(self._manager.file_exists(path)):
+                return False
+            current = await file.read(path)
             # Any other content was written by another program meanwhile.
-            if not any(is_same_notebook(current.text, text) for text in own_texts):
-                return
-            if file_content is None:
-                await ensure_async(self._manager.delete_file(file.path))
-            elif current.text != file_content.text:
-                await file.save(file_content.text, current)
-
-
-def _to_saved_model(text: bytes) -> Notebook:
-    """Return the model that a browser would send to save a notebook."""
-    notebook = parse_model(text)
-    if notebook is None:
-        message = (
-            "nbformat cannot read the notebook as it would be after the edit, and only what it "
-            "reads can be saved here; nothing was written."
-        )
-        raise InvalidNotebook(message)
-    add_ids(notebook)
-    return notebook
+            if not any(is_same_notebook(current.text, own_text) for own_text in own_texts):
+                return False
+            if original is None:
+                await ensure_async(self._manager.delete_file(path))
+            elif current.text != original:
+                await file.write(path, current, [Splice(0, len(current.text), original)])
+        return original is None

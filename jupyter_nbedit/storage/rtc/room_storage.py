@@ -20,11 +20,10 @@ from typing import Any, ClassVar
 from jupyter_nbedit.errors import InvalidNotebook, NotebookExists
 from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch, is_applied
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
-from jupyter_nbedit.storage.contents.errors import ErrorFactory
-from jupyter_nbedit.storage.contents.manager_calls import compute_sha256
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.rooms import Room
 from jupyter_nbedit.storage.rtc.shared_notebook import (
@@ -54,15 +53,13 @@ _EXISTS = (
 class RoomStorage(ABC):
     """A file in a live room.
 
-    `underlying_storage` is the storage of the file without the room, which is only read here;
-    `not_found` creates the error for a missing file.
+    `underlying_storage` is the storage of the file without the room, which is only read here.
     """
 
     room: Room
     manager: Any
     underlying_storage: Storage
     locks: PathLocks
-    not_found: ErrorFactory
 
     kind: ClassVar[str] = "room"
     preserves_bytes: ClassVar[bool] = False
@@ -151,7 +148,7 @@ class NotebookRoomStorage(RoomStorage):
             await wait_until_ready(self.room)
             raise StaleContent
         patch = await asyncio.to_thread(_compute_patch, base.text, splices)
-        await wait_until_synced(self.room, self.manager, self.not_found)
+        await wait_until_synced(self.room, self.manager)
         if not snapshot.is_consistent:
             repair_ids(self.room.document)
             raise StaleContent
@@ -203,7 +200,7 @@ class TextRoomStorage(RoomStorage):
         """Change the shared text, and wait until the room has saved it."""
         before, after = base.text.decode(), apply_splices(base.text, splices).decode()
         hunks = list_hunks(before, after)
-        await wait_until_synced(self.room, self.manager, self.not_found)
+        await wait_until_synced(self.room, self.manager)
         if self._get_text() != before:
             raise StaleContent
         document = self.room.document

@@ -18,8 +18,7 @@ from typing import Any
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, NotAPlainFile
-from jupyter_nbedit.storage.contents.errors import ErrorFactory
-from jupyter_nbedit.storage.contents.manager_calls import ContentsFile
+from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
 from jupyter_nbedit.storage.contents.manager_locks import is_rooted
 from jupyter_nbedit.storage.locks import PathLocks
 
@@ -227,19 +226,22 @@ async def lock_file_or_room(
     locks: PathLocks,
     path: str,
     kinds: Sequence[str],
-    not_found: ErrorFactory,
 ) -> AsyncIterator[tuple[Room | None, str | None]]:
     """Lock a file against all other writers; yield the room that has it open, or None.
 
     Yields also the path on disk without links; None if there is a room, or no such path.
 
     A room is locked instead of its file, because it locks the file when it saves. Raise `Busy` if
-    the lock cannot be had, and the error of `not_found` if the file is hidden or outside the root.
+    the lock cannot be had, and `NotebookNotFound` if the file is hidden or outside the root.
     """
     for _ in range(_ATTEMPTS):
         manager, room = settings["contents_manager"], find_room(settings, path, kinds)
-        file = ContentsFile(manager, locks, path, not_found)
-        async with file.lock() if room is None else locks.lock(names=(f"room {room.id}",)) as lock:
+        locking = (
+            ContentsStorage(manager, locks).lock(path)
+            if room is None
+            else locks.lock(names=(f"room {room.id}",))
+        )
+        async with locking as lock:
             # Meanwhile a room may have been opened or closed, or the manager replaced.
             current_room = find_room(settings, path, kinds)
             # A room that was closed and opened again has another document.

@@ -10,10 +10,9 @@ from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
 from jupyter_nbedit.concurrency import Polling
-from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError
+from jupyter_nbedit.errors import Busy, Forbidden, HashMismatch, NbEditError, NotebookNotFound
+from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.storage.base import Content, StaleContent
-from jupyter_nbedit.storage.contents.errors import ErrorFactory
-from jupyter_nbedit.storage.contents.manager_calls import compute_sha256
 from jupyter_nbedit.storage.rtc.rooms import Room
 
 # The time that a room may take to load a file, or changes of another program.
@@ -55,7 +54,7 @@ async def wait_until_ready(room: Room) -> None:
     raise Busy(message)
 
 
-async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -> None:
+async def wait_until_synced(room: Room, manager: Any) -> None:
     """Wait until the room has loaded what other programs wrote to the file.
 
     A room loads the whole file, which would discard an edit of the shared document. When this
@@ -67,7 +66,7 @@ async def wait_until_synced(room: Room, manager: Any, not_found: ErrorFactory) -
         try:
             model = await ensure_async(manager.get(room.path, content=False))
         except HTTPError:
-            raise not_found() from None
+            raise NotebookNotFound from None
         if not model.get("writable", True):
             message = "The server may not write this file; nothing was written."
             raise Forbidden(message)
