@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy, NotAPlainFile
+from jupyter_nbedit.errors import Busy, ChangedDuringRead, NotAPlainFile
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.base import StaleContent
+from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.rtc.rooms import find_room
 from tests.setups.room_storages import ROOMS, RoomNotebook
 from tests.support import samples
@@ -93,6 +95,35 @@ async def test_a_room_that_never_loads_does_not_block_reads(
         result = await storage.write(_PATH, now := await storage.read(_PATH), _splices(now.text))
     assert result.is_persisted
     assert live.file.read_bytes() == result.text
+
+
+class _ChangedContent(Content):
+    """A large file that was changed after it was opened, before its bytes were read."""
+
+    @property
+    def text(self) -> bytes:
+        message = "It has changed."
+        raise ChangedDuringRead(message)
+
+
+async def test_an_edit_is_reported_although_the_file_changes_while_it_is_checked(
+    live: RoomNotebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, reads = FileStorage.read, itertools.count()
+
+    async def read_changed(storage: FileStorage, path: str) -> Content:
+        content = await read(storage, path)
+        if next(reads) == 0:
+            return _ChangedContent(content.data, content.last_modified)
+        return content
+
+    await live.open(_PATH)
+    async with live.storages.lock(_PATH) as storage:
+        base = await storage.read(_PATH)
+        monkeypatch.setattr(FileStorage, "read", read_changed)
+        result = await storage.write(_PATH, base, _splices(base.text))
+    assert (result.is_persisted, result.text) == (True, live.file.read_bytes())
+    assert next(reads) > 1
 
 
 async def test_a_lock_that_waited_for_a_file_returns_its_new_room(

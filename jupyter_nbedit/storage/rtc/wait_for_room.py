@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from jupyter_server.utils import ensure_async
@@ -95,13 +96,11 @@ async def wait_until_saved(
         if room.is_live() and (saving := room.save()) is not None:
             # Typing delays the save; then it is started again.
             await asyncio.wait({saving}, timeout=_SAVING_SECONDS)
-        try:
+        # The edit was made; an error of reading, also of the bytes, must not fail the request.
+        with suppress(NbEditError):
             content = await read()
-        except NbEditError:
-            # The edit was made; this error must not fail the request.
-            content = None
-        if content is not None and await asyncio.to_thread(contains_edit, content.text):
-            return content
+            if await asyncio.to_thread(contains_edit, content.text):
+                return content
     return None
 
 
