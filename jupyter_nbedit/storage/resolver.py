@@ -37,19 +37,18 @@ from jupyter_nbedit.storage.kinds import (
 )
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import check_suffix, is_unsafe
-from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
 from jupyter_nbedit.storage.rtc.room_storage import NotebookRoomStorage, TextRoomStorage
 from jupyter_nbedit.storage.rtc.rooms import (
     NOTEBOOK,
     TEXT,
     Room,
+    RoomIdSnapshot,
     find_room,
     get_file_identity,
     has_rooms,
     list_live_file_identities,
     lock_file_or_room,
 )
-from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache
 from jupyter_nbedit.storage.walk import walk_contents, walk_files
 
 
@@ -66,7 +65,6 @@ class StorageResolver:
     locks: PathLocks
     links_outside_root: bool = True
     temp_files: TempFileCleaner = field(default_factory=TempFileCleaner)
-    room_snapshots: RoomSnapshotCache = field(default_factory=RoomSnapshotCache)
     own_writes: OwnWriteCache = field(default_factory=OwnWriteCache)
     room_patience: float = 5.0
 
@@ -88,7 +86,7 @@ class StorageResolver:
             return storage
         if room.id.startswith(f"{TEXT}:"):
             return TextRoomStorage(room, manager, storage, self.locks)
-        return NotebookRoomStorage(room, manager, storage, self.locks, self.room_snapshots)
+        return NotebookRoomStorage(room, manager, storage, self.locks)
 
     async def _resolve_contents(self, path: str, real_path: str | None) -> Storage:
         """Return the storage in which the contents manager has a notebook."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch
 from jupyter_nbedit.storage.base import StaleContent
-from jupyter_nbedit.storage.rtc.shared_notebook import RoomSnapshotCache, apply_patch, repair_ids
+from jupyter_nbedit.storage.rtc.shared_notebook import apply_patch, repair_ids, take_snapshot
 from tests.notebook.test_cell_patch import Cells, edits, notebook
 from tests.setups.needs import needs
 
@@ -138,4 +138,4 @@ async def test_a_document_without_a_notebook_in_it_is_refused() -> None:
     import jupyter_ydoc  # noqa: PLC0415 -- not everywhere
 
     with pytest.raises(InvalidNotebook):
-        await RoomSnapshotCache().get(jupyter_ydoc.ydocs["notebook"](), lambda _: True)
+        await take_snapshot(jupyter_ydoc.ydocs["notebook"](), lambda _: True)

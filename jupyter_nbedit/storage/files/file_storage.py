@@ -28,7 +28,6 @@ from jupyter_nbedit.storage.files.read import OwnWriteCache, check_file, read_fi
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
 from jupyter_nbedit.storage.paths import check_below, resolve_new_path, resolve_path, to_os_path
-from jupyter_nbedit.storage.rtc.room_ids import RoomIdSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
     from jupyter_nbedit.storage.locks import PathLocks
+    from jupyter_nbedit.storage.rtc.rooms import RoomIdSnapshot
 
 _PATIENCE_SECONDS = 2.0
 

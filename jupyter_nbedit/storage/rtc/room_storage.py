@@ -11,13 +11,24 @@ import asyncio
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar
 
-from jupyter_nbedit.errors import InvalidNotebook, NotebookExists
+from jupyter_server.utils import ensure_async
+from tornado.web import HTTPError
+
+from jupyter_nbedit.concurrency import Polling
+from jupyter_nbedit.errors import (
+    Busy,
+    Forbidden,
+    HashMismatch,
+    NbEditError,
+    NotebookExists,
+    NotebookNotFound,
+)
 from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch, is_applied
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
@@ -29,23 +40,29 @@ from jupyter_nbedit.storage.rtc.rooms import Room
 from jupyter_nbedit.storage.rtc.shared_notebook import (
     ORIGIN,
     RoomSnapshot,
-    RoomSnapshotCache,
     apply_hunks,
     apply_patch,
     repair_ids,
-)
-from jupyter_nbedit.storage.rtc.wait_for_room import (
-    build_lost_update_error,
-    build_unsaved_warning,
-    wait_for_load_start,
-    wait_until_ready,
-    wait_until_saved,
-    wait_until_synced,
+    take_snapshot,
 )
 
+# The time that a room may take to load a file, or changes of another program.
+_LOADING_SECONDS = 10.0
+# The time that a read waits for a room that has not loaded its file.
+_BEGINNING_SECONDS = 2.0
+# The time that a reply waits for the room's save.
+_SAVING_SECONDS = 4.0
 _EXISTS = (
     "A notebook of this name is open in a room of real-time collaboration, and it is never "
     "overwritten. Choose another path, or edit the notebook with PATCH."
+)
+_NOT_SAVED = (
+    "The edit is in the room, where everybody who has the file open sees it, but not on disk yet: "
+)
+_BY_HAND = "the room's users have switched saving by itself off, so one of them must save it."
+_LATER = (
+    "the room saves it as soon as it can, usually when nobody has typed for a second, or a hook of "
+    "the server refuses it; the server's log says why."
 )
 
 
@@ -74,9 +91,13 @@ class RoomStorage(ABC):
         """Read the shared document as the bytes that the room's save would write."""
         # Whether a file exists and may be seen does not depend on rooms.
         file_content: Content = await self.underlying_storage.read(path)
-        if not await wait_for_load_start(self.room):
+        # A room never loads a file that is broken, or if no client joined after it was requested.
+        async for _ in Polling(_BEGINNING_SECONDS):
+            if self.room.has_loaded() or not self.room.is_live():
+                break
+        else:
             return file_content
-        await wait_until_ready(self.room)
+        await self._wait_until_ready()
         if not self.room.is_live():
             return file_content
         return await self._read_document(file_content.last_modified)
@@ -89,13 +110,52 @@ class RoomStorage(ABC):
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         """Apply the splices to the shared document, and wait until the room has saved it."""
 
-    async def _wait_until_saved(
-        self, path: str, base: Content, contains_edit: Callable[[bytes], bool]
-    ) -> WriteResult:
-        """Wait until an edit is on disk, and check that it is still in the room."""
-        content = await wait_until_saved(
-            self.room, partial(self.underlying_storage.read, path), contains_edit
+    async def _wait_until_ready(self) -> None:
+        """Wait until the document is loaded, or the room is gone; raise `Busy` after a time."""
+        async for _ in Polling(_LOADING_SECONDS):
+            if self.room.is_ready() or not self.room.is_live():
+                return
+        message = (
+            "The room of real-time collaboration that holds this file has been loading it for more "
+            f"than {_LOADING_SECONDS:.0f} seconds. Nothing was written; try again."
         )
+        raise Busy(message)
+
+    async def _wait_until_synced(self) -> None:
+        """Wait until the room has loaded what other programs wrote to the file.
+
+        A room loads the whole file, which would discard an edit of the shared document. When this
+        returns, and before any other task runs, the document may be edited. Raise `StaleContent` if
+        the room is gone, `Busy` after a time, and `Forbidden` if the file may not be written.
+        """
+        room = self.room
+        async for _ in Polling(_LOADING_SECONDS):
+            await self._wait_until_ready()
+            try:
+                model = await ensure_async(self.manager.get(room.path, content=False))
+            except HTTPError:
+                raise NotebookNotFound from None
+            if not model.get("writable", True):
+                message = "The server may not write this file; nothing was written."
+                raise Forbidden(message)
+            if not room.is_live():
+                raise StaleContent
+            if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
+                return
+        message = (
+            "Another program has changed this file, and the room of real-time collaboration that "
+            "holds it has not taken that over yet. Nothing was written; try again."
+        )
+        raise Busy(message)
+
+    async def _wait_until_saved(
+        self, path: str, base: Content, contains_edit: Callable[[Content], bool]
+    ) -> WriteResult:
+        """Wait until an edit is on disk, and check that it is still in the room.
+
+        `contains_edit` says whether the edit is in a content; it is called in another thread.
+        """
+        content = await self._read_saved(path, contains_edit)
         is_persisted, warnings = content is not None, []
         if content is None:
             if not self.room.is_live():
@@ -103,9 +163,17 @@ class RoomStorage(ABC):
                 async with self.underlying_storage.lock(path):
                     raise StaleContent
             content = await self._read_document(base.last_modified)
-            if not await asyncio.to_thread(contains_edit, content.text):
-                raise build_lost_update_error(base, compute_sha256(content.text))
-            warnings.append(build_unsaved_warning(self.room))
+            if not await asyncio.to_thread(contains_edit, content):
+                message = (
+                    "Something else was done to the file at the same moment, in its room or on "
+                    "disk, and the edit is gone or not as it was made. Read the file again."
+                )
+                hashes = {
+                    "expected": compute_sha256(base.text),
+                    "hash": compute_sha256(content.text),
+                }
+                raise HashMismatch(message, **hashes)
+            warnings.append(_NOT_SAVED + (_LATER if self.room.has_autosave() else _BY_HAND))
         return WriteResult(
             compute_sha256(content.text),
             content.last_modified,
@@ -114,6 +182,27 @@ class RoomStorage(ABC):
             is_persisted=is_persisted,
             is_signed=self.is_signed,
         )
+
+    async def _read_saved(
+        self, path: str, contains_edit: Callable[[Content], bool]
+    ) -> Content | None:
+        """Wait until an edit is on disk, and return the content that has it.
+
+        Return None if it is not there yet, or was lost with the room.
+        """
+        async for _ in Polling(_SAVING_SECONDS):
+            if not self.room.has_autosave():
+                return None
+            if self.room.is_live() and (saving := self.room.save()) is not None:
+                # Typing delays the save; then it is started again.
+                await asyncio.wait({saving}, timeout=_SAVING_SECONDS)
+            # The edit was made; an error of reading must not fail the request.
+            with suppress(NbEditError):
+                content: Content = await self.underlying_storage.read(path)
+                # The bytes of a large file are read only here.
+                if await asyncio.to_thread(contains_edit, content):
+                    return content
+        return None
 
     async def ensure_absent(self, path: str) -> None:  # noqa: ARG002 -- the room is there
         """Raise `NotebookExists`: the room has a file of that name."""
@@ -132,12 +221,10 @@ class RoomStorage(ABC):
 class NotebookRoomStorage(RoomStorage):
     """A notebook that is open as a notebook in a live room."""
 
-    snapshots: RoomSnapshotCache
-
     is_signed: ClassVar[bool] = True
 
     async def _read_document(self, last_modified: datetime) -> Content:
-        snapshot = await self.snapshots.get(self.room.document, self.manager.notary.check_cells)
+        snapshot = await take_snapshot(self.room.document, self.manager.notary.check_cells)
         return Content(snapshot.text, last_modified, snapshot, snapshot.is_trusted)
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
@@ -145,10 +232,10 @@ class NotebookRoomStorage(RoomStorage):
         snapshot = base.version
         if not isinstance(snapshot, RoomSnapshot):
             # It was read before the room had loaded the file; it can be edited only after that.
-            await wait_until_ready(self.room)
+            await self._wait_until_ready()
             raise StaleContent
         patch = await asyncio.to_thread(_compute_patch, base.text, splices)
-        await wait_until_synced(self.room, self.manager)
+        await self._wait_until_synced()
         if not snapshot.is_consistent:
             repair_ids(self.room.document)
             raise StaleContent
@@ -177,11 +264,8 @@ def _list_removed_cells(document: Document, splices: Sequence[Splice]) -> set[in
     return indexes
 
 
-def _is_patch_applied(patch: CellPatch, text: bytes) -> bool:
-    try:
-        return is_applied(patch, Document.parse(text))
-    except InvalidNotebook:
-        return False
+def _is_patch_applied(patch: CellPatch, content: Content) -> bool:
+    return is_applied(patch, Document.parse(content.text))
 
 
 @dataclass(frozen=True)
@@ -200,7 +284,7 @@ class TextRoomStorage(RoomStorage):
         """Change the shared text, and wait until the room has saved it."""
         before, after = base.text.decode(), apply_splices(base.text, splices).decode()
         hunks = list_hunks(before, after)
-        await wait_until_synced(self.room, self.manager)
+        await self._wait_until_synced()
         if self._get_text() != before:
             raise StaleContent
         document = self.room.document
@@ -209,9 +293,9 @@ class TextRoomStorage(RoomStorage):
         return await self._wait_until_saved(path, base, partial(_is_text_applied, before, after))
 
 
-def _is_text_applied(before: str, after: str, text: bytes) -> bool:
+def _is_text_applied(before: str, after: str, content: Content) -> bool:
     """Return whether a text contains a change, although others may have edited it since."""
     try:
-        return is_still_applied(before, after, text.decode())
+        return is_still_applied(before, after, content.text.decode())
     except UnicodeDecodeError:
         return False

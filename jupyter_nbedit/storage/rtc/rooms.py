@@ -18,6 +18,7 @@ from typing import Any
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, NotAPlainFile
+from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
 from jupyter_nbedit.storage.contents.manager_locks import is_rooted
 from jupyter_nbedit.storage.locks import PathLocks
@@ -142,10 +143,45 @@ def _is_idle(document: Any, *locks: asyncio.Lock | None) -> bool:
     return getattr(document.ydoc, "_txn", None) is None
 
 
+@dataclass(frozen=True)
+class RoomIdSnapshot:
+    """The rooms of a server when a file was chosen to be written, which none of them had open."""
+
+    settings: Mapping[str, Any]
+    ids: frozenset[str]
+
+    @classmethod
+    def take(cls, settings: Mapping[str, Any]) -> RoomIdSnapshot:
+        """Return a snapshot of the current rooms."""
+        return cls(settings, _list_ids(settings))
+
+    def check(self) -> None:
+        """Raise `StaleContent` if any room was opened since; callable from any thread."""
+        try:
+            is_opened = not _list_ids(self.settings) <= self.ids
+        except RuntimeError:
+            # A room is being opened in another thread.
+            is_opened = True
+        if is_opened:
+            raise StaleContent
+
+
+def _list_ids(settings: Mapping[str, Any]) -> frozenset[str]:
+    manager, rooms = _get_back_ends(settings)
+    ids = [] if manager is None else [room.room_id for room in manager.list_document_rooms()]
+    return frozenset([*ids, *rooms])
+
+
 def has_rooms(settings: Mapping[str, Any]) -> bool:
     """Return whether this server has real-time collaboration."""
     server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
     return server is not None or settings.get("yroom_manager") is not None
+
+
+def _get_back_ends(settings: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """Return the manager of rooms of the one back end, and the rooms by id of the other."""
+    server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
+    return settings.get("yroom_manager"), {} if server is None else server.rooms
 
 
 def find_room(
@@ -157,7 +193,7 @@ def find_room(
     `NotAPlainFile` if the room's document is unknown here.
     """
     # Without rooms, the file need not be identified.
-    if not (rooms := list(_iterate_rooms(settings))):
+    if not has_rooms(settings) or not (rooms := list(_iterate_rooms(settings))):
         return None
     manager = settings["contents_manager"]
     identity = get_file_identity(manager, path)
@@ -206,13 +242,11 @@ def _iterate_rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
         path: str | None = settings["file_id_manager"].get_path(room_id.split(":", _COLONS)[-1])
         return path
 
-    manager = settings.get("yroom_manager")
+    manager, rooms = _get_back_ends(settings)
     for room in manager.list_document_rooms() if manager is not None else ():
         if room.file_api is not None and not room.stopped:
             document = getattr(room, "_jupyter_ydoc", None)
             yield _DocumentsRoom(room.room_id, find_path(room.room_id), document, room, manager)
-    server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
-    rooms: Mapping[str, Any] = {} if server is None else server.rooms
     for room_id, room in list(rooms.items()):
         # Forks and the room for user presence have no file.
         if room_id.count(":") >= _COLONS:

@@ -9,9 +9,8 @@ import asyncio
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import nbformat
 
@@ -41,28 +40,13 @@ class RoomSnapshot:
     is_consistent: bool
 
 
-@dataclass(frozen=True)
-class RoomSnapshotCache:
-    """The last snapshots of shared notebooks.
-
-    Writing a text of many cells takes long, and a client that reads a notebook often edits it next.
-    """
-
-    _last: WeakKeyDictionary[Any, tuple[bytes, RoomSnapshot]] = field(
-        default_factory=WeakKeyDictionary
-    )
-
-    async def get(self, document: Any, check_cells: Callable[[Any], bool]) -> RoomSnapshot:
-        """Return a snapshot of a shared notebook as of now; no transaction may be open."""
-        update = document.ydoc.get_update()
-        last_update, snapshot = self._last.get(document, (b"", None))
-        if snapshot is None or last_update != update:
-            snapshot = await asyncio.to_thread(_take_snapshot, type(document), update, check_cells)
-            self._last[document] = update, snapshot
-        return snapshot
+async def take_snapshot(document: Any, check_cells: Callable[[Any], bool]) -> RoomSnapshot:
+    """Return a snapshot of a shared notebook as of now; no transaction may be open."""
+    update = document.ydoc.get_update()
+    return await asyncio.to_thread(_build_snapshot, type(document), update, check_cells)
 
 
-def _take_snapshot(
+def _build_snapshot(
     kind: Callable[[], Any], update: bytes, check_cells: Callable[[Any], bool]
 ) -> RoomSnapshot:
     # A document may only be used in the thread that created it, so the copy is created here.
