@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_nbedit.handlers.about import AboutHandler, NotFoundHandler
+from jupyter_nbedit.handlers.about import AboutHandler, NotFoundHandler, OpenAPIHandler
 from jupyter_nbedit.handlers.cells import CellHandler, CellsHandler
 from jupyter_nbedit.handlers.history import (
     AllHistoryHandler,
@@ -11,7 +11,6 @@ from jupyter_nbedit.handlers.history import (
 )
 from jupyter_nbedit.handlers.mode import ModeHandler
 from jupyter_nbedit.handlers.notebooks import NotebookHandler
-from jupyter_nbedit.handlers.openapi.builder import OpenAPIHandler
 from jupyter_nbedit.handlers.proposals import (
     AcceptHandler,
     ProposalHandler,

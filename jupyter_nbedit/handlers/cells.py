@@ -28,7 +28,7 @@ from jupyter_nbedit.handlers.editing import (
     list_fields,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody
-from jupyter_nbedit.handlers.openapi.spec import (
+from jupyter_nbedit.handlers.openapi import (
     EDIT_ERRORS,
     EDIT_HEADERS,
     ETAG,

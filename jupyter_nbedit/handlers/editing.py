@@ -14,7 +14,7 @@ from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi.spec import ETAG, LOCATION, Reply
+from jupyter_nbedit.handlers.openapi import ETAG, LOCATION, Reply
 from jupyter_nbedit.models import (
     Author,
     ChangeMetadata,

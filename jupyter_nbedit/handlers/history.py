@@ -13,7 +13,7 @@ from tornado import web
 
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
-from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.history.service import (
     AllHistoryReply,
     DetailedEdit,

@@ -18,7 +18,7 @@ from jupyter_nbedit.errors import (
     StorageFailure,
 )
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import get_or_none
 
 _ERRORS = (NotebookNotFound, NotAPlainFile, StorageFailure)

@@ -29,7 +29,7 @@ from jupyter_nbedit.handlers.editing import (
     build_insert,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody
-from jupyter_nbedit.handlers.openapi.spec import (
+from jupyter_nbedit.handlers.openapi import (
     CREATE_ERRORS,
     EDIT_ERRORS,
     EDIT_HEADERS,

@@ -23,7 +23,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi.spec import (
+from jupyter_nbedit.handlers.openapi import (
     EDIT_HEADERS,
     ETAG,
     IDEMPOTENCY_KEY,

@@ -12,7 +12,7 @@ from tornado.iostream import StreamClosedError
 
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import parse_etags
-from jupyter_nbedit.handlers.openapi.spec import ETAG, Reply
+from jupyter_nbedit.handlers.openapi import ETAG, Reply
 from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
 from jupyter_nbedit.notebook.views import OutputsDetail, View, ViewOptions

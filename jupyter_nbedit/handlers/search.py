@@ -12,7 +12,7 @@ from tornado import web
 
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.search.models import SearchReply, SearchRequest
 
 

@@ -15,7 +15,7 @@ from tornado.websocket import WebSocketHandler
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.openapi.spec import OperationSpec, Reply
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.tabs import ApiPath, TabConnection, TabReport
 
 #: The size of a message in bytes, and the number of notebooks in it.

@@ -14,7 +14,7 @@ from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import build_error_body
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi.spec import (
+from jupyter_nbedit.handlers.openapi import (
     IDEMPOTENCY_KEY,
     LOCATION,
     OPERATION_ERRORS,

@@ -9,7 +9,7 @@ from tornado import web
 
 from jupyter_nbedit.errors import EditNotFound, NothingToUndo, UndoConflict
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
-from jupyter_nbedit.handlers.openapi.spec import (
+from jupyter_nbedit.handlers.openapi import (
     EDIT_ERRORS,
     EDIT_HEADERS,
     ETAG,

@@ -12,7 +12,7 @@ from typing import Any
 from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi.builder import DocumentedOperation, list_operations
+from jupyter_nbedit.handlers.openapi import DocumentedOperation, list_operations
 from tests.handlers.error_checks import build_body
 from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples

@@ -16,7 +16,7 @@ import jsonschema  # type: ignore[import-untyped] # its types are a package of t
 import pytest
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi.builder import build_document
+from jupyter_nbedit.handlers.openapi import build_document
 from tests.handlers.error_checks import OF_TYPES, get_error, no_changes
 from tests.handlers.operation_table import CELLS, ROWS, SECTION_ROWS, SECTIONS, op, sha256
 from tests.support import samples

@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[0] = str(REPOSITORY)
 
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
-from jupyter_nbedit.handlers.openapi.builder import build_document  # noqa: E402
+from jupyter_nbedit.handlers.openapi import build_document  # noqa: E402
 from tests.openapi.examples import EXAMPLES, Example, load_examples  # noqa: E402
 from tests.openapi.page import PAGE, build_page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402

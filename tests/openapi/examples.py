@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi.builder import list_operations
+from jupyter_nbedit.handlers.openapi import list_operations
 
 EXAMPLES = Path(__file__).with_name("examples.json")
 OPERATIONS = tuple(list_operations(default_handlers))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS
-from jupyter_nbedit.handlers.openapi.builder import prose
+from jupyter_nbedit.handlers.openapi import prose
 from tests.openapi.examples import Example, load_examples
 from tests.support.paths import ROOT
 

@@ -26,7 +26,7 @@ from hypothesis import assume
 from schemathesis.core.parameters import ParameterLocation
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi.builder import build_document
+from jupyter_nbedit.handlers.openapi import build_document
 from tests.handlers.error_checks import OF_TYPES, assert_no_local_names
 from tests.support import samples
 from tests.support.http import Client

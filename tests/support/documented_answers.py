@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.openapi.builder import build_document, list_operations
+from jupyter_nbedit.handlers.openapi import build_document, list_operations
 
 
 @functools.cache

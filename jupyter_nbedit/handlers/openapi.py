@@ -1,26 +1,25 @@
-"""Build the OpenAPI document from the routes, their specifications and the structs."""
+"""The OpenAPI document: what each verb declares with `OperationSpec`, and what is made of it."""
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-from jupyter_server.auth.decorator import authorized
 from tornado import web
 
+from jupyter_nbedit import errors
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS, ErrorBody
-from jupyter_nbedit.handlers.openapi.spec import Header, OperationSpec, Reply, get_spec
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+
+Route = tuple[str, type[web.RequestHandler]]
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 _ABOUT = """\
 Agents edit the cells of notebooks over HTTP; the open tab in JupyterLab follows, and nothing else \
@@ -73,37 +72,149 @@ _LOOK = re.compile(r"\(\?<?[!=][^()]*\)")
 # Part of the pattern of a route for notebooks only.
 _NOTEBOOKS_ONLY = r"\.ipynb)"
 
-Route = tuple[str, type[web.RequestHandler]]
+#: The errors of any request.
+REQUEST_ERRORS: tuple[type[NbEditError], ...] = (
+    errors.InvalidRequest,
+    errors.Forbidden,
+    errors.TooLarge,
+)
+#: The further errors of a request with a body.
+BODY_ERRORS: tuple[type[NbEditError], ...] = (errors.UnsupportedMediaType,)
+#: The errors of reading a notebook.
+READ_ERRORS: tuple[type[NbEditError], ...] = (
+    errors.NotebookNotFound,
+    errors.NotAPlainFile,
+    errors.InvalidNotebook,
+    errors.Busy,
+    errors.StorageFailure,
+)
+#: The errors of writing a notebook.
+WRITE_ERRORS: tuple[type[NbEditError], ...] = (
+    errors.PlanMode,
+    errors.TooManyProposals,
+    errors.HistoryUnavailable,
+    errors.ModesUnreadable,
+    errors.NoSpace,
+    errors.IdempotencyMismatch,
+)
+
+#: The errors of changing a notebook that exists.
+EDIT_ERRORS: tuple[type[NbEditError], ...] = (
+    *READ_ERRORS,
+    *WRITE_ERRORS,
+    errors.HashMismatch,
+    errors.ReadRequired,
+)
+#: The errors of creating a notebook.
+CREATE_ERRORS: tuple[type[NbEditError], ...] = (
+    errors.NotebookNotFound,
+    errors.NotebookExists,
+    errors.NotAPlainFile,
+    errors.Busy,
+    errors.StorageFailure,
+)
+
+#: The errors of applying an operation to a notebook.
+OPERATION_ERRORS: tuple[type[NbEditError], ...] = (
+    errors.InvalidOperation,
+    errors.CellProtected,
+    errors.CellNotFound,
+    errors.SectionNotFound,
+    errors.AmbiguousCell,
+    errors.AmbiguousSection,
+    errors.TextMismatch,
+    errors.CellChanged,
+)
 
 
-class OpenAPIHandler(NbEditHandler):
-    """``/nbedit/openapi.json``."""
+@dataclass(frozen=True)
+class Header:
+    """A header of requests or responses; ``pattern`` is a regular expression for valid values."""
 
-    @OperationSpec(
-        "The OpenAPI document",
-        replies={HTTPStatus.OK: Reply({"type": "object"}, "An OpenAPI document.")},
-    )
-    @web.authenticated
-    @authorized
-    async def get(self) -> None:
-        """Describe every route of this server, as OpenAPI 3.1."""
-        routes = self.services.routes
-        # Building takes long; the result is cached.
-        self.finish(await asyncio.to_thread(_render_document, routes, self.base_url))
+    name: str
+    description: str
+    pattern: str | None = None
 
 
-@functools.lru_cache(maxsize=1)
-def _render_document(routes: tuple[Route, ...], base_url: str) -> bytes:
-    return msgspec.json.encode(build_document(routes, base_url=base_url))
+IF_MATCH = Header(
+    "If-Match",
+    "The `ETag` of the only version that the request is for, or `*` for any. If the notebook has "
+    'another version: 412 `hash_mismatch`. A weak tag, `W/"…"`, never matches (RFC 9110, 13.1.1); '
+    "if a proxy weakens tags, send the hash in the body.",
+    r'^(\*|(W/)?"[!#-+\--~]+")$',
+)
+IF_NONE_MATCH = Header(
+    "If-None-Match",
+    "The `ETag` of the version you have: if it is the current one, the status is 304.",
+)
+IF_NONE_MATCH_ANY = Header(
+    "If-None-Match",
+    "`*`, which is the default for creating.",
+    r"^\*$",
+)
+IDEMPOTENCY_KEY = Header(
+    "Idempotency-Key",
+    "A new key for every new request. The same request with the same key gets the first response "
+    "again, and nothing is done twice; another request with it: 422 `idempotency_mismatch`. Errors "
+    "are not remembered, and a restart of the server forgets all keys.",
+    r"^[ -~]{1,200}$",
+)
+SESSION = Header(
+    "X-NbEdit-Session",
+    "The name of your session among those of your user, if the server requires clients to read a "
+    "notebook before they edit it.",
+    r"^[ -~]{1,200}$",
+)
+ETAG = Header("ETag", "The hash of the notebook, in quotation marks.", r'^"[0-9a-f]{64}"$')
+LOCATION = Header("Location", "The address of the new cell, notebook or proposal.", r"^/")
+#: The headers of a request that changes a notebook that exists.
+EDIT_HEADERS = (IF_MATCH, IDEMPOTENCY_KEY, SESSION)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A response that is not an error; ``body`` is a struct, a JSON Schema, or None for no body."""
+
+    body: type[msgspec.Struct] | Mapping[str, Any] | None
+    description: str
+    headers: Sequence[Header] = ()
+
+
+@dataclass(frozen=True)
+class OperationSpec:
+    """The specification of a verb of a route; a decorator.
+
+    ``errors`` are those besides the errors of every request; ``error_type`` is the type of their
+    bodies. The description is the docstring of the verb, unless there is another. For a route whose
+    only parameter is ``address``, ``addresses`` has the specification of each value; the verb
+    itself then has none.
+    """
+
+    summary: str
+    replies: Mapping[HTTPStatus, Reply]
+    query: type[msgspec.Struct] | None = None
+    body: type[msgspec.Struct] | None = None
+    headers: Sequence[Header] = ()
+    errors: Sequence[type[NbEditError]] = ()
+    error_type: type[msgspec.Struct] | None = None
+    addresses: Mapping[str, OperationSpec] = field(default_factory=dict)
+    description: str = ""
+
+    def __call__(self, verb: _Verb) -> _Verb:
+        """Attach the specification to a verb."""
+        vars(verb)["spec"] = self
+        return verb
 
 
 def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
     """Return the document of the routes, which are patterns and handlers, of a server."""
     operations = list(list_operations(routes))
-    types = dict.fromkeys(item for operation in operations for item in operation.spec.list_types())
-    schemas = msgspec.to_builtins(
-        msgspec.json.schema_components([ErrorBody, *types], ref_template=_REFERENCE)[1]
-    )
+    bodies: list[Any] = [ErrorBody]
+    for spec in (operation.spec for operation in operations):
+        replies = (reply.body for reply in spec.replies.values())
+        bodies += [spec.query, spec.body, spec.error_type, *replies]
+    structs = [body for body in bodies if isinstance(body, type)]
+    schemas = msgspec.json.schema_components(structs, ref_template=_REFERENCE)[1]
     for schema in schemas.values():
         schema["description"] = prose(schema.get("description"))
     paths: dict[str, dict[str, Any]] = {}
@@ -150,29 +261,24 @@ def list_operations(routes: Iterable[Route]) -> Iterator[DocumentedOperation]:
         words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z]*", handler.__name__)
         for verb in handler.SUPPORTED_METHODS:
             method = getattr(handler, verb.lower())
-            spec = get_spec(method)
-            if spec is None:
+            declared: OperationSpec | None = getattr(method, "spec", None)
+            if declared is None:
                 continue
             name = "_".join([verb, *words[:-1]]).lower()
-            if not spec.addresses:
-                yield DocumentedOperation(pattern, path, verb, name, prose(method.__doc__), spec)
-            for address, address_spec in spec.addresses.items():
+            for address, spec in (declared.addresses or {"": declared}).items():
                 yield DocumentedOperation(
                     pattern,
                     path.replace("{address}", address),
                     verb,
-                    f"{name}_{address.replace('/', '_')}",
-                    address_spec.description,
-                    address_spec,
+                    f"{name}_{address.replace('/', '_')}".rstrip("_"),
+                    spec.description or prose(method.__doc__),
+                    spec,
                 )
 
 
 def prose(docstring: str | None) -> str:
-    """Return a docstring without its sections, as Markdown."""
-    text = inspect.cleandoc(docstring or "")
-    for section in ("Parameters", "Attributes", "Raises"):
-        text = text.partition(f"\n\n{section}\n---")[0]
-    return text.replace("``", "`")
+    """Return a docstring as Markdown."""
+    return inspect.cleandoc(docstring or "").replace("``", "`")
 
 
 def _build_operation(
@@ -234,10 +340,11 @@ def _build_error_responses(spec: OperationSpec) -> dict[str, Any]:
         HTTPStatus.NOT_FOUND: {},
         HTTPStatus.INTERNAL_SERVER_ERROR: {},
     }
-    for error in spec.all_errors:
+    body_errors = () if spec.body is None else BODY_ERRORS
+    for error in (*REQUEST_ERRORS, *body_errors, *spec.errors):
         summary = prose(error.__doc__).partition("\n")[0]
         reasons.setdefault(STATUS[error], {})[error.reason] = summary
-    reasons[HTTPStatus.NOT_FOUND][InvalidRequest.reason] = (
+    reasons[HTTPStatus.NOT_FOUND][errors.InvalidRequest.reason] = (
         "The request comes from the page of another site."
     )
     reasons[HTTPStatus.INTERNAL_SERVER_ERROR][INTERNAL_ERROR] = "The server failed unexpectedly."
