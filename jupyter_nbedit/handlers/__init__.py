@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from jupyter_nbedit.handlers.about import AboutHandler, NotFoundHandler, OpenAPIHandler
-from jupyter_nbedit.handlers.cells import CellHandler, CellsHandler
 from jupyter_nbedit.handlers.history import (
     AllHistoryHandler,
     EditHandler,
     NotebookHistoryHandler,
+    RedoHandler,
+    UndoHandler,
 )
 from jupyter_nbedit.handlers.mode import ModeHandler
-from jupyter_nbedit.handlers.notebooks import NotebookHandler
+from jupyter_nbedit.handlers.notebooks import CellHandler, CellsHandler, NotebookHandler
 from jupyter_nbedit.handlers.proposals import (
     AcceptHandler,
     ProposalHandler,
@@ -20,7 +21,6 @@ from jupyter_nbedit.handlers.proposals import (
 from jupyter_nbedit.handlers.search import SearchHandler
 from jupyter_nbedit.handlers.tabs import TabsHandler
 from jupyter_nbedit.handlers.tools import ToolHandler, ToolsHandler
-from jupyter_nbedit.handlers.undo import RedoHandler, UndoHandler
 
 default_handlers = [
     (r"/nbedit/?", AboutHandler),

@@ -106,3 +106,9 @@ def build_error_body(error: BaseException | None, status: int) -> ErrorBody:
         message = message or "The request cannot be understood as HTTP; nothing was written."
         return ErrorBody(message, reason, {})
     return ErrorBody(_INTERNAL_ERROR_MESSAGE, INTERNAL_ERROR, {})
+
+
+def remove_operation(body: ErrorBody) -> ErrorBody:
+    """Return an error without the index of the operation, for requests that are no batches."""
+    details = {name: value for name, value in body.details.items() if name != "operation"}
+    return msgspec.structs.replace(body, details=details)

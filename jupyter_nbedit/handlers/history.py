@@ -1,4 +1,4 @@
-"""The routes of the edit history."""
+"""The routes of the edit history, and of undo and redo."""
 
 from __future__ import annotations
 
@@ -11,16 +11,30 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import (
+    EditNotFound,
+    HistoryUnavailable,
+    NotAPlainFile,
+    NotebookNotFound,
+    NothingToUndo,
+    UndoConflict,
+)
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
-from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
+from jupyter_nbedit.handlers.openapi import (
+    EDIT_ERRORS,
+    EDIT_HEADERS,
+    ETAG,
+    OperationSpec,
+    Reply,
+)
 from jupyter_nbedit.history.service import (
     AllHistoryReply,
     DetailedEdit,
     HistoryReply,
     PurgeReply,
 )
-from jupyter_nbedit.models import get_or_none
+from jupyter_nbedit.models import EditReply, UndoBody, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 
 #: The most edits of one page.
@@ -28,6 +42,7 @@ MOST_EDITS = 200
 
 # The errors of finding a notebook without reading it.
 _ERRORS = (NotebookNotFound, NotAPlainFile, HistoryUnavailable)
+_UNDO_ERRORS = (*EDIT_ERRORS, EditNotFound, NothingToUndo, UndoConflict)
 
 
 class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -118,6 +133,51 @@ class AllHistoryHandler(NbEditHandler):
             limit=query.limit, before=get_or_none(query.before)
         )
         self.finish_json(reply)
+
+
+class _UndoRedoHandler(EditingHandler):
+    async def _undo(self, path: str, *, redo: bool) -> None:
+        body = await self.parse_body(UndoBody)
+        wait_tabs = self.parse_query(TabsQuery).wait_tabs
+        request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)
+        if not await self.replay_response():
+            await self.send_edit(self.services.edits.undo(request, edit_id, redo=redo), wait_tabs)
+
+
+class UndoHandler(_UndoRedoHandler):
+    """``/nbedit/notebooks/{path}/undo``."""
+
+    @OperationSpec(
+        "Undo an edit",
+        query=TabsQuery,
+        body=UndoBody,
+        headers=EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [ETAG])},
+        errors=_UNDO_ERRORS,
+    )
+    @web.authenticated
+    @authorized
+    async def post(self, path: str) -> None:
+        """Undo an edit, by default the newest; later changes of other cells stay."""
+        await self._undo(path, redo=False)
+
+
+class RedoHandler(_UndoRedoHandler):
+    """``/nbedit/notebooks/{path}/redo``."""
+
+    @OperationSpec(
+        "Redo an undone edit",
+        query=TabsQuery,
+        body=UndoBody,
+        headers=EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [ETAG]), **PROPOSED},
+        errors=_UNDO_ERRORS,
+    )
+    @web.authenticated
+    @authorized
+    async def post(self, path: str) -> None:
+        """Redo an undone edit, by default the one that was undone last."""
+        await self._undo(path, redo=True)
 
 
 def _parse_number(text: str) -> int:

@@ -112,6 +112,8 @@ CREATE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.NotAPlainFile,
     errors.Busy,
     errors.StorageFailure,
+    *WRITE_ERRORS,
+    errors.InvalidOperation,
 )
 
 #: The errors of applying an operation to a notebook.
@@ -167,8 +169,10 @@ SESSION = Header(
 )
 ETAG = Header("ETag", "The hash of the notebook, in quotation marks.", r'^"[0-9a-f]{64}"$')
 LOCATION = Header("Location", "The address of the new cell, notebook or proposal.", r"^/")
-#: The headers of a request that changes a notebook that exists.
+#: The headers of requests that read, change or create a notebook.
+READ_HEADERS = (IF_NONE_MATCH, SESSION)
 EDIT_HEADERS = (IF_MATCH, IDEMPOTENCY_KEY, SESSION)
+CREATE_HEADERS = (IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY)
 
 
 @dataclass(frozen=True)

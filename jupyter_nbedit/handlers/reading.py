@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -98,23 +98,17 @@ class ReadQuery(CellQuery, forbid_unknown_fields=True, frozen=True, kw_only=True
 class ReadingHandler(NbEditHandler):
     """A handler with verbs that read notebooks."""
 
-    async def send_notebook(self, path: str, query: CellQuery, **fields: Any) -> None:
-        """Read a notebook and send it, or 304 if the client has this version.
-
-        Parameters
-        ----------
-        path
-            The API path.
-        query
-            How much of each cell to send.
-        **fields
-            Further fields of `ReadOptions`: which cells to send.
-        """
+    async def send_notebook(self, path: str, query: ReadQuery) -> None:
+        """Read a notebook and send it, or 304 if the client has this version."""
         options = ReadOptions(
+            cells=query.cell,
+            sections=query.section,
+            since=get_or_none(query.since),
+            start=query.start,
+            limit=get_or_none(query.limit),
             show=ViewOptions(query.view, get_or_none(query.outputs)),
             max_chars=get_or_none(query.max_chars),
             session=self.session,
-            **fields,
         )
         reply = await self.services.reader.read(path, options, is_known=self._is_known)
         if isinstance(reply, str):

@@ -12,7 +12,7 @@ from tornado import web
 
 from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
-from jupyter_nbedit.handlers.errors import build_error_body
+from jupyter_nbedit.handlers.errors import build_error_body, remove_operation
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import (
     IDEMPOTENCY_KEY,
@@ -139,8 +139,7 @@ class ToolHandler(NbEditHandler):
             super().write_error(status_code, **kwargs)
             return
         body = build_error_body(kwargs.get("exc_info", (None, None, None))[1], status_code)
-        # A call is no batch: the index of an operation would mean nothing to the caller.
-        details = {name: value for name, value in body.details.items() if name != "operation"}
+        details = remove_operation(body).details
         error = ToolError(body.reason, body.message, details, self._parse_arguments())
         self.finish(encode_json(tool.toolset.build_failure(error)))
 
