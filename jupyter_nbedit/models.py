@@ -158,19 +158,16 @@ _Value = TypeVar("_Value")
 LONGEST_LABEL = 200
 #: The most operations of one batch.
 MOST_OPERATIONS = 1000
+ClientName = Annotated[
+    str, Meta(max_length=LONGEST_LABEL, description="The name of your client; not verified.")
+]
 
 
 class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The fields of every request that writes."""
 
     dry_run: Annotated[bool, Meta(description="Compute the reply, write nothing.")] = False
-    client: (
-        Annotated[
-            str,
-            Meta(max_length=LONGEST_LABEL, description="The name of your client; not verified."),
-        ]
-        | UnsetType
-    ) = UNSET
+    client: ClientName | UnsetType = UNSET
     message: (
         Annotated[
             str,

@@ -12,6 +12,7 @@ from msgspec import Meta
 from tornado import web
 
 from jupyter_nbedit._version import __version__
+from jupyter_nbedit.edits.modes import Mode
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply, build_document
 from jupyter_nbedit.models import MOST_OPERATIONS
@@ -35,9 +36,8 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     version: str
     mode: Annotated[
-        str,
+        Mode,
         Meta(
-            extra_json_schema={"enum": ["edit", "review", "plan"]},
             description="In `review` mode a change becomes a proposal, in `plan` mode it is an "
             "error unless it is a dry run. A notebook may have a mode of its own: `links.mode`.",
         ),

@@ -93,7 +93,9 @@ class ModeHandler(NbEditHandler):
     @authorized
     async def get(self) -> None:
         """Return the mode of a notebook, or of the server."""
-        await self._send_mode(get_or_none(self.parse_query(ModeQuery).path))
+        path = get_or_none(self.parse_query(ModeQuery).path)
+        await self._check_path(path)
+        await self._send_mode(path)
 
     @OperationSpec(
         "Change what requests may do",
@@ -112,20 +114,26 @@ class ModeHandler(NbEditHandler):
         """
         body = await self.parse_body(ModeBody)
         path = get_or_none(body.path)
+        await self._check_path(path)
         modes, user = self.services.modes, self.current_user.username
         if path is None:
             await modes.change_server(body.mode, user)
         else:
-            await self.check(path)
             await modes.change(path, body.mode, user)
         await self._send_mode(path)
+
+    async def _check_path(self, path: str | None) -> None:
+        """Raise the error of a path that is not that of a notebook."""
+        if path is not None:
+            if not path.endswith(".ipynb"):
+                raise NotebookNotFound
+            await self.services.storages.check(path)
 
     async def _send_mode(self, path: str | None) -> None:
         modes = self.services.modes
         if path is None:
             own, unreadable = None, await modes.explain_unreadable()
         else:
-            await self.check(path)
             own, unreadable = await modes.read_own(path)
         self.finish_json(
             ModeReply(
@@ -137,14 +145,3 @@ class ModeHandler(NbEditHandler):
                 unreadable=unreadable,
             )
         )
-
-    async def check(self, path: str) -> None:
-        """Check that there is a notebook at a path.
-
-        Raises
-        ------
-        NotebookNotFound, NotAPlainFile, Forbidden, StorageFailure
-        """
-        if not path.endswith(".ipynb"):
-            raise NotebookNotFound
-        await self.services.storages.check(path)

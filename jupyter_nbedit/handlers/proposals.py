@@ -11,15 +11,8 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import (
-    CellChanged,
-    HashMismatch,
-    HistoryUnavailable,
-    IdempotencyMismatch,
-    NotebookExists,
-    ProposalClosed,
-    ProposalNotFound,
-)
+from jupyter_nbedit import errors
+from jupyter_nbedit.errors import HistoryUnavailable, ProposalClosed, ProposalNotFound
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
@@ -32,24 +25,12 @@ from jupyter_nbedit.handlers.openapi import (
     OperationSpec,
     Reply,
 )
-from jupyter_nbedit.models import LONGEST_LABEL, Author, EditReply, get_or_none
+from jupyter_nbedit.models import Author, ClientName, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.proposals.models import Proposal
 from jupyter_nbedit.proposals.service import LONGEST_WAIT
 
 _MOST_LISTED = 200
-
-_Parts = Annotated[
-    list[Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]],
-    Meta(
-        min_length=1,
-        description="The numbers of the parts to decide; without it all pending parts. It must be "
-        "left out for a new notebook.",
-    ),
-]
-_Client = Annotated[
-    str, Meta(max_length=LONGEST_LABEL, description="The name of your client; not verified.")
-]
 
 
 class ProposalsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -87,10 +68,26 @@ class ProposalQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     ] = 0
 
 
-class AcceptBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class RejectBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The body of a POST to reject."""
+
+    parts: (
+        Annotated[
+            list[Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]],
+            Meta(
+                min_length=1,
+                description="The numbers of the parts to decide; without it all pending parts. It "
+                "must be left out for a new notebook.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    client: ClientName | UnsetType = UNSET
+
+
+class AcceptBody(RejectBody, frozen=True, kw_only=True):
     """The body of a POST to accept."""
 
-    parts: _Parts | UnsetType = UNSET
     hash: (
         Annotated[
             str,
@@ -99,14 +96,6 @@ class AcceptBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         | UnsetType
     ) = UNSET
     dry_run: Annotated[bool, Meta(description="Compute the reply, write nothing.")] = False
-    client: _Client | UnsetType = UNSET
-
-
-class RejectBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The body of a POST to reject."""
-
-    parts: _Parts | UnsetType = UNSET
-    client: _Client | UnsetType = UNSET
 
 
 class ProposalsHandler(NbEditHandler):
@@ -165,7 +154,7 @@ class ProposalHandler(NbEditHandler):
 class DecisionHandler(EditingHandler):
     """A handler whose verb decides on a proposal."""
 
-    def build_decider(self, body: AcceptBody | RejectBody) -> Author:
+    def build_decider(self, body: RejectBody) -> Author:
         """Return the user who decides."""
         return Author(self.current_user.username, get_or_none(body.client), session=self.session)
 
@@ -184,9 +173,9 @@ class AcceptHandler(DecisionHandler):
             *WRITE_ERRORS,
             ProposalNotFound,
             ProposalClosed,
-            CellChanged,
-            NotebookExists,
-            HashMismatch,
+            errors.CellChanged,
+            errors.NotebookExists,
+            errors.HashMismatch,
         ],
     )
     @web.authenticated
@@ -215,7 +204,7 @@ class RejectHandler(DecisionHandler):
         body=RejectBody,
         headers=[IDEMPOTENCY_KEY],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        errors=[ProposalNotFound, ProposalClosed, IdempotencyMismatch, HistoryUnavailable],
+        errors=[ProposalNotFound, ProposalClosed, errors.IdempotencyMismatch, HistoryUnavailable],
     )
     @web.authenticated
     @authorized
