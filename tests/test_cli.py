@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from jupyter_nbedit import __version__
-from jupyter_nbedit.cli.demo import agent
+from jupyter_nbedit.cli.demo import play
 from jupyter_nbedit.cli.demo.script import RICH, STEPS, Step
-from jupyter_nbedit.cli.demo.show import SAMPLES
+from jupyter_nbedit.cli.demo.server import DemoError
 
 JUPYTER = Path(sys.executable).parent / "jupyter"
 LIMIT = 120  # seconds
@@ -88,9 +88,9 @@ def test_a_signal_ends_the_demo_with_its_server_and_its_files(own_places: dict[s
 
 
 def test_the_demo_describes_its_samples_correctly() -> None:
-    windows = (SAMPLES / "windows.ipynb").read_bytes()
-    archive = (SAMPLES / "archive.ipynb").read_bytes()
-    rainfall = (SAMPLES / "rainfall.ipynb").read_bytes()
+    windows = (play.SAMPLES / "windows.ipynb").read_bytes()
+    archive = (play.SAMPLES / "archive.ipynb").read_bytes()
+    rainfall = (play.SAMPLES / "rainfall.ipynb").read_bytes()
 
     assert windows.count(b"\n") == windows.count(b"\r\n")
     assert windows.startswith(b'{\r\n  "cells": [\r\n    {\r\n')
@@ -113,8 +113,8 @@ def test_the_demo_describes_its_samples_correctly() -> None:
 def test_the_demo_detects_an_answer_that_breaks_a_promise(
     step: Step, status: int, answer: dict[str, object], after: bytes
 ) -> None:
-    with pytest.raises(agent.BrokenPromiseError):
-        agent.check(agent.Exchange(step, status, answer, b"old", after))
+    with pytest.raises(DemoError):
+        play.check_promises(step, status, answer, b"old", after)
 
 
 def is_answering(port: int | None) -> bool:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.cli.demo import show
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from jupyter_nbedit.cli.demo import play
+from jupyter_nbedit.cli.demo.server import DemoError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,10 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(number, signal.default_int_handler)
     try:
         if options.once:
-            show.check_script()
+            play.check_script()
         else:
-            show.play_in_browser(open_browser=options.browser)
-    except show.DemoError as error:
+            play.play_in_browser(open_browser=options.browser)
+    except DemoError as error:
         print(f"jupyter nbedit demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.cli.demo.show import SAMPLES
+from jupyter_nbedit.cli.demo.play import SAMPLES
 from tests.handlers.faults import (
     Fault,
     fail_reads,

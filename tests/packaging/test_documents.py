@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.cli.demo.show import SAMPLES
+from jupyter_nbedit.cli.demo.play import SAMPLES
 from tests.support.http import JSON, Client
 from tests.support.paths import ROOT
 from tests.support.servers import run_server

@@ -9,19 +9,19 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
-
-from jupyter_nbedit.cli.demo import DemoError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 START_SECONDS = 60
 STOP_SECONDS = 20
 REQUEST_SECONDS = 60
+
+
+class DemoError(Exception):
+    """The demo cannot continue; the message says what to do."""
 
 
 @dataclass(frozen=True)
