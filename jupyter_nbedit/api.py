@@ -7,6 +7,7 @@ import copy
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from logging import Logger
 from typing import Any, TypeVar
 
@@ -37,6 +38,7 @@ EditListener = Callable[[dict[str, Any]], Awaitable[None] | None]
 _Body = TypeVar("_Body", bound=ChangeBody)
 
 
+@dataclass(frozen=True)
 class PythonAPI:
     """The object ``settings["jupyter_nbedit"]`` of the server's web application.
 
@@ -44,30 +46,12 @@ class PythonAPI:
     `jupyter_nbedit.errors.NbEditError` with the ``reason``, ``message`` and ``details`` of the
     HTTP error; then nothing was written. They check no permissions: the caller must make sure that
     ``user`` may write.
-
-    Parameters
-    ----------
-    edits
-        The service that changes notebooks.
-    events
-        Emits an event for each edit.
-    tabs
-        The open tabs.
-    log
-        The log of the server.
     """
 
-    def __init__(
-        self,
-        edits: EditService,
-        events: EventEmitter,
-        tabs: TabRegistry,
-        log: Logger,
-    ) -> None:
-        self._edits = edits
-        self._events = events
-        self._tabs = tabs
-        self.log = log
+    _edits: EditService
+    _events: EventEmitter
+    _tabs: TabRegistry
+    log: Logger
 
     async def edit(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -83,31 +67,21 @@ class PythonAPI:
     ) -> EditReply:
         """Apply operations to a notebook, all of them or none.
 
-        Parameters
-        ----------
-        path
-            The API path of the notebook.
-        operations
-            As in the body of a ``PATCH``, or structs of `jupyter_nbedit.notebook.operations`.
-        user
-            The user who makes the edit, as known by the server.
-        client, message
-            The name of the client, and the reason of the edit.
-        hash
-            The only version of the notebook that the edit may be applied to.
-        dry_run
-            Compute the reply, and write nothing.
-        wait_tabs
-            How many milliseconds to wait at most until every open tab has reported what it did
-            with the edit.
-
-        Raises
-        ------
-        NbEditError
-            Nothing was written.
+        ``path`` is the API path of the notebook. ``operations`` are as in the body of a ``PATCH``,
+        or structs of `jupyter_nbedit.notebook.operations`. ``user`` is who makes the edit, as known
+        by the server; ``client`` names the client, and ``message`` is the reason of the edit.
+        ``hash`` is the only version of the notebook that the edit may be applied to. With
+        ``dry_run`` the reply is computed, and nothing is written. ``wait_tabs`` is how many
+        milliseconds to wait at most until every open tab has reported what it did with the edit.
         """
-        metadata = _build_metadata(client, message, hash, dry_run)
-        body = _validate_body(EditBody, operations=operations, **metadata)
+        body = _build_body(
+            EditBody,
+            operations=operations,
+            client=client,
+            message=message,
+            hash=hash,
+            dry_run=dry_run,
+        )
         edit = self._edits.edit(_build_request(path, user, body), body.operations)
         return await add_tab_counts(self._tabs, edit, wait_tabs / 1000)
 
@@ -124,49 +98,26 @@ class PythonAPI:
         dry_run: bool = False,
         wait_tabs: float = 0,
     ) -> EditReply:
-        """Undo or redo an edit.
+        """Undo the edit with a number, or redo it if it is undone.
 
-        Parameters
-        ----------
-        path
-            The API path of the notebook.
-        edit_id
-            The number of the edit; None for the newest edit that can be undone or redone.
-        user
-            The user who undoes it, as known by the server.
-        redo
-            Whether to redo an undone edit.
-        client, message, hash, dry_run, wait_tabs
-            As in `edit`.
-
-        Raises
-        ------
-        NbEditError
-            Nothing was written.
+        Without ``edit_id`` this is the newest edit that can be undone or redone; the other
+        arguments are as in `edit`.
         """
-        number = {} if edit_id is None else {"edit_id": edit_id}
-        body = _validate_body(UndoBody, **number, **_build_metadata(client, message, hash, dry_run))
-        undo = self._edits.undo(
-            _build_request(path, user, body), get_or_none(body.edit_id), redo=redo
+        body = _build_body(
+            UndoBody, edit_id=edit_id, client=client, message=message, hash=hash, dry_run=dry_run
         )
+        request, number = _build_request(path, user, body), get_or_none(body.edit_id)
+        undo = self._edits.undo(request, number, redo=redo)
         return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
 
     def on_edit(self, listener: EditListener) -> Callable[[], None]:
         """Call a listener after each edit that was made through this server.
 
         The edit service itself calls the listener, so that the data can be relied on, unlike an
-        event, which every user who may post to ``/api/events`` can forge. If a listener raises an
-        exception, it is logged.
-
-        Parameters
-        ----------
-        listener
-            A function or coroutine function that takes the data of the event
-            ``jupyter_nbedit/edit/v1``. It runs in a task of its own, so that it may edit, too.
-
-        Returns
-        -------
-        A function that removes the listener.
+        event, which every user who may post to ``/api/events`` can forge. The listener is a
+        function or coroutine function that takes the data of the event ``jupyter_nbedit/edit/v1``.
+        It runs in a task of its own, so that it may edit, too; its exceptions are logged. Return a
+        function that removes the listener.
         """
         tasks = set[asyncio.Future[None]]()
 
@@ -187,19 +138,10 @@ class PythonAPI:
         return self._events.listen(start)
 
 
-def _build_metadata(
-    client: str | None,
-    message: str | None,
-    hash: str | None,  # noqa: A002 -- the name of the field in the REST API
-    dry_run: bool,  # noqa: FBT001 -- private
-) -> dict[str, Any]:
-    fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _validate_body(body_type: type[_Body], **fields: Any) -> _Body:
-    """Decode the arguments in the same way as the body of a request."""
-    return decode_body(json.dumps(fields, default=msgspec.to_builtins).encode(), body_type)
+def _build_body(body_type: type[_Body], **fields: Any) -> _Body:
+    """Decode the arguments in the same way as the body of a request, where None is left out."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    return decode_body(json.dumps(given, default=msgspec.to_builtins).encode(), body_type)
 
 
 def _build_request(path: str, user: str, body: ChangeBody) -> WriteRequest:

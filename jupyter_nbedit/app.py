@@ -156,9 +156,6 @@ class NbEditApp(ExtensionApp):
     services: Services
     database: Database
     edit_history: EditHistory
-    read_tracker: ReadTracker
-    versions: VersionCache
-    trust: TrustManager
     # The names of open resources and the functions that close them, in order.
     _closers: tuple[tuple[str, Callable[[], Any]], ...] = ()
 
@@ -185,11 +182,10 @@ class NbEditApp(ExtensionApp):
             notary: NotebookNotary = settings["contents_manager"].notary
             return notary
 
-        self.trust = TrustManager(get_notary)
-        self.read_tracker = ReadTracker(storages.get_canonical_path)
-        documents = DocumentCache()
+        trust = TrustManager(get_notary)
+        read_tracker = ReadTracker(storages.get_canonical_path)
+        documents, versions = DocumentCache(), VersionCache()
         tabs = TabRegistry(storages.get_canonical_path)
-        self.versions = VersionCache()
         events = EventEmitter(logger)
         self.database = Database(
             Path(jupyter_data_dir()) / "nbedit",
@@ -229,39 +225,21 @@ class NbEditApp(ExtensionApp):
             storages.exists, [self.edit_history, modes, proposals], self.log
         )
         logger.add_listener(schema_id=CONTENTS, listener=contents_listener.on_event)
-        reader = ReadService(
-            storages=storages,
-            trust=self.trust,
-            read_tracker=self.read_tracker,
-            versions=self.versions,
-            documents=documents,
-        )
-        edits = EditService(
-            storages=storages,
-            publisher=Publisher(
-                history=self.edit_history,
-                read_tracker=self.read_tracker,
-                versions=self.versions,
-                events=events,
-                log=self.log,
-            ),
-            trust=self.trust,
-            proposals=proposals,
-            modes=modes,
-            documents=documents,
-        )
+        reader = ReadService(storages, trust, read_tracker, versions, documents)
+        publisher = Publisher(self.edit_history, read_tracker, versions, events, self.log)
+        edits = EditService(storages, publisher, trust, proposals, modes, documents)
         tools = ToolContext(
             editor=edits,
             reader=reader,
             text_files=TextFileService(settings, locks),
-            read_tracker=self.read_tracker,
+            read_tracker=read_tracker,
             read_before_edit=self.read_before_edit,
             section_files=tuple(self.section_files),
             owners=tuple(self.owners),
         )
         self._closers = (
             ("proposals", proposals.close),
-            ("signatures", self.trust.flush),
+            ("signatures", trust.flush),
             ("database", self.database.close),
         )
         # The traits are read here, once: a later change of a trait has no effect.

@@ -37,33 +37,21 @@ class Author:
 
 @dataclass(frozen=True)
 class Claim:
-    """Parts of a proposal that a server is accepting, so that no other server decides on them.
-
-    Parameters
-    ----------
-    claim_id
-        The number of the claim.
-    proposal_id, parts
-        The proposal and the numbers of its parts; empty if the proposal has no parts.
-    server
-        The id of the run of the server; see `Presence`.
-    user, client
-        The person who accepts the parts, and their client.
-    hash_before, hash_after
-        The hashes of the notebook before and after the write. ``hash_before`` is None for a new
-        notebook; both are None before the write begins.
-    edit_id
-        The number of the edit, as soon as the edit is in the history.
-    """
+    """Parts of a proposal that a server is accepting, so that no other server decides on them."""
 
     claim_id: int
     proposal_id: int
+    #: The numbers of the parts; empty if the proposal has no parts.
     parts: Collection[int]
+    #: The id of the run of the server; see `Presence`.
     server: str
+    #: The person who accepts the parts, and their client.
     user: str
     client: str | None
+    #: The notebook before the write, None for a new one, and after; None before the write begins.
     hash_before: str | None = None
     hash_after: str | None = None
+    #: The number of the edit, as soon as the edit is in the history.
     edit_id: int | None = None
 
     def covers(self, parts: Collection[int]) -> bool:
@@ -73,32 +61,20 @@ class Claim:
 
 @dataclass(frozen=True)
 class WriteRequest:
-    """A request to change or to create a notebook; what to change is passed beside it.
+    """A request to change or to create a notebook; what to change is passed beside it."""
 
-    Parameters
-    ----------
-    path
-        The API path of the notebook.
-    author
-        Who makes the change.
-    dry_run
-        Compute the reply, and write nothing.
-    hash
-        The only version of the notebook that may be changed; None for any version.
-    must_have_read
-        Whether the session must have read the current version of the notebook.
-    accepted_by
-        The user who has accepted the change, if it is a proposal.
-    claim
-        The claim on that proposal; None if there is no proposal, and for a dry run.
-    """
-
+    #: The API path of the notebook.
     path: str
     author: Author = Author()
     _: KW_ONLY
+    #: Compute the reply, and write nothing.
     dry_run: bool = False
+    #: The only version of the notebook that may be changed; None for any version.
     hash: str | None = None
+    #: Whether the session must have read the current version of the notebook.
     must_have_read: bool = False
+    #: The user who has accepted the change, if it is a proposal, and the claim on that proposal,
+    #: which is None for a dry run.
     accepted_by: str | None = None
     claim: Claim | None = None
 
