@@ -8,7 +8,6 @@ from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from tornado.iostream import StreamClosedError
 
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import parse_etags
@@ -23,9 +22,6 @@ READ_REPLIES = {
     HTTPStatus.OK: Reply(ReadReply, "The notebook.", [ETAG]),
     HTTPStatus.NOT_MODIFIED: Reply(None, "You have this version already.", [ETAG]),
 }
-
-# How much is written to the connection at once; other requests are served in between.
-_CHUNK_BYTES = 1 << 20
 
 
 class CellQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -116,38 +112,11 @@ class ReadingHandler(NbEditHandler):
             self.set_status(HTTPStatus.NOT_MODIFIED)
             self.finish()
             return
-        body = await asyncio.to_thread(_encode_reply, reply)
+        body = await asyncio.to_thread(encode_json, reply)
         self.set_header("ETag", f'"{reply.hash}"')
-        await self._send(body)
-
-    async def _send(self, body: bytes) -> None:
-        """Send a body in chunks."""
-        self.set_header("Content-Length", str(len(body)))
-        try:
-            for start in range(_CHUNK_BYTES, len(body), _CHUNK_BYTES):
-                self.write(body[start - _CHUNK_BYTES : start])
-                await self.flush()
-            self.finish(body[(len(body) - 1) // _CHUNK_BYTES * _CHUNK_BYTES :])
-        except StreamClosedError:
-            self.log.debug("The client disconnected from %r", self.request.path)
+        self.finish(body)
 
     def _is_known(self, digest: str) -> bool:
         tags = parse_etags(self.request.headers.get("If-None-Match", ""))
         # RFC 9110 13.1.2: the comparison is weak.
         return "*" in tags or digest in {tag.removeprefix("W/").strip('"') for tag in tags}
-
-
-def _encode_reply(reply: ReadReply) -> bytes:
-    """Encode a reply cell by cell; a single call would block all other threads."""
-    cells = [msgspec.Raw(encode_json(cell)) for cell in reply.cells]
-    try:
-        return msgspec.json.encode(
-            {
-                name: cells if name == "cells" else getattr(reply, name)
-                for name in reply.__struct_fields__
-                if getattr(reply, name) is not UNSET
-            }
-        )
-    except UnicodeEncodeError:
-        # The lone surrogates are not in a cell.
-        return encode_json(reply)
