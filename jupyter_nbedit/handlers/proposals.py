@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -121,8 +120,6 @@ class ProposalsHandler(NbEditHandler):
 class ProposalHandler(NbEditHandler):
     """``/nbedit/proposals/{proposal_id}``."""
 
-    _task: asyncio.Task[Proposal] | None = None
-
     @OperationSpec(
         "Read a proposal",
         query=ProposalQuery,
@@ -133,22 +130,8 @@ class ProposalHandler(NbEditHandler):
     @authorized
     async def get(self, proposal_id: str) -> None:
         """Return what was proposed and decided; wait for the decision if the query says so."""
-        query = self.parse_query(ProposalQuery)
-        proposals = self.services.proposals
-        task = asyncio.ensure_future(proposals.wait(_parse_number(proposal_id), query.wait))
-        self._task = task
-        try:
-            await asyncio.wait([task])
-        finally:
-            task.cancel()
-        if not task.cancelled():
-            self.finish_json(task.result())
-
-    def on_connection_close(self) -> None:
-        """Stop waiting."""
-        super().on_connection_close()
-        if self._task is not None:
-            self._task.cancel()
+        wait = self.parse_query(ProposalQuery).wait
+        self.finish_json(await self.services.proposals.wait(_parse_number(proposal_id), wait))
 
 
 class DecisionHandler(EditingHandler):
