@@ -7,14 +7,15 @@ https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.errors import IdempotencyMismatch
+from jupyter_nbedit.lru import LRUCache
 
 _MOST_BYTES = 32 * 1024 * 1024
-_MOST_RESPONSES = 10_000
+# What a response costs besides its body, so that about 10,000 small ones are kept.
+_RESPONSE_BYTES = 3_000
 
 
 @dataclass(frozen=True)
@@ -26,58 +27,50 @@ class StoredResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass
 class IdempotencyCache:
-    """Remembers the responses of successful requests by user and key; the oldest are removed first.
+    """Remembers the responses of successful requests by user and key.
 
     A failed request has changed nothing, so that a retry may succeed.
     """
 
-    _digests: dict[tuple[str, str], str] = field(default_factory=dict)
-    _running: dict[tuple[str, str], asyncio.Future[StoredResponse | None]] = field(
-        default_factory=dict
-    )
-    _responses: OrderedDict[tuple[str, str], StoredResponse] = field(default_factory=OrderedDict)
-    _bytes: int = 0
+    def __init__(self) -> None:
+        # Each with the digest of its request.
+        self._running: dict[tuple[str, str], tuple[str, asyncio.Future[StoredResponse | None]]] = {}
+        self._responses: LRUCache[tuple[str, str], tuple[str, StoredResponse]] = LRUCache(
+            _MOST_BYTES, lambda stored: len(stored[1].body) + _RESPONSE_BYTES
+        )
 
     async def begin(self, name: tuple[str, str], digest: str) -> StoredResponse | None:
         """Return the response of an earlier run; None if the caller must run the request now.
 
         The caller then calls `complete` or `abandon`. ``name`` is the user and the
-        ``Idempotency-Key``, and ``digest`` one of the whole request.
-
-        Raises
-        ------
-        IdempotencyMismatch
-            If another request has used the key.
+        ``Idempotency-Key``, and ``digest`` one of the whole request. Raise `IdempotencyMismatch` if
+        another request has used the key.
         """
         while True:
-            if self._digests.setdefault(name, digest) != digest:
+            stored, running = self._responses.get(name), self._running.get(name)
+            known = stored or running
+            if known is not None and known[0] != digest:
                 message = (
                     "This Idempotency-Key was sent before, with another request. Send a new key "
                     "with every new request, and the same one only to repeat it unchanged."
                 )
                 raise IdempotencyMismatch(message)
-            if name in self._responses:
-                return self._responses[name]
-            if name not in self._running:
-                self._running[name] = asyncio.get_running_loop().create_future()
+            if stored is not None:
+                return stored[1]
+            if running is None:
+                self._running[name] = digest, asyncio.get_running_loop().create_future()
                 return None
-            response = await asyncio.shield(self._running[name])
+            response = await asyncio.shield(running[1])
             if response is not None:
                 return response
 
     def abandon(self, name: tuple[str, str]) -> None:
         """Forget a request that has failed; the next waiting copy of it runs."""
-        del self._digests[name]
-        self._running.pop(name).set_result(None)
+        self._running.pop(name)[1].set_result(None)
 
     def complete(self, name: tuple[str, str], response: StoredResponse) -> None:
         """Store the response of a request, and return it to the waiting copies."""
-        self._running.pop(name).set_result(response)
-        self._responses[name] = response
-        self._bytes += len(response.body)
-        while self._bytes > _MOST_BYTES or len(self._responses) > _MOST_RESPONSES:
-            oldest_name, oldest = self._responses.popitem(last=False)
-            self._bytes -= len(oldest.body)
-            del self._digests[oldest_name]
+        digest, future = self._running.pop(name)
+        future.set_result(response)
+        self._responses.put(name, (digest, response))
