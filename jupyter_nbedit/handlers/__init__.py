@@ -10,10 +10,10 @@ from jupyter_nbedit.handlers.history import (
     RedoHandler,
     UndoHandler,
 )
-from jupyter_nbedit.handlers.mode import ModeHandler
 from jupyter_nbedit.handlers.notebooks import CellHandler, CellsHandler, NotebookHandler
-from jupyter_nbedit.handlers.proposals import (
+from jupyter_nbedit.handlers.review import (
     AcceptHandler,
+    ModeHandler,
     ProposalHandler,
     ProposalsHandler,
     RejectHandler,

@@ -11,23 +11,11 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import (
-    EditNotFound,
-    HistoryUnavailable,
-    NotAPlainFile,
-    NotebookNotFound,
-    NothingToUndo,
-    UndoConflict,
-)
+from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
-from jupyter_nbedit.handlers.openapi import (
-    EDIT_ERRORS,
-    EDIT_HEADERS,
-    ETAG,
-    OperationSpec,
-    Reply,
-)
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.history.service import (
     AllHistoryReply,
     DetailedEdit,
@@ -41,8 +29,13 @@ from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 MOST_EDITS = 200
 
 # The errors of finding a notebook without reading it.
-_ERRORS = (NotebookNotFound, NotAPlainFile, HistoryUnavailable)
-_UNDO_ERRORS = (*EDIT_ERRORS, EditNotFound, NothingToUndo, UndoConflict)
+_ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.HistoryUnavailable)
+_UNDO_ERRORS = (
+    *openapi.EDIT_ERRORS,
+    errors.EditNotFound,
+    errors.NothingToUndo,
+    errors.UndoConflict,
+)
 
 
 class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -105,7 +98,7 @@ class EditHandler(NbEditHandler):
     @OperationSpec(
         "One edit of a notebook",
         replies={HTTPStatus.OK: Reply(DetailedEdit, "The edit, cell by cell.")},
-        errors=(*_ERRORS, EditNotFound),
+        errors=(*_ERRORS, errors.EditNotFound),
     )
     @web.authenticated
     @authorized
@@ -122,7 +115,7 @@ class AllHistoryHandler(NbEditHandler):
         "The edits of all notebooks",
         query=HistoryQuery,
         replies={HTTPStatus.OK: Reply(AllHistoryReply, "A page of them, newest first.")},
-        errors=[HistoryUnavailable],
+        errors=[errors.HistoryUnavailable],
     )
     @web.authenticated
     @authorized
@@ -151,8 +144,8 @@ class UndoHandler(_UndoRedoHandler):
         "Undo an edit",
         query=TabsQuery,
         body=UndoBody,
-        headers=EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [ETAG])},
+        headers=openapi.EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [openapi.ETAG])},
         errors=_UNDO_ERRORS,
     )
     @web.authenticated
@@ -169,8 +162,8 @@ class RedoHandler(_UndoRedoHandler):
         "Redo an undone edit",
         query=TabsQuery,
         body=UndoBody,
-        headers=EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [ETAG]), **PROPOSED},
+        headers=openapi.EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [openapi.ETAG]), **PROPOSED},
         errors=_UNDO_ERRORS,
     )
     @web.authenticated

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit import errors
-from jupyter_nbedit.errors import InvalidOperation, InvalidRequest
+from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.editing import (
     EDIT_REPLIES,
     PROPOSED,
@@ -26,19 +26,7 @@ from jupyter_nbedit.handlers.editing import (
     list_fields,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
-from jupyter_nbedit.handlers.openapi import (
-    CREATE_ERRORS,
-    CREATE_HEADERS,
-    EDIT_ERRORS,
-    EDIT_HEADERS,
-    ETAG,
-    LOCATION,
-    OPERATION_ERRORS,
-    READ_ERRORS,
-    READ_HEADERS,
-    OperationSpec,
-    Reply,
-)
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.handlers.reading import READ_REPLIES, CellQuery, ReadingHandler, ReadQuery
 from jupyter_nbedit.models import (
     LONGEST_LABEL,
@@ -62,7 +50,7 @@ from jupyter_nbedit.notebook.operations import (
     validate_metadata,
 )
 
-_EDIT_ERRORS = (*EDIT_ERRORS, *OPERATION_ERRORS)
+_EDIT_ERRORS = (*openapi.EDIT_ERRORS, *openapi.OPERATION_ERRORS)
 
 _METADATA = (
     Annotated[
@@ -156,10 +144,10 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @OperationSpec(
         "Read a notebook",
         query=ReadQuery,
-        headers=READ_HEADERS,
+        headers=openapi.READ_HEADERS,
         replies=READ_REPLIES,
         errors=[
-            *READ_ERRORS,
+            *openapi.READ_ERRORS,
             errors.CellNotFound,
             errors.AmbiguousCell,
             errors.SectionNotFound,
@@ -177,7 +165,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         "Edit a notebook",
         query=TabsQuery,
         body=EditBody,
-        headers=EDIT_HEADERS,
+        headers=openapi.EDIT_HEADERS,
         replies=EDIT_REPLIES,
         errors=_EDIT_ERRORS,
     )
@@ -194,13 +182,15 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @OperationSpec(
         "Create a notebook",
         body=CreateBody,
-        headers=CREATE_HEADERS,
+        headers=openapi.CREATE_HEADERS,
         replies={
-            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
-            HTTPStatus.CREATED: Reply(EditReply, "The notebook is there.", [ETAG, LOCATION]),
+            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [openapi.ETAG]),
+            HTTPStatus.CREATED: Reply(
+                EditReply, "The notebook is there.", [openapi.ETAG, openapi.LOCATION]
+            ),
             **PROPOSED,
         },
-        errors=CREATE_ERRORS,
+        errors=openapi.CREATE_ERRORS,
     )
     @web.authenticated
     @authorized
@@ -237,10 +227,10 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         """Reject conditions for overwriting, because PUT never overwrites."""
         if self.request.headers.get("If-None-Match", "*").strip() != "*":
             message = "Expected `If-None-Match: *` or none: PUT only creates. Edit with PATCH."
-            raise InvalidRequest(message)
+            raise errors.InvalidRequest(message)
         if "If-Match" in self.request.headers:
             message = "PUT only creates, so there is no version to match. Edit with PATCH."
-            raise InvalidRequest(message)
+            raise errors.InvalidRequest(message)
 
 
 class OneOperationHandler(EditingHandler):
@@ -258,10 +248,12 @@ class CellsHandler(OneOperationHandler):
         "Insert a cell",
         query=TabsQuery,
         body=InsertBody,
-        headers=EDIT_HEADERS,
+        headers=openapi.EDIT_HEADERS,
         replies={
-            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
-            HTTPStatus.CREATED: Reply(EditReply, "The cell is there.", [ETAG, LOCATION]),
+            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [openapi.ETAG]),
+            HTTPStatus.CREATED: Reply(
+                EditReply, "The cell is there.", [openapi.ETAG, openapi.LOCATION]
+            ),
             **PROPOSED,
         },
         errors=_EDIT_ERRORS,
@@ -292,9 +284,9 @@ class CellHandler(OneOperationHandler, ReadingHandler):
     @OperationSpec(
         "Read a cell",
         query=CellQuery,
-        headers=READ_HEADERS,
+        headers=openapi.READ_HEADERS,
         replies=READ_REPLIES,
-        errors=[*READ_ERRORS, errors.CellNotFound, errors.AmbiguousCell],
+        errors=[*openapi.READ_ERRORS, errors.CellNotFound, errors.AmbiguousCell],
     )
     @web.authenticated
     @authorized
@@ -307,7 +299,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         "Change a cell",
         query=TabsQuery,
         body=ReplaceBody,
-        headers=EDIT_HEADERS,
+        headers=openapi.EDIT_HEADERS,
         replies=EDIT_REPLIES,
         errors=_EDIT_ERRORS,
     )
@@ -330,7 +322,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
     @OperationSpec(
         "Delete a cell",
         query=DeleteQuery,
-        headers=EDIT_HEADERS,
+        headers=openapi.EDIT_HEADERS,
         replies=EDIT_REPLIES,
         errors=_EDIT_ERRORS,
     )
@@ -344,7 +336,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
                 "DELETE takes no body. Send `dry_run`, `source_hash`, `client` and `message` in "
                 "the query, and the notebook's hash as `If-Match`."
             )
-            raise InvalidRequest(message)
+            raise errors.InvalidRequest(message)
         query = self.parse_query(DeleteQuery)
         expect: Expect | UnsetType = UNSET
         if query.source_hash is not UNSET:
@@ -384,13 +376,13 @@ def _check_change(body: Any, *, replaces: bool) -> None:
         validate_metadata("metadata", body.metadata)
     elif not replaces:
         message = "Expected a `source`, a `cell_type` or `metadata` to change; found none of them."
-        raise InvalidOperation(message)
+        raise errors.InvalidOperation(message)
     if body.outputs is not UNSET and not replaces:
         message = (
             "`outputs` goes with a `source` or a `cell_type`: a change of the metadata leaves the "
             "outputs alone. Leave it out."
         )
-        raise InvalidOperation(message)
+        raise errors.InvalidOperation(message)
 
 
 def _build_operation(operation: type[Any], body: msgspec.Struct, **fields: Any) -> Any:

@@ -10,20 +10,12 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta
 from tornado import web
 
-from jupyter_nbedit.errors import FileNotFound, HashMismatch, ReadRequired
+from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import build_error_body, remove_operation
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi import (
-    IDEMPOTENCY_KEY,
-    LOCATION,
-    OPERATION_ERRORS,
-    READ_ERRORS,
-    SESSION,
-    WRITE_ERRORS,
-    OperationSpec,
-    Reply,
-)
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import Author
 from jupyter_nbedit.tools import TOOLS, get_tool
 from jupyter_nbedit.tools.base import Tool, ToolError, build_input_schema
@@ -79,24 +71,26 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
     """Return what a tool takes and answers."""
     output_type = tool.toolset.output_type
     accepted = Reply(
-        output_type, "In review mode: nothing is changed, but a change is proposed.", [LOCATION]
+        output_type,
+        "In review mode: nothing is changed, but a change is proposed.",
+        [openapi.LOCATION],
     )
     return OperationSpec(
         f"{tool.name}, as {tool.toolset.name} has it",
         description=tool.description,
         body=tool.arguments_type,
-        headers=[IDEMPOTENCY_KEY, SESSION],
+        headers=[openapi.IDEMPOTENCY_KEY, openapi.SESSION],
         replies={
             HTTPStatus.OK: Reply(output_type, "What the tool did, in the form of the toolset."),
             **({HTTPStatus.ACCEPTED: accepted} if tool.can_propose else {}),
         },
         errors=[
-            *READ_ERRORS,
-            *WRITE_ERRORS,
-            *OPERATION_ERRORS,
-            FileNotFound,
-            HashMismatch,
-            ReadRequired,
+            *openapi.READ_ERRORS,
+            *openapi.WRITE_ERRORS,
+            *openapi.OPERATION_ERRORS,
+            errors.FileNotFound,
+            errors.HashMismatch,
+            errors.ReadRequired,
         ],
         error_type=tool.toolset.failure_type,
     )

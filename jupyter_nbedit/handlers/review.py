@@ -1,4 +1,4 @@
-"""The routes of proposals: list, wait for a decision, accept, reject."""
+"""The routes of review: modes and proposals."""
 
 from __future__ import annotations
 
@@ -11,25 +11,142 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit import errors
-from jupyter_nbedit.errors import HistoryUnavailable, ProposalClosed, ProposalNotFound
+from jupyter_nbedit.edits.modes import Mode
+from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi import (
-    EDIT_HEADERS,
-    ETAG,
-    IDEMPOTENCY_KEY,
-    READ_ERRORS,
-    WRITE_ERRORS,
-    OperationSpec,
-    Reply,
-)
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import Author, ClientName, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.proposals.models import Proposal
 from jupyter_nbedit.proposals.service import LONGEST_WAIT
 
 _MOST_LISTED = 200
+_MODE_ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.StorageFailure)
+
+_NotebookPath = Annotated[
+    str,
+    Meta(description="The API path of a notebook; without it the request is about the server."),
+]
+_MODE = (
+    "In `review` mode an edit becomes a proposal until a person has decided; in `plan` mode every "
+    "change that is not a dry run is an error."
+)
+
+
+class ModeQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The query of a GET."""
+
+    path: _NotebookPath | UnsetType = UNSET
+
+
+class ModeBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The body of a PUT."""
+
+    mode: Annotated[
+        Mode | None,
+        Meta(
+            description=f"{_MODE} Null removes a notebook's own mode, and sets the mode of the "
+            "server to the configured one."
+        ),
+    ]
+    path: _NotebookPath | UnsetType = UNSET
+
+
+class ModeReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The mode of a notebook, or of the server."""
+
+    path: str | None
+    mode: Annotated[
+        Mode,
+        Meta(description=f"The effective mode: the notebook's own, or else the server's. {_MODE}"),
+    ]
+    own: Annotated[
+        Mode | None,
+        Meta(description="The notebook's own mode, which survives a restart; null without one."),
+    ]
+    server: Annotated[
+        Mode, Meta(description="The server's mode; after a restart the configured one.")
+    ]
+    fixed: Annotated[
+        bool, Meta(description="Whether modes cannot be changed (`NbEditApp.mode_is_fixed`).")
+    ]
+    unreadable: Annotated[
+        str | None,
+        Meta(
+            description="Why the notebook's own mode or, without a path, the modes of some "
+            "notebooks are unknown; null if they are known. Until a person decides with a PUT, "
+            "such notebooks are not changed (503 `modes_unreadable`), and their `own` is null."
+        ),
+    ]
+
+
+class ModeHandler(NbEditHandler):
+    """``/nbedit/mode``."""
+
+    @OperationSpec(
+        "What requests may do",
+        query=ModeQuery,
+        replies={HTTPStatus.OK: Reply(ModeReply, "The mode.")},
+        errors=_MODE_ERRORS,
+    )
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Return the mode of a notebook, or of the server."""
+        path = get_or_none(self.parse_query(ModeQuery).path)
+        await self._check_path(path)
+        await self._send_mode(path)
+
+    @OperationSpec(
+        "Change what requests may do",
+        body=ModeBody,
+        replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
+        errors=[*_MODE_ERRORS, errors.HistoryUnavailable],
+    )
+    @web.authenticated
+    @authorized
+    async def put(self) -> None:
+        """Set the mode of a notebook, or of the server.
+
+        If the modes of notebooks cannot be read or were lost, this is the decision of a person: for
+        all notebooks of the server, which then have no modes of their own, or for the one at
+        `path`.
+        """
+        body = await self.parse_body(ModeBody)
+        path = get_or_none(body.path)
+        await self._check_path(path)
+        modes, user = self.services.modes, self.current_user.username
+        if path is None:
+            await modes.change_server(body.mode, user)
+        else:
+            await modes.change(path, body.mode, user)
+        await self._send_mode(path)
+
+    async def _check_path(self, path: str | None) -> None:
+        """Raise the error of a path that is not that of a notebook."""
+        if path is not None:
+            if not path.endswith(".ipynb"):
+                raise errors.NotebookNotFound
+            await self.services.storages.check(path)
+
+    async def _send_mode(self, path: str | None) -> None:
+        modes = self.services.modes
+        if path is None:
+            own, unreadable = None, await modes.explain_unreadable()
+        else:
+            own, unreadable = await modes.read_own(path)
+        self.finish_json(
+            ModeReply(
+                path=path,
+                mode=own or modes.server,
+                own=own,
+                server=modes.server,
+                fixed=modes.is_fixed,
+                unreadable=unreadable,
+            )
+        )
 
 
 class ProposalsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -104,7 +221,7 @@ class ProposalsHandler(NbEditHandler):
         "List proposals",
         query=ProposalsQuery,
         replies={HTTPStatus.OK: Reply(ProposalsReply, "The proposals, the newest first.")},
-        errors=[HistoryUnavailable],
+        errors=[errors.HistoryUnavailable],
     )
     @web.authenticated
     @authorized
@@ -124,7 +241,7 @@ class ProposalHandler(NbEditHandler):
         "Read a proposal",
         query=ProposalQuery,
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        errors=[ProposalNotFound, HistoryUnavailable],
+        errors=[errors.ProposalNotFound, errors.HistoryUnavailable],
     )
     @web.authenticated
     @authorized
@@ -149,13 +266,13 @@ class AcceptHandler(DecisionHandler):
         "Accept a proposal",
         query=TabsQuery,
         body=AcceptBody,
-        headers=EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        headers=openapi.EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [openapi.ETAG])},
         errors=[
-            *READ_ERRORS,
-            *WRITE_ERRORS,
-            ProposalNotFound,
-            ProposalClosed,
+            *openapi.READ_ERRORS,
+            *openapi.WRITE_ERRORS,
+            errors.ProposalNotFound,
+            errors.ProposalClosed,
             errors.CellChanged,
             errors.NotebookExists,
             errors.HashMismatch,
@@ -185,9 +302,14 @@ class RejectHandler(DecisionHandler):
     @OperationSpec(
         "Reject a proposal",
         body=RejectBody,
-        headers=[IDEMPOTENCY_KEY],
+        headers=[openapi.IDEMPOTENCY_KEY],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
-        errors=[ProposalNotFound, ProposalClosed, errors.IdempotencyMismatch, HistoryUnavailable],
+        errors=[
+            errors.ProposalNotFound,
+            errors.ProposalClosed,
+            errors.IdempotencyMismatch,
+            errors.HistoryUnavailable,
+        ],
     )
     @web.authenticated
     @authorized
@@ -206,5 +328,5 @@ def _parse_number(text: str) -> int:
     """Return the number of a proposal; raise `ProposalNotFound` if it is too large."""
     number = int(text)
     if number > LARGEST_INTEGER:
-        raise ProposalNotFound
+        raise errors.ProposalNotFound
     return number
