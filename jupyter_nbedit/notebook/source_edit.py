@@ -54,7 +54,7 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     positions = list(islice(_find_occurrences(plain.text, old), most))
     if len(positions) == 1:
         return plain.replace(positions, len(old), new)
-    lines = list(islice(dict.fromkeys(_list_line_numbers(plain.text, positions)), _SHOWN_LINES))
+    lines = list(islice(dict.fromkeys(list_line_numbers(plain.text, positions)), _SHOWN_LINES))
     if positions:
         at_least = "at least " if len(positions) == most else ""
         message = (
@@ -88,7 +88,8 @@ def _find_occurrences(source: str, text: str) -> Iterator[int]:
         position = source.find(text, position + 1)
 
 
-def _list_line_numbers(source: str, positions: list[int]) -> Iterator[int]:
+def list_line_numbers(source: str, positions: list[int]) -> Iterator[int]:
+    """Yield the numbers (from 1) of the lines with some positions, which are in order."""
     line, counted_offset = 1, 0
     for position in positions:
         line += source.count("\n", counted_offset, position)

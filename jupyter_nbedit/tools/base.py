@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -40,10 +40,11 @@ class ToolError:
     details: Mapping[str, Any]
     arguments: Mapping[str, Any]
 
-    def get_text_argument(self, name: str) -> str | None:
-        """Return a text of the arguments, to name in the error; None if it is no text."""
-        value = self.arguments.get(name)
-        return value if isinstance(value, str) else None
+    @property
+    def notebook(self) -> str | None:
+        """The path of the notebook in the arguments, to name in the error; None without one."""
+        path = self.arguments.get("notebook_path")
+        return path if isinstance(path, str) else None
 
     def describe(self) -> str:
         """Return the message, with the details that help a model to correct its call."""
@@ -111,28 +112,15 @@ class ToolContext:
             raise TypeError(reply)
         return reply
 
-    async def edit(  # noqa: PLR0913 -- the fields of a request
-        self,
-        author: Author,
-        path: str,
-        operations: Sequence[Operation] | OperationFactory,
-        *,
-        version: str | None = None,
-        must_have_read: bool = False,
-        dry_run: bool = False,
+    async def edit(
+        self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
     ) -> EditReply:
         """Edit a notebook, or propose the edit, depending on the mode.
 
-        ``version`` is the hash of the only version that may be changed. The session must have read
-        the notebook if the server or ``must_have_read`` says so.
+        The session must have read the notebook if the server or the request says so.
         """
-        request = WriteRequest(
-            path,
-            author,
-            hash=version,
-            must_have_read=must_have_read or self.read_before_edit,
-            dry_run=dry_run,
-        )
+        must_have_read = request.must_have_read or self.read_before_edit
+        request = replace(request, must_have_read=must_have_read)
         return await self._rephrase_mode(self.editor.edit(request, operations))
 
     async def create(self, author: Author, path: str, content: bytes) -> EditReply:

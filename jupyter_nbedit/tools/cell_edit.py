@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -72,22 +71,17 @@ class CellEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     ] = "replace"
 
 
-def create_hex_id() -> str:
-    """Return a random cell id of 8 hexadecimal digits."""
-    return secrets.token_hex(4)
-
-
 def plan_edit(
     arguments: CellEditInput,
     *,
-    create_id: Callable[[], str] = create_hex_id,
+    create_id: Callable[[], str] | None = None,
     accepts_numbers: bool = False,
 ) -> OperationFactory:
     """Return a function that translates the arguments to operations on a given notebook.
 
-    An empty ``cell_id`` inserts before all cells. ``create_id`` returns an id for a new cell if the
-    notebook's format has ids. If numbers are accepted, ``cell_id`` may be an index if no cell has
-    that id. Raise `InvalidRequest` if an argument is missing that the mode needs.
+    An empty ``cell_id`` inserts before all cells. ``create_id`` returns an id for a new cell, if
+    the toolset has ids of a form of its own. If numbers are accepted, ``cell_id`` may be an index
+    if no cell has that id. Raise `InvalidRequest` if an argument is missing that the mode needs.
     """
     cell_id, new_source, mode = str(arguments.cell_id), arguments.new_source, arguments.edit_mode
     if mode != "delete" and new_source is UNSET:
@@ -104,7 +98,10 @@ def plan_edit(
         is_after_last = cell_id not in document.ids and cell_id == f"cell-{len(document)}"
         if mode == "replace" and not is_after_last:
             return [Replace(cell=address, source=new_source, cell_type=arguments.cell_type)]
-        new_id = _create_unused_id(document, create_id) if document.has_ids else UNSET
+        new_id: str | UnsetType = UNSET
+        if create_id is not None and document.has_ids:
+            while (new_id := create_id()) in document.ids:
+                pass
         source = "" if new_source is UNSET else new_source
         cell_type = _check_type(
             arguments.cell_type, f"{cell_id!r} is behind the last cell. To insert one there"
@@ -123,12 +120,6 @@ def _check_type(cell_type: CellType | UnsetType, why: str) -> CellType:
         message = f"{why}, `cell_type` is required, as `code` or `markdown`; found none."
         raise InvalidRequest(message)
     return cell_type
-
-
-def _create_unused_id(document: Document, create_id: Callable[[], str]) -> str:
-    while (cell_id := create_id()) in document.ids:
-        pass
-    return cell_id
 
 
 @dataclass(frozen=True)

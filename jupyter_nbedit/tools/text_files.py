@@ -6,7 +6,7 @@ import io
 
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
 from jupyter_nbedit.notebook.line_ends import NormalizedText
-from jupyter_nbedit.notebook.source_edit import check_growth
+from jupyter_nbedit.notebook.source_edit import check_growth, list_line_numbers
 
 #: The largest number of lines that are shown at once, and of characters of a line.
 MOST_LINES = 2000
@@ -98,7 +98,7 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
             "exactly, white space included, without the line numbers."
         )
         raise TextMismatch(message, count=0, lines=[])
-    lines = _list_lines(plain.text, starts)
+    lines = list(list_line_numbers(plain.text, starts))
     if len(starts) > 1 and not replaces_all:
         message = (
             f"`old_string` stands in the file {len(starts)} times, beginning on the lines "
@@ -108,15 +108,6 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
         raise TextMismatch(message, count=len(starts), lines=lines[:_MOST_LINE_NUMBERS])
     check_growth(text, len(starts), len(new) - len(searched_text))
     return plain.replace(starts, len(searched_text), new), lines
-
-
-def _list_lines(text: str, offsets: list[int]) -> list[int]:
-    lines, line, last = [], 1, 0
-    for offset in offsets:
-        line += text.count("\n", last, offset)
-        lines.append(line)
-        last = offset
-    return lines
 
 
 def extract_pdf_text(data: bytes) -> str:

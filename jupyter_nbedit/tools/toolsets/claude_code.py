@@ -16,7 +16,7 @@ from nbformat.validator import get_validator
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import FileNotFound, InvalidNotebook, InvalidRequest, NotebookExists
-from jupyter_nbedit.models import Author
+from jupyter_nbedit.models import Author, WriteRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
@@ -374,7 +374,7 @@ async def _edit_notebook(
         raise InvalidRequest(message)
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
     plan = plan_edit(arguments)
-    reply = await context.edit(author, path, plan, must_have_read=True)
+    reply = await context.edit(WriteRequest(path, author, must_have_read=True), plan)
     description = CellEditResult.from_reply(reply).describe(arguments.notebook_path)
     return _build_result(description, proposal_id=reply.proposal_id)
 

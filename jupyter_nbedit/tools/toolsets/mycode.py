@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import Busy, HashMismatch, NotebookExists
-from jupyter_nbedit.models import Author
+from jupyter_nbedit.models import Author, WriteRequest
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.tools.cell_edit import (
@@ -78,7 +78,7 @@ async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) ->
     version, copy_path = None, None
     if arguments.backup and await context.editor.modes.get_effective(path) == "edit":
         # A dry run first: a call that fails leaves no copy.
-        preview = await context.edit(author, path, plan, dry_run=True)
+        preview = await context.edit(WriteRequest(path, author, dry_run=True), plan)
         version = preview.hash_before
         if context.read_before_edit and version is not None:
             context.read_tracker.require(author.session, path, version)
@@ -90,7 +90,7 @@ async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) ->
             if copied_version != version:
                 raise _build_changed_error(copy_path)
     try:
-        reply = await context.edit(author, path, plan, version=version)
+        reply = await context.edit(WriteRequest(path, author, hash=version), plan)
     except HashMismatch as error:
         if copy_path is None:
             raise
@@ -138,8 +138,7 @@ def _build_changed_error(copy_path: str) -> HashMismatch:
 
 def _build_failure(error: ToolError) -> MycodeOutput:
     cell_id = error.arguments.get("cell_id")
-    notebook = error.get_text_argument("notebook_path")
-    subject = "The notebook" if notebook is None else notebook
+    subject = "The notebook" if error.notebook is None else error.notebook
     return MycodeOutput(
         success=False,
         cell_id=cell_id if type(cell_id) in {str, int} else None,

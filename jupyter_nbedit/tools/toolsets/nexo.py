@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.models import Author
+from jupyter_nbedit.models import Author, WriteRequest
 from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.tools.cell_edit import (
     CELL_TYPE_DESCRIPTION,
@@ -82,7 +82,7 @@ def _create_id() -> str:
 async def _edit(context: ToolContext, author: Author, arguments: NexoInput) -> ToolResult:
     plan = plan_edit(arguments, create_id=_create_id)
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
-    reply = await context.edit(author, path, plan)
+    reply = await context.edit(WriteRequest(path, author), plan)
     result = CellEditResult.from_reply(reply)
     proposal = [] if reply.proposal_id is UNSET else [describe_proposal(reply)]
     output = NexoOutput(

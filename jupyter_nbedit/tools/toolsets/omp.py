@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
-from jupyter_nbedit.models import Author, OperationFactory
+from jupyter_nbedit.models import Author, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.document import Document, compute_source_hash
 from jupyter_nbedit.notebook.line_ends import use_line_feeds
 from jupyter_nbedit.notebook.operations import (
@@ -105,7 +105,7 @@ async def _edit(context: ToolContext, author: Author, arguments: OmpInput) -> To
         message = f"`{arguments.action}` needs `content`, the cell's whole source; found none."
         raise InvalidRequest(message)
     path = context.map_notebook_path(arguments.notebook_path, relative=True)
-    reply = await context.edit(author, path, _plan_edit(arguments))
+    reply = await context.edit(WriteRequest(path, author), _plan_edit(arguments))
     result = CellEditResult.from_reply(reply)
     source = result.source
     if arguments.content is not UNSET and arguments.action != "delete":
@@ -157,8 +157,7 @@ def _plan_edit(arguments: OmpInput) -> OperationFactory:
 
 
 def _build_failure(error: ToolError) -> OmpFailure:
-    notebook = error.get_text_argument("notebook_path")
-    prefix = "" if notebook is None else f"{notebook}: "
+    prefix = "" if error.notebook is None else f"{error.notebook}: "
     return OmpFailure(content=[TextBlock(f"Error: {prefix}{error.describe()}")])
 
 

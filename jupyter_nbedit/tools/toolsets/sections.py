@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import FileNotFound, Forbidden, InvalidRequest
-from jupyter_nbedit.models import Author
+from jupyter_nbedit.models import Author, WriteRequest
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import (
@@ -129,7 +129,7 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
     operation = _build_operation(arguments)
     if name.endswith(NOTEBOOK):
         path = context.map_notebook_path(name, relative=True)
-        reply = await context.edit(author, path, [operation])
+        reply = await context.edit(WriteRequest(path, author), [operation])
         if reply.proposal_id is UNSET:
             sentence = _describe(arguments, is_changed=reply.is_written)
         else:
