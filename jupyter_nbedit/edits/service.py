@@ -35,7 +35,8 @@ from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_spliced_chunks
 from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.reading.loading import DocumentCache, LoadedNotebook, load_notebook
-from jupyter_nbedit.storage.base import Content, StaleContent, Storage, Storages, WriteResult
+from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
+from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
 
 # How often a change is planned again because the notebook was changed meanwhile.
@@ -52,7 +53,7 @@ class EditService:
     ``documents`` are parsed notebooks.
     """
 
-    storages: Storages
+    storages: StorageResolver
     publisher: Publisher
     trust: TrustManager
     proposals: ProposalService

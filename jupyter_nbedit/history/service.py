@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -12,7 +12,9 @@ from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
 from jupyter_nbedit.history.models import CellDiff, HistoryEdit, build_cell_diffs
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
-from jupyter_nbedit.storage.base import Storages
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.storage.resolver import StorageResolver
 
 # For one page of all notebooks, at most so many notebooks are checked and so many edits read; the
 # page may have fewer edits for that reason.
@@ -61,7 +63,7 @@ class HistoryService:
     """Lists, shows and purges edits. Methods raise `NbEditError` for what cannot be read."""
 
     history: EditHistory
-    storages: Storages
+    storages: StorageResolver
 
     async def list_edits(self, path: str, *, limit: int, before: int | None) -> HistoryReply:
         """List the edits of a notebook."""

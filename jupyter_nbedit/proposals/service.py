@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jupyter_nbedit.models import Author, EditReply, WriteRequest
     from jupyter_nbedit.notebook.apply_batch import EditPlan
     from jupyter_nbedit.proposals.store import ProposalStore
-    from jupyter_nbedit.storage.base import Storages
+    from jupyter_nbedit.storage.resolver import StorageResolver
 
 #: How long a request may wait for a decision, in seconds.
 LONGEST_WAIT = 60
@@ -54,7 +54,7 @@ class ProposalService:
     """
 
     store: ProposalStore
-    storages: Storages
+    storages: StorageResolver
     events: EventEmitter
     log: Logger
     documents: DocumentCache = field(default_factory=DocumentCache)

@@ -25,7 +25,7 @@ from jupyter_nbedit.reading.models import (
 )
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.versions import VersionCache
-from jupyter_nbedit.storage.base import Storages
+from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.trust.manager import TrustManager
 
 # How often a notebook is read again because it changed meanwhile.
@@ -36,7 +36,7 @@ _ATTEMPTS = 8
 class ReadService:
     """Reads notebooks, and remembers what was read."""
 
-    storages: Storages
+    storages: StorageResolver
     trust: TrustManager
     read_tracker: ReadTracker
     versions: VersionCache

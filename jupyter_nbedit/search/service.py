@@ -24,7 +24,8 @@ from jupyter_nbedit.notebook.search import (
     search_notebook,
 )
 from jupyter_nbedit.search.models import SearchReply, SearchRequest, SkippedNotebook
-from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Storages, Walker
+from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Walker
+from jupyter_nbedit.storage.resolver import StorageResolver
 
 # How long one request may search; then the reply has the hits so far and a cursor.
 _SECONDS = 5.0
@@ -52,7 +53,7 @@ class _Cursor(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_field
 class SearchService:
     """Searches notebooks."""
 
-    storages: Storages
+    storages: StorageResolver
     #: How long a request may search.
     seconds: float = _SECONDS
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_SLICES))

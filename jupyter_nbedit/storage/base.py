@@ -133,27 +133,3 @@ class Storage(Protocol):
 
     async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
         """Notify the manager, its hooks and listeners of a write; return problems as warnings."""
-
-
-class Storages(Protocol):
-    """The storages of a server; each notebook is in one of them at a time."""
-
-    async def resolve(self, path: str) -> Storage:
-        """Return the storage in which a notebook is now, or would be created.
-
-        Raise `NotebookNotFound` if it may not be seen, and `NotAPlainFile` if no storage can hold
-        it.
-        """
-
-    def lock(self, path: str) -> AbstractAsyncContextManager[Storage]:
-        """Return the storage of a notebook, locked; raise as `resolve` and `Storage.lock` do."""
-
-    async def check(self, path: str) -> None:
-        """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read."""
-
-    async def walk(self, path: str, *, recursive: bool) -> Walker:
-        """Prepare a walk through the notebooks of a directory, or to a single notebook.
-
-        The path of the root is empty. Raise `FolderNotFound` if the path does not exist or is
-        hidden.
-        """

@@ -31,16 +31,6 @@ def is_unsafe(path: str) -> bool:
 
 
 async def to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
-    """Return the path of a notebook on disk; links are not resolved.
-
-    Raise `InvalidRequest` if it does not end in ``.ipynb``, and `NotebookNotFound` as
-    `to_os_path_below_root` does.
-    """
-    check_suffix(path)
-    return await to_os_path_below_root(manager, path)
-
-
-async def to_os_path_below_root(manager: AsyncFileContentsManager, path: str) -> str:
     """Return the path on disk of an API path other than the root; links are not resolved.
 
     Raise `NotebookNotFound` if it is hidden, outside the root or `is_unsafe`: such paths are not

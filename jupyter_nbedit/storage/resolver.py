@@ -54,7 +54,7 @@ from jupyter_nbedit.storage.walk import walk_contents, walk_files
 
 @dataclass(frozen=True)
 class StorageResolver:
-    """The storages of one server; implements `Storages`.
+    """The storages of one server; each notebook is in one of them at a time.
 
     `settings` are those of the server's web application, with its contents manager and its rooms;
     `locks` are shared with the manager's own saves. A search waits `room_patience` seconds for a
@@ -74,7 +74,11 @@ class StorageResolver:
         return [*list_kinds(self.settings["contents_manager"]), *rooms]
 
     async def resolve(self, path: str) -> Storage:
-        """Return the storage of a notebook as of now."""
+        """Return the storage in which a notebook is now, or would be created.
+
+        Raise `NotebookNotFound` if it may not be seen, and `NotAPlainFile` if no storage can hold
+        it.
+        """
         self._check_inside(path)
         check_suffix(path)
         return await self._resolve(path, find_room(self.settings, path))
@@ -110,7 +114,7 @@ class StorageResolver:
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[Storage]:
-        """Return the storage of a notebook, locked against other writers."""
+        """Return the storage of a notebook, locked; raise as `resolve` and `Storage.lock` do."""
         self._check_inside(path)
         check_manager(self.settings["contents_manager"])
         check_suffix(path)
@@ -122,7 +126,11 @@ class StorageResolver:
             yield await self._resolve(path, room, real_path)
 
     async def walk(self, path: str, *, recursive: bool) -> Walker:
-        """Prepare a walk through what the Contents API shows of a directory."""
+        """Prepare a walk through the notebooks of a directory, or to a single notebook.
+
+        The path of the root is empty. Raise `FolderNotFound` if the path does not exist or is
+        hidden.
+        """
         try:
             self._check_inside(path)
         except NotebookNotFound:

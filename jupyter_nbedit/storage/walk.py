@@ -33,7 +33,7 @@ from jupyter_nbedit.storage.contents.manager_locks import is_link
 from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, resolve_path, to_os_path_below_root
+from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, resolve_path, to_os_path
 
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
@@ -144,17 +144,13 @@ def _is_utf8(name: str) -> bool:
 async def walk_files(
     manager: AsyncFileContentsManager, path: str, *, recursive: bool, top: str | None = None
 ) -> Walker:
-    """Prepare a walk through a directory of the stock file manager; see `Storages.walk`.
+    """Prepare a walk through a directory of the stock file manager; see `StorageResolver.walk`.
 
     Links on the path must not lead out of the directory `top`, if there is one.
     """
     path = path.strip("/")
     try:
-        os_path = (
-            await to_os_path_below_root(manager, path)
-            if path
-            else os.path.abspath(manager.root_dir)
-        )
+        os_path = await to_os_path(manager, path) if path else os.path.abspath(manager.root_dir)
         real = resolve_path(os_path, top)
     except (NotebookNotFound, OSError):
         raise FolderNotFound from None
@@ -210,7 +206,7 @@ class _FileWalk(_Walk):
 
 
 async def walk_contents(manager: Any, locks: PathLocks, path: str, *, recursive: bool) -> Walker:
-    """Prepare a walk through a directory of any contents manager; see `Storages.walk`."""
+    """Prepare a walk through a directory of any contents manager; see `StorageResolver.walk`."""
     path = path.strip("/")
     walk = _ContentsWalk(manager, locks, asyncio.get_running_loop(), is_recursive=recursive)
     try:

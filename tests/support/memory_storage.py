@@ -7,7 +7,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import ClassVar
@@ -23,6 +22,7 @@ from jupyter_nbedit.storage.base import (
     Walker,
     WriteResult,
 )
+from jupyter_nbedit.storage.resolver import StorageResolver
 
 
 class MemoryStorage:
@@ -89,11 +89,13 @@ class MemoryStorage:
         return []
 
 
-@dataclass(frozen=True)
-class SingleStorage:
-    """Storages of a server that keeps all notebooks in the same one."""
+class SingleStorage(StorageResolver):
+    """The storages of a server that keeps all notebooks in the same one."""
 
     storage: Storage
+
+    def __init__(self, storage: Storage) -> None:
+        vars(self)["storage"] = storage
 
     async def resolve(self, _path: str) -> Storage:
         return self.storage

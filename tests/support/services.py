@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_events import EventLogger
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
@@ -34,9 +34,6 @@ from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.trust.manager import TrustManager
 from tests.support.fixed_mode import FixedMode
 from tests.support.memory_storage import MemoryStorage, SingleStorage
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.storage.base import Storages
 
 LOG = logging.getLogger("tests")
 START = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -134,7 +131,10 @@ class ServiceBuilder:
         return ModeManager(database or self.build_database(), events, LOG, **options)
 
     def build_proposals(
-        self, storages: Storages | None = None, database: Database | None = None, **options: Any
+        self,
+        storages: StorageResolver | None = None,
+        database: Database | None = None,
+        **options: Any,
     ) -> ProposalService:
         """Build a proposal service with its store, to which the options go."""
         options = {
@@ -151,7 +151,7 @@ class ServiceBuilder:
 
     def build_editing(
         self,
-        storages: Storages | None = None,
+        storages: StorageResolver | None = None,
         *,
         notary: NotebookNotary | None = None,
         modes: ModeManager | None = None,

@@ -90,17 +90,15 @@ class RoomStorage(ABC):
     async def read(self, path: str) -> Content:
         """Read the shared document as the bytes that the room's save would write."""
         # Whether a file exists and may be seen does not depend on rooms.
-        file_content: Content = await self.underlying_storage.read(path)
-        # A room never loads a file that is broken, or if no client joined after it was requested.
+        file_content = await self.underlying_storage.read(path)
         async for _ in Polling(_BEGINNING_SECONDS):
             if self.room.has_loaded() or not self.room.is_live():
+                await self._wait_until_ready()
+                if self.room.is_live():
+                    return await self._read_document(file_content.last_modified)
                 break
-        else:
-            return file_content
-        await self._wait_until_ready()
-        if not self.room.is_live():
-            return file_content
-        return await self._read_document(file_content.last_modified)
+        # A room never loads a file that is broken, or if no client joined after it was requested.
+        return file_content
 
     @abstractmethod
     async def _read_document(self, last_modified: datetime) -> Content:
