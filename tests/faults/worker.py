@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.faults.scenario import CASES, Outcome, Scenario, ScenarioServer
+from tests.faults.scenario import CASES, NAME, Outcome, Scenario, ScenarioServer
 from tests.faults.shim import ERRORS, Mode, Shim
 
 # Longer than what a killed process leaves is left.
@@ -109,6 +109,8 @@ class KillRunner:
 
 
 async def _reset(scenario: Scenario, server: ScenarioServer) -> None:
+    # A longer history takes more calls, of which each is tried.
+    await server.services.history.purge(NAME)
     await scenario.reset(server)
     await server.close()
 

@@ -85,7 +85,7 @@ test.describe('Another extension', () => {
     expect(folder.readSources('commanded.ipynb')[0]).toBe('by = "a command"');
     await run('nbedit:undo', { edit_id });
     expect(folder.readText('commanded.ipynb')).toBe(before);
-    await expect(run('nbedit:undo', { edit_id })).rejects.toThrow(/undone already/);
+    await expect(run('nbedit:undo', { edit_id })).rejects.toThrow(/already undone/);
     await expect(run('nbedit:edit', {})).rejects.toThrow(/operations/);
   });
 
