@@ -113,13 +113,7 @@ class ProposalPlanner:
     payload: bytes
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
-        """Plan the change.
-
-        Raises
-        ------
-        CellChanged
-            If a cell of the proposal was changed since it was proposed.
-        """
+        """Plan the change; raise `CellChanged` if a cell was changed since it was proposed."""
         await notebook.compute_hash()
         weight = len(notebook.content.data) + len(self.payload)
         return await run_in_thread_if_large(weight, self._revert, notebook)

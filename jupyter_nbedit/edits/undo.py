@@ -37,14 +37,9 @@ class UndoPlanner:
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the undo. The edit is selected under the lock: two requests at once undo two edits.
 
-        Raises
-        ------
-        EditNotFound
-            If the history does not have the edit.
-        NothingToUndo
-            If no edit can be undone, or the edit is undone already or has created the notebook.
-        UndoConflict
-            If a cell that the edit changed was changed again since.
+        Raise `EditNotFound` if the history does not have the edit; `NothingToUndo` if no edit can
+        be undone, or the edit is undone already or has created the notebook; `UndoConflict` if a
+        cell that the edit changed was changed again since.
         """
         before = None
         for _ in range(_MOST_SKIPPED):

@@ -27,7 +27,7 @@ from jupyter_nbedit.proposals.models import (
     Verdict,
     check_pending,
 )
-from jupyter_nbedit.reading.loading import DocumentCache, load_notebook
+from jupyter_nbedit.reading.loading import load_notebook
 
 if TYPE_CHECKING:
     from jupyter_nbedit.events.emitters import EventEmitter
@@ -57,7 +57,6 @@ class ProposalService:
     storages: StorageResolver
     events: EventEmitter
     log: Logger
-    documents: DocumentCache = field(default_factory=DocumentCache)
     _decision_locks: WeakValueDictionary[int, asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
@@ -199,7 +198,7 @@ class ProposalService:
         proposal = await self.store.get(claim.proposal_id)
         try:
             async with self.storages.lock(proposal.path) as storage:
-                notebook = await load_notebook(storage, proposal.path, self.documents)
+                notebook = await load_notebook(storage, proposal.path)
                 digest = await notebook.compute_hash()
                 if digest in {claim.hash_before, claim.hash_after}:
                     return digest == claim.hash_after

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.search import Hit, Scope
+from jupyter_nbedit.storage.base import SkippedNotebook
 
 #: The most hits of one reply.
 MOST_HITS = 1000
@@ -76,16 +77,6 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         Annotated[str, Meta(description="`cursor` of a reply: continues where that reply ended.")]
         | UnsetType
     ) = UNSET
-
-
-class SkippedNotebook(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook or a folder that was not searched, or not to its end, with the reason."""
-
-    path: str
-    reason: Annotated[
-        str, Meta(description="`link`, or the `reason` of the error that reading it would give.")
-    ]
-    message: str
 
 
 class SearchReply(msgspec.Struct, kw_only=True):

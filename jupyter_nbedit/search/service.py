@@ -23,8 +23,8 @@ from jupyter_nbedit.notebook.search import (
     compile_regex,
     search_notebook,
 )
-from jupyter_nbedit.search.models import SearchReply, SearchRequest, SkippedNotebook
-from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Walker
+from jupyter_nbedit.search.models import SearchReply, SearchRequest
+from jupyter_nbedit.storage.base import NotebookFile, SkippedNotebook, Walker
 from jupyter_nbedit.storage.resolver import StorageResolver
 
 # How long one request may search; then the reply has the hits so far and a cursor.
@@ -119,8 +119,8 @@ class _SearchRun:
         start, fingerprint = self.start, self.start.search
         for item in self.walker(start.path):
             resume = start if item.path == start.path else None
-            if isinstance(item, SkippedPath):
-                self._skip(item.path, item.reason, item.message)
+            if isinstance(item, SkippedNotebook):
+                self._skip(item)
             elif not isinstance(item, NotebookFile):
                 yield _Cursor(fingerprint, item.path)
             elif self._matches_glob(item.path) and (resume is None or resume.place is not None):
@@ -153,7 +153,7 @@ class _SearchRun:
             self.reply.files -= 1
         except NbEditError as error:
             self.reply.files -= 1
-            self._skip(file.path, error.reason, error.message)
+            self._skip(SkippedNotebook(file.path, error.reason, error.message))
 
     def _matches_glob(self, path: str) -> bool:
         glob = self.request.glob
@@ -163,13 +163,13 @@ class _SearchRun:
             return fnmatchcase(path.rpartition("/")[2], glob)
         return fnmatchcase(path.removeprefix(self.request.path.strip("/")).lstrip("/"), glob)
 
-    def _skip(self, path: str, reason: str, message: str) -> None:
-        if reason == "hidden":
+    def _skip(self, skipped: SkippedNotebook) -> None:
+        if skipped.reason == "hidden":
             self.reply.hidden += 1
             return
         self.reply.skipped_count += 1
         if len(self.reply.skipped) < _MOST_SKIPPED:
-            self.reply.skipped.append(SkippedNotebook(path=path, reason=reason, message=message))
+            self.reply.skipped.append(skipped)
 
 
 def _build_query(request: SearchRequest) -> Query:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+
+import msgspec
+from msgspec import Meta
 
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.splices import Splice
@@ -72,15 +75,14 @@ class NotebookFile:
     read: Callable[[], bytes]
 
 
-@dataclass(frozen=True)
-class SkippedPath:
-    """A path that a walk skips although it may be, or contain, notebooks.
-
-    `reason` is ``hidden`` for paths that must not be reported, ``link``, or the reason of an error.
-    """
+class SkippedNotebook(msgspec.Struct, frozen=True):
+    """A notebook or a folder that was not searched, or not to its end, with the reason."""
 
     path: str
-    reason: str
+    # "hidden" is not sent.
+    reason: Annotated[
+        str, Meta(description="`link`, or the `reason` of the error that reading it would give.")
+    ]
     message: str
 
 
@@ -92,7 +94,7 @@ class Directory:
 
 
 #: An item of a walk through a directory.
-WalkItem = NotebookFile | SkippedPath | Directory
+WalkItem = NotebookFile | SkippedNotebook | Directory
 #: Walks through a directory, which may take time. It begins at a path and continues in the order of
 #: path components; directories on the way to that path are not yielded.
 Walker = Callable[[str], Iterator[WalkItem]]

@@ -26,7 +26,7 @@ from jupyter_nbedit.errors import (
     NbEditError,
     NotebookNotFound,
 )
-from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedPath, Walker, WalkItem
+from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedNotebook, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, check_visible
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.manager_locks import is_link
@@ -94,7 +94,7 @@ class _Walk(ABC):
             # It is gone, or a link has replaced it.
             return
         except NbEditError as error:
-            yield SkippedPath(path, error.reason, error.message)
+            yield SkippedNotebook(path, error.reason, error.message)
             return
         for name, is_folder in entries:
             inner_path = self.join(path, name)
@@ -103,7 +103,7 @@ class _Walk(ABC):
             try:
                 item = self._build_item(name, inner_path, is_folder=is_folder)
             except NbEditError as error:
-                item = SkippedPath(inner_path, error.reason, error.message)
+                item = SkippedNotebook(inner_path, error.reason, error.message)
             # A directory on the way to the start precedes it, although its items may follow.
             if isinstance(item, Directory) or (item and inner_path.split("/") >= start.split("/")):
                 yield item
@@ -116,14 +116,14 @@ class _Walk(ABC):
         if not (self._is_recursive if is_folder else name.endswith(SUFFIX)):
             return None
         if name == _CHECKPOINTS or not self.is_shown(name, path):
-            return SkippedPath(path, "hidden", "It is hidden.")
+            return SkippedNotebook(path, "hidden", "It is hidden.")
         if not _is_utf8(name):
             message = "Its name is not UTF-8; no request has it."
             readable_path = path.encode("utf-8", "replace").decode()
-            return SkippedPath(readable_path, InvalidRequest.reason, message)
+            return SkippedNotebook(readable_path, InvalidRequest.reason, message)
         if is_link(self.manager, path):
             message = "It is a link; name it as the `path` to search what it leads to."
-            return SkippedPath(path, "link", message)
+            return SkippedNotebook(path, "link", message)
         return Directory(path) if is_folder else NotebookFile(path, partial(self.read, path))
 
 

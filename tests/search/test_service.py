@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotebookNotFound
 from jupyter_nbedit.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.search.service import SearchService
-from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Walker
+from jupyter_nbedit.storage.base import NotebookFile, SkippedNotebook, Walker
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage, SingleStorage
 
@@ -175,7 +175,7 @@ def test_a_glob_matches_names_or_paths(glob: str, found: set[str]) -> None:
 class SkippingStorage(MemoryStorage):
     """A storage whose walk returns given items."""
 
-    def __init__(self, *entries: NotebookFile | SkippedPath) -> None:
+    def __init__(self, *entries: NotebookFile | SkippedNotebook) -> None:
         super().__init__({})
         self.entries = entries
 
@@ -193,8 +193,8 @@ def build_failing_read(error: Exception) -> Callable[[], bytes]:
 def test_unsearchable_notebooks_are_reported_and_hidden_ones_counted() -> None:
     reply = search(
         SkippingStorage(
-            SkippedPath(".x", "hidden", "It is hidden."),
-            SkippedPath("link", "link", "It is a link."),
+            SkippedNotebook(".x", "hidden", "It is hidden."),
+            SkippedNotebook("link", "link", "It is a link."),
             NotebookFile("forbidden.ipynb", build_failing_read(Forbidden("You may not."))),
             NotebookFile("gone.ipynb", build_failing_read(NotebookNotFound())),
             NotebookFile("not.ipynb", lambda: b"not a notebook"),
@@ -215,6 +215,6 @@ def test_unsearchable_notebooks_are_reported_and_hidden_ones_counted() -> None:
 
 def test_a_hundred_skipped_paths_are_listed_and_all_are_counted() -> None:
     reply = search(
-        SkippingStorage(*(SkippedPath(f"{n}", "link", "It is a link.") for n in range(150)))
+        SkippingStorage(*(SkippedNotebook(f"{n}", "link", "It is a link.") for n in range(150)))
     )
     assert (len(reply.skipped), reply.skipped_count) == (100, 150)

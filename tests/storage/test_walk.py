@@ -19,7 +19,7 @@ from jupyter_server.services.contents.largefilemanager import (
 )
 
 from jupyter_nbedit.errors import Busy, FolderNotFound, Forbidden, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage.base import NotebookFile, SkippedPath, Walker, WalkItem
+from jupyter_nbedit.storage.base import NotebookFile, SkippedNotebook, Walker, WalkItem
 from tests.storage.conftest import TEXT, Root, build_root
 from tests.support.clock import Clock
 from tests.support.sampling import is_nightly
@@ -82,7 +82,9 @@ async def list_notebooks(
 
 async def list_skipped(place: Root, path: str = "") -> list[tuple[str, str]]:
     everything = await list_items(place, path)
-    return [(entry.path, entry.reason) for entry in everything if isinstance(entry, SkippedPath)]
+    return [
+        (entry.path, entry.reason) for entry in everything if isinstance(entry, SkippedNotebook)
+    ]
 
 
 async def test_notebooks_come_in_the_order_of_their_path_components(tree: Root) -> None:
@@ -107,7 +109,7 @@ async def test_a_walk_starts_at_the_given_path(tree: Root) -> None:
 async def test_folders_above_the_start_are_not_reported_again(tree: Root) -> None:
     async def list_entered(start: str) -> list[str]:
         items = await list_items(tree, start=start)
-        return [one.path for one in items if not isinstance(one, (NotebookFile, SkippedPath))]
+        return [one.path for one in items if not isinstance(one, (NotebookFile, SkippedNotebook))]
 
     assert await list_entered("") == ["b", "b/c", "b.ipynb", "d", "d/e", "d/e/f"]
     assert await list_entered("b/c") == ["b.ipynb", "d", "d/e", "d/e/f"]
@@ -244,7 +246,7 @@ async def test_a_folder_that_cannot_be_listed_is_reported(
 ) -> None:
     place = fill(build_root(tmp_path, type("", (FailingGetManager,), {"error": error})))
     everything = await list_items(place)
-    (passed,) = [entry for entry in everything if isinstance(entry, SkippedPath)]
+    (passed,) = [entry for entry in everything if isinstance(entry, SkippedNotebook)]
     assert (passed.path, passed.reason) == ("b", "io_error")
     assert str(tmp_path) not in passed.message
     assert "d/e/f/g.ipynb" in [entry.path for entry in everything]
@@ -288,7 +290,9 @@ async def test_a_slow_answer_of_the_manager_is_skipped_and_cancelled(
 ) -> None:
     place = fill(build_root(tmp_path, partial(SlowManager, stuck=stuck, clock=clock)))
     everything = await list_items(place)
-    passed = [(entry.path, entry.reason) for entry in everything if isinstance(entry, SkippedPath)]
+    passed = [
+        (entry.path, entry.reason) for entry in everything if isinstance(entry, SkippedNotebook)
+    ]
     assert passed == [(path, "busy")]
     assert vars(place.manager)["cancelled"] == [stuck]
     assert "d/e/f/g.ipynb" in [entry.path for entry in everything]
@@ -332,7 +336,7 @@ class StoppingManager(AsyncLargeFileManager):
 
 async def test_a_request_cancelled_by_a_stopping_loop_is_busy(tmp_path: Path) -> None:
     (passed,) = await list_items(build_root(tmp_path, StoppingManager))
-    assert isinstance(passed, SkippedPath)
+    assert isinstance(passed, SkippedNotebook)
     assert (passed.path, passed.reason) == ("", "busy")
 
 

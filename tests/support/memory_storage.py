@@ -16,7 +16,7 @@ from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import (
     Content,
     NotebookFile,
-    SkippedPath,
+    SkippedNotebook,
     StaleContent,
     Storage,
     Walker,
@@ -55,7 +55,7 @@ class MemoryStorage:
             name for name in self.notebooks if f"{name}/".startswith(f"{path}/" if path else "")
         ]
 
-        def entries(start: str) -> Iterator[NotebookFile | SkippedPath]:
+        def entries(start: str) -> Iterator[NotebookFile | SkippedNotebook]:
             for name in sorted(inside, key=lambda name: name.split("/")):
                 deep = "/" in name.removeprefix(path).strip("/")
                 if start.split("/") <= name.split("/") and (recursive or not deep):
