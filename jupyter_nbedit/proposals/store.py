@@ -61,25 +61,8 @@ _IS_OVER = """
 _IS_OLD = "root = :root AND status != 'pending' AND expires <= :long_ago"
 _MUST_EXPIRE = f"SELECT proposal_id FROM proposals WHERE ({_IS_OVER}) OR ({_IS_OLD}) LIMIT 1"  # noqa: S608 -- ours
 # A proposal has the canonical name of its notebook, and the path that the proposer has sent.
-_HAS_PATH = "root = :root AND (path = :old OR substr(path, 1, length(:old) + 1) = :old || '/')"
-_HAS_NAME = (
-    "root = :root"
-    " AND (name = :old_name OR substr(name, 1, length(:old_name) + 1) = :old_name || '/')"
-)
-# A rename changes both; a path that goes through a link which is not renamed becomes the name.
-_RENAME = f"""
-    UPDATE proposals SET
-        name = :new_name || substr(name, length(:old_name) + 1),
-        path = CASE
-            WHEN path = :old OR substr(path, 1, length(:old) + 1) = :old || '/'
-            THEN :new || substr(path, length(:old) + 1)
-            ELSE :new_name || substr(name, length(:old_name) + 1)
-        END
-    WHERE {_HAS_NAME}
-"""  # noqa: S608 -- ours
-# The rest are proposals whose path goes through a link that was itself renamed or deleted.
-_RENAME_LINK = "UPDATE proposals SET path = :new || substr(path, length(:old) + 1) WHERE "
-_DELETE_LINK = "UPDATE proposals SET path = name WHERE "
+_SELECT_PATHS = "SELECT proposal_id, path, name FROM proposals WHERE root = ?"
+_UPDATE_PATHS = "UPDATE proposals SET path = ?, name = ? WHERE proposal_id = ?"
 _PRUNE_CLOSED = """
     DELETE FROM proposals WHERE proposal_id IN (
         SELECT proposal_id FROM (
@@ -92,7 +75,7 @@ _PRUNE_CLOSED = """
 """
 _INSERT_CLAIM = """
     INSERT INTO claims (proposal_id, parts, server, user, client)
-    VALUES (:proposal_id, :parts, :server, :user, :client)
+    VALUES (?, ?, ?, ?, ?)
 """
 _SELECT_CLAIMS = """
     SELECT claim_id, proposal_id, claims.parts, server, user, client, hash_before, hash_after,
@@ -147,7 +130,13 @@ class ProposalStore:
         def insert(connection: sqlite3.Connection) -> Proposal:
             count, total_size = connection.execute(_COUNT_PENDING, row).fetchone()
             if count >= self.max_pending or total_size + size > _MOST_BYTES:
-                raise self._build_full_error(count)
+                message = (
+                    f"No more proposals are kept: {count} of {self.max_pending} "
+                    f"(NbEditApp.max_proposals) wait for a decision, and all together may have "
+                    f"{_MOST_BYTES} bytes. Nothing was changed or proposed; have a person accept "
+                    "or reject some of them first."
+                )
+                raise TooManyProposals(message, pending=count)
             number = connection.execute(_INSERT, row).lastrowid
             return _select_proposal(connection, row["root"], number)
 
@@ -237,20 +226,15 @@ class ProposalStore:
         Raise `ProposalClosed` if a part is not pending, or is claimed already.
         """
         root, presence = self.get_root(), self.database.presence
-        row: dict[str, Any] = {
-            "proposal_id": proposal_id,
-            "parts": _encode_json(sorted(parts)),
-            "server": presence.server,
-            "user": author.user,
-            "client": author.client,
-        }
+        numbers, decider = sorted(parts), (presence.server, author.user, author.client)
 
         def insert(connection: sqlite3.Connection) -> Claim:
             presence.announce()
             check_pending(_select_proposal(connection, root, proposal_id), parts)
             _check_unclaimed(connection, proposal_id, parts)
-            number = connection.execute(_INSERT_CLAIM, row).lastrowid
-            (claim,) = _select_claims(connection, "claim_id = ?", number)
+            row = (proposal_id, _encode_json(numbers), *decider)
+            claim_id = connection.execute(_INSERT_CLAIM, row).lastrowid
+            claim = Claim(claim_id or 0, proposal_id, numbers, *decider)
             # Only the thread of the database changes and reads the set.
             self._active.add(claim.claim_id)
             return claim
@@ -315,36 +299,34 @@ class ProposalStore:
 
     async def rename_paths(self, old: str, new: str) -> None:
         """Follow a notebook, or all notebooks in a folder, to a new path."""
-        row: dict[str, Any] = {
-            "root": self.get_root(),
-            "old": old,
-            "new": new,
-            "old_name": self.get_canonical_name(old),
-            "new_name": self.get_canonical_name(new),
-        }
+        root = self.get_root()
+        old_name, new_name = self.get_canonical_name(old), self.get_canonical_name(new)
 
         def update(connection: sqlite3.Connection) -> None:
-            if row["old_name"] != row["new_name"]:
-                connection.execute(_RENAME, row)
-            connection.execute(_RENAME_LINK + _HAS_PATH, row)
+            for number, path, name in connection.execute(_SELECT_PATHS, (root,)).fetchall():
+                path_now, name_now = _move(path, old, new), _move(name, old_name, new_name)
+                if path_now == path and name_now != name:
+                    # The path goes through a link, which leads to the old name.
+                    path_now = name_now
+                connection.execute(_UPDATE_PATHS, (path_now, name_now, number))
 
         await self.database.write(update, purpose=PROPOSALS)
 
     async def delete(self, path: str) -> list[Proposal]:
         """Delete the proposals for a notebook or a folder; return those that were pending."""
-        row: dict[str, Any] = {
-            "root": self.get_root(),
-            "old": path,
-            "old_name": self.get_canonical_name(path),
-        }
+        root, deleted_name = self.get_root(), self.get_canonical_name(path)
 
         def delete(connection: sqlite3.Connection) -> list[Proposal]:
-            select = f"{_SELECT} AND status = 'pending' AND {_HAS_NAME}"
-            pending = [_build_proposal(columns) for columns in connection.execute(select, row)]
-            connection.execute(f"DELETE FROM proposals WHERE {_HAS_NAME}", row)  # noqa: S608 -- ours
-            connection.execute(_DELETE_LINK + _HAS_PATH, row)
+            proposals = []
+            for number, old_path, name in connection.execute(_SELECT_PATHS, (root,)).fetchall():
+                if _is_inside(name, deleted_name):
+                    proposals.append(_select_proposal(connection, root, number))
+                    connection.execute("DELETE FROM proposals WHERE proposal_id = ?", (number,))
+                elif _is_inside(old_path, path):
+                    # The path goes through a link that was deleted.
+                    connection.execute(_UPDATE_PATHS, (name, name, number))
             connection.execute(_DELETE_ORPHANED_CLAIMS)
-            return pending
+            return [proposal for proposal in proposals if proposal.status == "pending"]
 
         return await self.database.write(delete, forget=True, purpose=PROPOSALS)
 
@@ -366,14 +348,6 @@ class ProposalStore:
             "most_closed": _MOST_CLOSED,
             "most_bytes": _MOST_CLOSED_BYTES,
         }
-
-    def _build_full_error(self, count: int) -> TooManyProposals:
-        message = (
-            f"No more proposals are kept: {count} of {self.max_pending} (NbEditApp.max_proposals) "
-            f"wait for a decision, and all together may have {_MOST_BYTES} bytes. Nothing was "
-            "changed or proposed; have a person accept or reject some of them first."
-        )
-        return TooManyProposals(message, pending=count)
 
 
 def _select_proposal(
@@ -413,6 +387,16 @@ def _check_unclaimed(
                 status="pending",
                 parts=sorted(set(claim.parts).intersection(parts)),
             )
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    """Return whether a path is another one, or in the folder of that path."""
+    return f"{path}/".startswith(f"{folder}/")
+
+
+def _move(path: str, old: str, new: str) -> str:
+    """Return a path after a notebook or folder was renamed."""
+    return new + path[len(old) :] if _is_inside(path, old) else path
 
 
 def _format_time(moment: datetime) -> str:
