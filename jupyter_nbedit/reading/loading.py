@@ -12,7 +12,7 @@ from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
+from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.storage.base import Content, Storage
 
 # A file that cannot be parsed and was modified so recently may be half written.
@@ -42,23 +42,18 @@ class LoadedNotebook:
         return await run_in_thread_if_large(len(self.content.data), lambda: self.hash)
 
 
-class DocumentCache:
+class DocumentCache(LRUCache[str, Document]):
     """A cache of parsed documents by the hash of their bytes, which are not kept.
 
     ``most_cells`` is the largest number of cells of all documents together.
     """
 
     def __init__(self, most_cells: int = _MOST_CELLS) -> None:
-        self._documents: LRUCache[str, Document] = LRUCache(most_cells, len)
+        super().__init__(most_cells, len)
 
     def put(self, digest: str, document: Document) -> None:
-        """Add the document of a hash."""
-        self._documents.put(digest, document.bind(b""))
-
-    def get(self, digest: str, text: Buffer) -> Document | None:
-        """Return the document of a hash, bound to its bytes; None if it is not in the cache."""
-        document = self._documents.get(digest)
-        return None if document is None else document.bind(text)
+        """Add the document of a hash; `get` returns it without its bytes."""
+        super().put(digest, document.bind(b""))
 
 
 async def load_notebook(
@@ -94,9 +89,11 @@ async def _parse_content(path: str, content: Content, documents: DocumentCache) 
     size = len(text)
     if digest is None and size <= SMALL_BYTES:
         digest = compute_sha256(text)
-    document = None if digest is None else documents.get(digest, text)
+    document = None if digest is None else documents.get(digest)
     if document is None:
         document = await run_in_thread_if_large(size, Document.parse, text)
+    else:
+        document = document.bind(text)
     if digest is not None:
         documents.put(digest, document)
     return LoadedNotebook(path, replace(content, hash=digest), document)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from jupyter_nbedit.errors import HashMismatch, ReadRequired
 from jupyter_nbedit.lru import LRUCache
 
-# Older entries are removed; such a session has to read a file again.
-_MOST_FILES = 1_000
-_MOST_SESSIONS = 1_000
+# Of all sessions together. Older entries are removed; such a session has to read a file again.
+_MOST_FILES = 20_000
 
 
 @dataclass
@@ -23,17 +22,12 @@ class ReadTracker:
 
     #: Returns the canonical name of a path, since links give one file several paths.
     get_canonical_name: Callable[[str], str] = str
-    _sessions: LRUCache[str, LRUCache[str, str]] = field(
-        default_factory=lambda: LRUCache(_MOST_SESSIONS)
-    )
+    # By session and canonical name.
+    _hashes: LRUCache[tuple[str, str], str] = field(default_factory=lambda: LRUCache(_MOST_FILES))
 
     def record(self, session: str, path: str, digest: str) -> None:
         """Remember that a session has read or written the version of a hash."""
-        files = self._sessions.get(session)
-        if files is None:
-            files = LRUCache(_MOST_FILES)
-            self._sessions.put(session, files)
-        files.put(self.get_canonical_name(path), digest)
+        self._hashes.put((session, self.get_canonical_name(path)), digest)
 
     def require(self, session: str, path: str, digest: str) -> None:
         """Check that a session has read the current version of a file.
@@ -41,8 +35,7 @@ class ReadTracker:
         Raise `ReadRequired` if it has not read the file, and `HashMismatch` if the file has changed
         since it was read.
         """
-        files = self._sessions.get(session)
-        known_digest = None if files is None else files.get(self.get_canonical_name(path))
+        known_digest = self._hashes.get((session, self.get_canonical_name(path)))
         if known_digest is None:
             message = (
                 f"{path!r} has not been read in this session, and it would be changed unseen. Read "

@@ -63,7 +63,6 @@ class ReadService:
         document, digest = notebook.document, await notebook.compute_hash()
         self.documents.put(digest, document)
         size = len(document.text)
-        await run_in_thread_if_large(size, self.versions.remember, digest, document)
         # Before the version counts as read: invalid options raise an error.
         indexes, since = await run_in_thread_if_large(
             size, self._select_cells, document, digest, options
@@ -100,7 +99,8 @@ class ReadService:
     def _select_cells(
         self, document: Document, digest: str, options: ReadOptions
     ) -> tuple[list[int], ChangesSince | UnsetType]:
-        """Return the indexes of the requested cells, from the start of the page on."""
+        """Remember the version; return the indexes of the requested cells, from `start` on."""
+        self.versions.remember(digest, document)
         indexes = [index for index in _find_cells(document, options) if index >= options.start]
         if options.since is None:
             return indexes, UNSET
