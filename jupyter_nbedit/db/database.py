@@ -25,7 +25,6 @@ from jupyter_nbedit.db.errors import (
     NewerFile,
     Purpose,
     UnknownDatabase,
-    get_error_text,
     is_broken,
     is_connection_stale,
     is_locked,
@@ -290,7 +289,7 @@ class Database:
         self.log.warning(
             "The history of edits cannot be read (%s). A new one is begun; the old one is kept as "
             "%r for %s days.",
-            get_error_text(error),
+            error,
             str(self._file.quarantine(problem)),
             self._file.keep_days,
         )

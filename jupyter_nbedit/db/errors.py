@@ -60,9 +60,11 @@ class NewerFile(Exception):
 
 def is_broken(error: BaseException) -> bool:
     """Return whether an error means that the file is damaged."""
+    # A text that repeats a broken schema may not be UTF-8.
+    if isinstance(error, (UnknownDatabase, UnicodeDecodeError)):
+        return True
     # Python 3.10 does not expose the error codes of SQLite; their texts do not change.
-    text = get_error_text(error)
-    return isinstance(error, UnknownDatabase) or any(words in text for words in _BROKEN)
+    return any(words in str(error) for words in _BROKEN)
 
 
 def is_connection_stale(error: BaseException) -> bool:
@@ -70,13 +72,6 @@ def is_connection_stale(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and any(
         words in str(error) for words in _STALE
     )
-
-
-def get_error_text(error: BaseException) -> str:
-    """Return the text of an error; one that repeats a broken schema may not be UTF-8."""
-    if isinstance(error, UnicodeDecodeError):
-        return error.object.decode(errors="replace")
-    return str(error)
 
 
 def is_locked(error: BaseException) -> bool:
