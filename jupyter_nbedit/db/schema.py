@@ -20,6 +20,19 @@ from jupyter_nbedit.db.errors import NewerFile, UnknownDatabase
 # "nbed", in the header of the file.
 _APPLICATION_ID = 0x6E626564
 
+# Reads the tables, indexes and triggers, the columns, and what each table has indexes of.
+_STRUCTURE = """
+    WITH items AS (SELECT * FROM sqlite_master WHERE name NOT LIKE 'sqlite_%')
+    SELECT type, name, tbl_name, NULL, NULL, NULL FROM items
+    UNION ALL
+    SELECT 'column', items.name, info.name, "notnull", pk, NULL
+    FROM items JOIN pragma_table_info(items.name) AS info WHERE items.type = 'table'
+    UNION ALL
+    SELECT 'index column', items.name, info.name, seqno, "unique", partial
+    FROM items JOIN pragma_index_list(items.name) AS list JOIN pragma_index_info(list.name) AS info
+    WHERE items.type = 'table'
+"""
+
 #: SQL statements that are executed in one transaction.
 Migration = Sequence[str]
 
@@ -192,24 +205,7 @@ def _describe_version(migrations: Sequence[Migration]) -> set[tuple[object, ...]
 
 def _describe_structure(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
     """Return the tables, columns, indexes and triggers, whatever the text of the statements."""
-    items: set[tuple[object, ...]] = set()
-    for kind, name, table in connection.execute(
-        "SELECT type, name, tbl_name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
-    ).fetchall():
-        items.add((kind, name, table))
-        if kind != "table":
-            continue
-        columns = connection.execute(
-            'SELECT name, "notnull", pk FROM pragma_table_info(?)', (name,)
-        ).fetchall()
-        items |= {("column", name, *column) for column in columns}
-        indexes = connection.execute(
-            'SELECT name, "unique", partial FROM pragma_index_list(?)', (name,)
-        ).fetchall()
-        for index, *properties in indexes:
-            rows = connection.execute("SELECT name FROM pragma_index_info(?)", (index,)).fetchall()
-            items.add(("index of", name, *properties, tuple(column for (column,) in rows)))
-    return items
+    return set(connection.execute(_STRUCTURE))
 
 
 def _check_structure(connection: sqlite3.Connection, expected: set[tuple[object, ...]]) -> None:
