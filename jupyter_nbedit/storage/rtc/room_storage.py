@@ -147,9 +147,9 @@ class RoomStorage(ABC):
         raise Busy(message)
 
     async def _wait_until_saved(
-        self, path: str, base: Content, contains_edit: Callable[[Content], bool]
+        self, path: str, base: Content, text: bytes, contains_edit: Callable[[Content], bool]
     ) -> WriteResult:
-        """Wait until an edit is on disk, and check that it is still in the room.
+        """Wait until an edited text is on disk, and check that the edit is still in the room.
 
         `contains_edit` says whether the edit is in a content; it is called in another thread.
         """
@@ -176,7 +176,7 @@ class RoomStorage(ABC):
             compute_sha256(content.text),
             content.last_modified,
             warnings,
-            content.text,
+            None if content.text == text else content.text,
             is_persisted=is_persisted,
             is_signed=self.is_signed,
         )
@@ -232,22 +232,20 @@ class NotebookRoomStorage(RoomStorage):
             # It was read before the room had loaded the file; it can be edited only after that.
             await self._wait_until_ready()
             raise StaleContent
-        patch = await asyncio.to_thread(_compute_patch, base.text, splices)
+        text = apply_splices(base.text, splices)
+        patch = await asyncio.to_thread(_compute_patch, base.text, text, splices)
         await self._wait_until_synced()
         if not snapshot.is_consistent:
             repair_ids(self.room.document)
             raise StaleContent
         apply_patch(self.room.document, patch, snapshot.ids)
-        return await self._wait_until_saved(path, base, partial(_is_patch_applied, patch))
+        return await self._wait_until_saved(path, base, text, partial(_is_patch_applied, patch))
 
 
-def _compute_patch(base: bytes, splices: Sequence[Splice]) -> CellPatch:
+def _compute_patch(base: bytes, text: bytes, splices: Sequence[Splice]) -> CellPatch:
     document = Document.parse(base)
-    return compute_patch(
-        document,
-        Document.parse(apply_splices(base, splices)),
-        _list_removed_cells(document, splices),
-    )
+    removed_cells = _list_removed_cells(document, splices)
+    return compute_patch(document, Document.parse(text), removed_cells)
 
 
 def _list_removed_cells(document: Document, splices: Sequence[Splice]) -> set[int]:
@@ -280,7 +278,8 @@ class TextRoomStorage(RoomStorage):
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
         """Change the shared text, and wait until the room has saved it."""
-        before, after = base.text.decode(), apply_splices(base.text, splices).decode()
+        text = apply_splices(base.text, splices)
+        before, after = base.text.decode(), text.decode()
         hunks = list_hunks(before, after)
         await self._wait_until_synced()
         if self._get_text() != before:
@@ -288,7 +287,8 @@ class TextRoomStorage(RoomStorage):
         document = self.room.document
         with document.ydoc.transaction(origin=ORIGIN):
             apply_hunks(document.ydoc["source"], hunks)
-        return await self._wait_until_saved(path, base, partial(_is_text_applied, before, after))
+        contains_edit = partial(_is_text_applied, before, after)
+        return await self._wait_until_saved(path, base, text, contains_edit)
 
 
 def _is_text_applied(before: str, after: str, content: Content) -> bool:
