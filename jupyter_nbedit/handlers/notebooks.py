@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,6 +16,7 @@ from tornado import web
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import openapi
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import (
     EDIT_REPLIES,
     PROPOSED,
@@ -24,10 +26,10 @@ from jupyter_nbedit.handlers.editing import (
     WaitTabs,
     build_insert,
     list_fields,
+    parse_etags,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.handlers.reading import READ_REPLIES, CellQuery, ReadingHandler, ReadQuery
 from jupyter_nbedit.models import (
     LONGEST_LABEL,
     MOST_OPERATIONS,
@@ -49,7 +51,12 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     validate_metadata,
 )
+from jupyter_nbedit.reading.models import CellOptions, ReadOptions, ReadReply
 
+_READ_REPLIES = {
+    HTTPStatus.OK: Reply(ReadReply, "The notebook.", [openapi.ETAG]),
+    HTTPStatus.NOT_MODIFIED: Reply(None, "You have this version already.", [openapi.ETAG]),
+}
 _EDIT_ERRORS = (*openapi.EDIT_ERRORS, *openapi.OPERATION_ERRORS)
 
 _METADATA = (
@@ -138,14 +145,37 @@ class DeleteQuery(ChangeMetadata, frozen=True, kw_only=True):
     wait_tabs: WaitTabs = 0
 
 
+class ReadingHandler(NbEditHandler):
+    """A handler with verbs that read notebooks."""
+
+    async def send_notebook(self, path: str, options: ReadOptions) -> None:
+        """Read a notebook and send it, or 304 if the client has this version."""
+        reply = await self.services.reader.read(
+            path, options, session=self.session, is_known=self._is_known
+        )
+        if isinstance(reply, str):
+            self.set_header("ETag", f'"{reply}"')
+            self.set_status(HTTPStatus.NOT_MODIFIED)
+            self.finish()
+            return
+        body = await asyncio.to_thread(encode_json, reply)
+        self.set_header("ETag", f'"{reply.hash}"')
+        self.finish(body)
+
+    def _is_known(self, digest: str) -> bool:
+        tags = parse_etags(self.request.headers.get("If-None-Match", ""))
+        # RFC 9110 13.1.2: the comparison is weak.
+        return "*" in tags or digest in {tag.removeprefix("W/").strip('"') for tag in tags}
+
+
 class NotebookHandler(EditingHandler, ReadingHandler):
     """``/nbedit/notebooks/{path}``."""
 
     @OperationSpec(
         "Read a notebook",
-        query=ReadQuery,
+        query=ReadOptions,
         headers=openapi.READ_HEADERS,
-        replies=READ_REPLIES,
+        replies=_READ_REPLIES,
         errors=[
             *openapi.READ_ERRORS,
             errors.CellNotFound,
@@ -159,7 +189,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @authorized
     async def get(self, path: str) -> None:
         """Return the notebook; 304 if the client has this version."""
-        await self.send_notebook(path, self.parse_query(ReadQuery))
+        await self.send_notebook(path, self.parse_query(ReadOptions))
 
     @OperationSpec(
         "Edit a notebook",
@@ -283,17 +313,17 @@ class CellHandler(OneOperationHandler, ReadingHandler):
 
     @OperationSpec(
         "Read a cell",
-        query=CellQuery,
+        query=CellOptions,
         headers=openapi.READ_HEADERS,
-        replies=READ_REPLIES,
+        replies=_READ_REPLIES,
         errors=[*openapi.READ_ERRORS, errors.CellNotFound, errors.AmbiguousCell],
     )
     @web.authenticated
     @authorized
     async def get(self, path: str, cell: str) -> None:
         """Return the notebook with this cell only; 304 if the client has this version."""
-        query = self.parse_query(CellQuery)
-        await self.send_notebook(path, ReadQuery(cell=[cell], **msgspec.structs.asdict(query)))
+        options = self.parse_query(CellOptions)
+        await self.send_notebook(path, ReadOptions(cell=[cell], **msgspec.structs.asdict(options)))
 
     @OperationSpec(
         "Change a cell",

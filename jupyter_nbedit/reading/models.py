@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.notebook.views import CellView, ViewOptions
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
+from jupyter_nbedit.notebook.views import CellView, OutputsDetail, View
 
 
 class Kernelspec(msgspec.Struct, frozen=True):
@@ -77,22 +76,68 @@ class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
     since: ChangesSince | UnsetType = UNSET
 
 
-@dataclass(frozen=True)
-class ReadOptions:
+class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """How much of each cell to return; the query of a GET of one cell."""
+
+    view: Annotated[
+        View,
+        Meta(
+            description="`outline` has the first line of each cell, `source` the sources, `full` "
+            "metadata and attachments as well."
+        ),
+    ] = "source"
+    outputs: (
+        Annotated[
+            OutputsDetail,
+            Meta(
+                description="`summary` has number, types and size; `text` has the texts, without "
+                "ANSI escapes, and `{mime, bytes}` for images and all else; `full` has everything. "
+                "Without it `text` with `view=full`, else `summary`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    max_chars: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=LARGEST_INTEGER,
+                description="The most characters of the notebook's text in the reply: of the "
+                "outline first, then of sources, then of metadata, attachments and outputs. "
+                "`omitted` of each cell and of the reply counts what is left out; ids, hashes and "
+                "the structure of the reply do not count.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Which cells to return, and how much of them; all cells if none are named."""
 
-    #: The addresses of cells, as text; the reply has them in the order of the notebook.
-    cells: Sequence[str] = ()
-    #: The headings of sections, whose cells are returned, too.
-    sections: Sequence[str] = ()
-    #: The hash of a version; only cells that were changed since are returned.
-    since: str | None = None
-    #: The smallest index of the page, and the largest number of cells.
-    start: int = 0
-    limit: int | None = None
-    #: How much of each cell to return.
-    show: ViewOptions = field(default_factory=ViewOptions)
-    #: The most characters of the notebook in the reply.
-    max_chars: int | None = None
-    #: The session that has then read the notebook; see `ReadTracker`.
-    session: str = ""
+    cell: Annotated[
+        list[str],
+        Meta(description="The cells to return: ids, `cell-N`, or indexes from 0. Repeatable."),
+    ] = []
+    section: Annotated[
+        list[Annotated[str, Meta(extra_json_schema={"maxLength": LONGEST_SECTION_NAME})]],
+        Meta(description="Headings: the cells of their sections are returned. Repeatable."),
+    ] = []
+    since: (
+        Annotated[
+            str,
+            Meta(description="A hash you have: only cells changed since then; see `since` there."),
+        ]
+        | UnsetType
+    ) = UNSET
+    start: Annotated[
+        int,
+        Meta(
+            ge=0, le=LARGEST_INTEGER, description="The index of the first cell; a reply's `next`."
+        ),
+    ] = 0
+    limit: (
+        Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="How many cells at most.")]
+        | UnsetType
+    ) = UNSET

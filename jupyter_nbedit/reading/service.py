@@ -11,10 +11,11 @@ from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import ChangedDuringRead
+from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.view_budget import render_within_budget
-from jupyter_nbedit.notebook.views import CellTruncation, CellView, render_cells
+from jupyter_nbedit.notebook.views import CellTruncation, CellView, ViewOptions, render_cells
 from jupyter_nbedit.reading.loading import DocumentCache, LoadedNotebook, load_notebook
 from jupyter_nbedit.reading.models import (
     ChangesSince,
@@ -43,20 +44,27 @@ class ReadService:
     documents: DocumentCache = field(default_factory=DocumentCache)
 
     async def read(
-        self, path: str, options: ReadOptions, *, is_known: Callable[[str], bool]
+        self,
+        path: str,
+        options: ReadOptions,
+        *,
+        session: str = "",
+        is_known: Callable[[str], bool],
     ) -> ReadReply | str:
         """Read a notebook; return only its hash if the reader already knows that version.
+
+        The session has read the notebook then; see `ReadTracker`.
 
         Raise the errors of `load_notebook`, and `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
         `AmbiguousSection` or `VersionUnknown` for the options.
         """
         for _ in range(_ATTEMPTS - 1):
             with suppress(ChangedDuringRead):
-                return await self._try_read(path, options, is_known)
-        return await self._try_read(path, options, is_known)
+                return await self._try_read(path, options, session, is_known)
+        return await self._try_read(path, options, session, is_known)
 
     async def _try_read(
-        self, path: str, options: ReadOptions, is_known: Callable[[str], bool]
+        self, path: str, options: ReadOptions, session: str, is_known: Callable[[str], bool]
     ) -> ReadReply | str:
         storage = await self.storages.resolve(path)
         notebook = await load_notebook(storage, path, self.documents)
@@ -68,11 +76,11 @@ class ReadService:
             size, self._select_cells, document, digest, options
         )
         if is_known(digest):
-            self.read_tracker.record(options.session, path, digest)
+            self.read_tracker.record(session, path, digest)
             return digest
-        page = indexes[: options.limit]
+        page = indexes[: get_or_none(options.limit)]
         views, omitted = await run_in_thread_if_large(size, _render_page, document, page, options)
-        self.read_tracker.record(options.session, path, digest)
+        self.read_tracker.record(session, path, digest)
         return ReadReply(
             path=path,
             hash=digest,
@@ -102,7 +110,7 @@ class ReadService:
         """Remember the version; return the indexes of the requested cells, from `start` on."""
         self.versions.remember(digest, document)
         indexes = [index for index in _find_cells(document, options) if index >= options.start]
-        if options.since is None:
+        if options.since is UNSET:
             return indexes, UNSET
         if options.since == digest:
             # The cache may not have this version.
@@ -118,20 +126,21 @@ def _render_page(
     document: Document, indexes: Sequence[int], options: ReadOptions
 ) -> tuple[list[CellView], TruncationTotals | UnsetType]:
     cells = (document.get_cell(index) for index in indexes)
-    if options.max_chars is None:
-        return render_cells(cells, options.show), UNSET
-    views = render_within_budget(cells, options.show, options.max_chars)
+    show = ViewOptions(options.view, get_or_none(options.outputs))
+    if options.max_chars is UNSET:
+        return render_cells(cells, show), UNSET
+    views = render_within_budget(cells, show, options.max_chars)
     return views, _count_truncated(views, len(indexes) - len(views))
 
 
 def _find_cells(document: Document, options: ReadOptions) -> Sequence[int]:
     """Return the indexes of the cells that the options name, in order; all if they name none."""
-    if not options.cells and not options.sections:
+    if not options.cell and not options.section:
         return range(len(document))
-    indexes = {document.locate(document.parse_address(cell)) for cell in options.cells}
-    if options.sections:
+    indexes = {document.locate(document.parse_address(cell)) for cell in options.cell}
+    if options.section:
         outline = Outline(document)
-        for name in options.sections:
+        for name in options.section:
             indexes.update(outline.find_section(name).cells)
     return sorted(indexes)
 

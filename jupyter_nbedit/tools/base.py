@@ -105,9 +105,9 @@ class ToolContext:
             raise InvalidRequest(message)
         return path
 
-    async def read_notebook(self, path: str, options: ReadOptions) -> ReadReply:
-        """Read a notebook."""
-        reply = await self.reader.read(path, options, is_known=lambda _: False)
+    async def read_notebook(self, path: str, options: ReadOptions, session: str = "") -> ReadReply:
+        """Read a notebook; the session has then read it."""
+        reply = await self.reader.read(path, options, session=session, is_known=lambda _: False)
         if isinstance(reply, str):
             raise TypeError(reply)
         return reply

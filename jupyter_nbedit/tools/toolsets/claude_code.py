@@ -20,7 +20,6 @@ from jupyter_nbedit.models import Author, WriteRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
-from jupyter_nbedit.notebook.views import ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.tools.base import (
@@ -127,7 +126,8 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
         options = ReadOptions(
             start=arguments.offset - 1,
             limit=min(arguments.limit, MOST_LINES),
-            show=ViewOptions("source", "full"),
+            view="source",
+            outputs="full",
             max_chars=MOST_LINES * MOST_CHARACTERS,
         )
         reply = await context.read_notebook(path, options)

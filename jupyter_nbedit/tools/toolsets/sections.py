@@ -18,7 +18,6 @@ from jupyter_nbedit.notebook.operations import (
     RemoveEntry,
     ReplaceSection,
 )
-from jupyter_nbedit.notebook.views import ViewOptions
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.tools.base import (
@@ -202,12 +201,9 @@ async def _read(
     section = arguments.section
     if name.endswith(NOTEBOOK):
         path = context.map_notebook_path(name, relative=True)
-        options = ReadOptions(
-            sections=[] if section is UNSET else [section],
-            show=ViewOptions("source", "none"),
-            session=author.session,
-        )
-        content = _render_markdown(await context.read_notebook(path, options))
+        names = [] if section is UNSET else [section]
+        options = ReadOptions(section=names, view="source", outputs="none")
+        content = _render_markdown(await context.read_notebook(path, options, author.session))
     else:
         path = context.map_file_path(name, relative=True)
         data = (await context.text_files.read(path)).text
