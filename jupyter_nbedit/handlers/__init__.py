@@ -10,7 +10,12 @@ from jupyter_nbedit.handlers.history import (
     RedoHandler,
     UndoHandler,
 )
-from jupyter_nbedit.handlers.notebooks import CellHandler, CellsHandler, NotebookHandler
+from jupyter_nbedit.handlers.notebooks import (
+    CellHandler,
+    CellsHandler,
+    NotebookHandler,
+    SearchHandler,
+)
 from jupyter_nbedit.handlers.review import (
     AcceptHandler,
     ModeHandler,
@@ -18,7 +23,6 @@ from jupyter_nbedit.handlers.review import (
     ProposalsHandler,
     RejectHandler,
 )
-from jupyter_nbedit.handlers.search import SearchHandler
 from jupyter_nbedit.handlers.tabs import TabsHandler
 from jupyter_nbedit.handlers.tools import ToolHandler, ToolsHandler
 

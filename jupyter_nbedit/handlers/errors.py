@@ -78,7 +78,7 @@ _INTERNAL_ERROR_MESSAGE = (
     "The server failed unexpectedly. Read the notebook before you go on; the server's log has the "
     "details."
 )
-_HINTS = {
+_HINTS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: _FORBIDDEN,
     HTTPStatus.FORBIDDEN: _FORBIDDEN,
     HTTPStatus.NOT_FOUND: "There is nothing at this address; GET /nbedit lists the routes.",
@@ -98,14 +98,11 @@ def build_error_body(error: BaseException | None, status: int) -> ErrorBody:
     """
     if isinstance(error, errors.NbEditError):
         return ErrorBody(error.message, error.reason, error.details)
-    known_status = HTTPStatus(status) if status in HTTPStatus.__members__.values() else None
-    if isinstance(error, HTTPError) or status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        message = _HINTS.get(known_status, "") if known_status else ""
-        is_forbidden = known_status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
-        reason = "forbidden" if is_forbidden else "invalid_request"
-        message = message or "The request cannot be understood as HTTP; nothing was written."
-        return ErrorBody(message, reason, {})
-    return ErrorBody(_INTERNAL_ERROR_MESSAGE, INTERNAL_ERROR, {})
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, HTTPError):
+        return ErrorBody(_INTERNAL_ERROR_MESSAGE, INTERNAL_ERROR, {})
+    is_forbidden = status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+    message = _HINTS.get(status, "The request cannot be understood as HTTP; nothing was written.")
+    return ErrorBody(message, "forbidden" if is_forbidden else "invalid_request", {})
 
 
 def remove_operation(body: ErrorBody) -> ErrorBody:

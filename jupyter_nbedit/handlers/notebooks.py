@@ -1,15 +1,16 @@
-"""The routes of a notebook and its cells: read, edit and create."""
+"""The routes of notebooks and their cells: read, edit, create and search."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
+from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.utils import url_escape, url_path_join
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
@@ -52,6 +53,7 @@ from jupyter_nbedit.notebook.operations import (
     validate_metadata,
 )
 from jupyter_nbedit.reading.models import CellOptions, ReadOptions, ReadReply
+from jupyter_nbedit.search.models import SearchReply, SearchRequest
 
 _READ_REPLIES = {
     HTTPStatus.OK: Reply(ReadReply, "The notebook.", [openapi.ETAG]),
@@ -384,6 +386,34 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         if not await self.replay_response():
             edit = self.services.edits.edit(request, _CellOperations(operations))
             await self.send_edit(edit, wait_tabs)
+
+
+class SearchHandler(NbEditHandler):
+    """``/nbedit/search``."""
+
+    # A search is a POST only because a query string may be too short for it; it reads.
+    contents_actions: ClassVar[Mapping[str, str]] = {**HTTP_METHOD_TO_AUTH_ACTION, "POST": "read"}
+    _is_cancelled = False
+
+    @OperationSpec(
+        "Search in notebooks",
+        body=SearchRequest,
+        replies={HTTPStatus.OK: Reply(SearchReply, "What was found.")},
+        errors=[errors.FolderNotFound, errors.NotAPlainFile],
+    )
+    @web.authenticated
+    @authorized("read")  # type: ignore[untyped-decorator] # its author typed the bare form
+    async def post(self) -> None:
+        """Find lines in sources, outputs and tags of the notebooks in a folder."""
+        request = await self.parse_body(SearchRequest)
+        reply = await self.services.search.search(request, is_cancelled=lambda: self._is_cancelled)
+        if not self._is_cancelled:
+            self.finish_json(reply)
+
+    def on_connection_close(self) -> None:
+        """Cancel the search."""
+        super().on_connection_close()
+        self._is_cancelled = True
 
 
 @dataclass(frozen=True)

@@ -72,14 +72,6 @@ _LOOK = re.compile(r"\(\?<?[!=][^()]*\)")
 # Part of the pattern of a route for notebooks only.
 _NOTEBOOKS_ONLY = r"\.ipynb)"
 
-#: The errors of any request.
-REQUEST_ERRORS: tuple[type[NbEditError], ...] = (
-    errors.InvalidRequest,
-    errors.Forbidden,
-    errors.TooLarge,
-)
-#: The further errors of a request with a body.
-BODY_ERRORS: tuple[type[NbEditError], ...] = (errors.UnsupportedMediaType,)
 #: The errors of reading a notebook.
 READ_ERRORS: tuple[type[NbEditError], ...] = (
     errors.NotebookNotFound,
@@ -344,8 +336,10 @@ def _build_error_responses(spec: OperationSpec) -> dict[str, Any]:
         HTTPStatus.NOT_FOUND: {},
         HTTPStatus.INTERNAL_SERVER_ERROR: {},
     }
-    body_errors = () if spec.body is None else BODY_ERRORS
-    for error in (*REQUEST_ERRORS, *body_errors, *spec.errors):
+    any_errors: list[type[NbEditError]] = [errors.InvalidRequest, errors.Forbidden, errors.TooLarge]
+    if spec.body is not None:
+        any_errors.append(errors.UnsupportedMediaType)
+    for error in (*any_errors, *spec.errors):
         summary = prose(error.__doc__).partition("\n")[0]
         reasons.setdefault(STATUS[error], {})[error.reason] = summary
     reasons[HTTPStatus.NOT_FOUND][errors.InvalidRequest.reason] = (

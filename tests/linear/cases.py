@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.diff import MetadataChange, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sequence_diff import list_differences
 from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
-from jupyter_nbedit.tools.text_files import replace_string
+from jupyter_nbedit.tools.files import replace_string
 from tests.linear import counting
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read
 from tests.notebook.oracle import edit

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.tools.text_files import extract_pdf_text
+from jupyter_nbedit.tools.files import extract_pdf_text
 from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_inputs import call
 from tests.support.http import Answer, Client

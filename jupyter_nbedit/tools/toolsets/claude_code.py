@@ -38,13 +38,16 @@ from jupyter_nbedit.tools.cell_edit import (
     describe_proposal,
     plan_edit,
 )
-from jupyter_nbedit.tools.results import Block, TextBlock, render_file, render_notebook
-from jupyter_nbedit.tools.text_files import (
+from jupyter_nbedit.tools.files import (
     MOST_CHARACTERS,
     MOST_LINES,
+    Block,
+    TextBlock,
     decode_text,
     encode_text,
     number_lines,
+    render_file,
+    render_notebook,
     replace_string,
 )
 
@@ -291,22 +294,19 @@ async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> T
     if name.endswith(NOTEBOOK):
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
-    if arguments.old_string == "" and arguments.new_string != "":
-        text = encode_text(arguments.new_string)
+    is_creation = arguments.old_string == "" and arguments.new_string != ""
 
-        def create(base: Content | None) -> tuple[bytes, str]:
-            if base is not None and base.text:
-                message = (
-                    "`old_string` is empty, which makes a new file, but there is a file with "
-                    f"content at this path ({len(base.text)} bytes). Give the text to replace, or "
-                    "use Write to replace the whole file."
-                )
-                raise InvalidRequest(message)
-            return text, _describe_write(name, text, base)
-
-        return await _save(context, author, name, create, must_have_read=False)
-
-    def replace(base: Content | None) -> tuple[bytes, str]:
+    def change(base: Content | None) -> tuple[bytes, str]:
+        if is_creation and base is not None and base.text:
+            message = (
+                "`old_string` is empty, which makes a new file, but there is a file with "
+                f"content at this path ({len(base.text)} bytes). Give the text to replace, or "
+                "use Write to replace the whole file."
+            )
+            raise InvalidRequest(message)
+        if is_creation:
+            data = encode_text(arguments.new_string)
+            return data, _describe_write(name, data, base)
         if base is None:
             raise FileNotFound
         text, lines = replace_string(
@@ -317,7 +317,7 @@ async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> T
         )
         return encode_text(text), _describe_replacement(arguments, text, lines)
 
-    return await _save(context, author, name, replace)
+    return await _save(context, author, name, change, must_have_read=not is_creation)
 
 
 def _describe_replacement(arguments: EditInput, text: str, lines: Sequence[int]) -> str:

@@ -22,7 +22,7 @@ from jupyter_nbedit.notebook.operations import (
 )
 from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.tools.cell_edit import OUTPUTS, AnyPath, CellEditResult, ProposalId
-from jupyter_nbedit.tools.results import TextBlock
+from jupyter_nbedit.tools.files import TextBlock
 
 _DESCRIPTION = (
     "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, while "

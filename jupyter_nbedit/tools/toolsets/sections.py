@@ -29,7 +29,7 @@ from jupyter_nbedit.tools.base import (
     Toolset,
 )
 from jupyter_nbedit.tools.cell_edit import ProposalId, describe_proposal
-from jupyter_nbedit.tools.text_files import decode_text, encode_text
+from jupyter_nbedit.tools.files import decode_text, encode_text
 
 _DESCRIPTION = (
     "Read or change what stands under a heading, in a Markdown file or a Jupyter notebook on the "
