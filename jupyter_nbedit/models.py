@@ -10,8 +10,8 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.notebook.apply_batch import OperationResult
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import OperationResult
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, Operation
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.tabs import TabCounts

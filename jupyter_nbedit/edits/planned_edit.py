@@ -12,13 +12,12 @@ from msgspec import UNSET
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
-from jupyter_nbedit.notebook.apply_batch import EditPlan, OperationResult, apply_operations
-from jupyter_nbedit.notebook.diff import CellChange, MetadataChange, render_unified_diff
+from jupyter_nbedit.notebook.apply_batch import apply_operations
+from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan, OperationResult
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.edit_summary import CellStep, EditSummary
-from jupyter_nbedit.notebook.undo.record import CellContent
 from jupyter_nbedit.reading.loading import LoadedNotebook
 from jupyter_nbedit.storage.base import Storage, WriteResult
 
@@ -69,9 +68,9 @@ class PlannedEdit:
     ) -> PlannedEdit:
         """Return the planned edit with its diff, which may take long."""
         after = notebook.document
-        if any(isinstance(item, MetadataChange) for item in plan.changes):
+        if plan.changes_metadata:
             after = after.apply_splices(plan.splices)
-        diff = render_unified_diff(notebook.path, plan.changes)
+        diff = render_unified_diff(notebook.path, plan)
         return cls(notebook, plan, diff, after.language, kind, undoes, may_sign)
 
     @cached_property
@@ -168,28 +167,12 @@ class NewNotebookPlanner:
 def _replace_document(base: Document, document: Document) -> EditPlan:
     """Return the plan to replace a notebook without cells by another one."""
     cells = [document.get_cell(index) for index in range(len(document))]
-    inserted_cells = [
-        CellChange(
-            cell_id=cell.id,
-            index_before=None,
-            index_after=cell.index,
-            cell_type_before=None,
-            cell_type_after=cell.cell_type,
-            source_before="",
-            source_after=cell.source,
-            is_moved=False,
-            outputs_cleared=False,
-        )
-        for cell in cells
-    ]
-    splices = [Splice(0, len(base.text), document.text[:])]
-
-    def summarize() -> EditSummary:
-        steps = [CellStep(cell.id, None, CellContent.from_cell(cell), cell.index) for cell in cells]
-        return EditSummary(base, splices, steps, document.written_metadata, len(document))
-
     return EditPlan(
-        splices=splices,
+        document=base,
+        splices=[Splice(0, len(base.text), document.text[:])],
+        changes=[CellChange(cell.id, before=None, after=cell, index=cell.index) for cell in cells],
+        metadata=document.written_metadata,
+        total_cells=len(document),
         results=[
             OperationResult(
                 op="insert",
@@ -200,7 +183,4 @@ def _replace_document(base: Document, document: Document) -> EditPlan:
             )
             for cell in cells
         ],
-        changes=[MetadataChange(base.metadata, document.metadata), *inserted_cells],
-        total_cells=len(document),
-        summarize=summarize,
     )

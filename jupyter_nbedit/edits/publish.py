@@ -15,7 +15,6 @@ from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.history.models import NewEntry
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply, WriteRequest
-from jupyter_nbedit.notebook.diff import CellChange
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.versions import VersionCache
@@ -132,7 +131,7 @@ def _build_entry(
         accepted_by=request.accepted_by,
         claim_id=None if claim is None else claim.claim_id,
         operations=planned.list_entries(),
-        cells_changed=sum(1 for change in planned.plan.changes if isinstance(change, CellChange)),
+        cells_changed=len(planned.plan.changes),
         hash_before=reply.hash_before,
         hash=reply.hash,
         applied_via=reply.applied_via,

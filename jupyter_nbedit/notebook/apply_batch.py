@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.apply_operation import AffectedCells, apply_operation
 from jupyter_nbedit.notebook.cell_order import FinalOrder
-from jupyter_nbedit.notebook.diff import CellChange, MetadataChange
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.edited_cell import EditedCell, decode_metadata
+from jupyter_nbedit.notebook.edit_plan import CellChange, CellResult, EditPlan, OperationResult
+from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.operations import (
     ClearOutputs,
     Merge,
@@ -27,94 +24,9 @@ from jupyter_nbedit.notebook.operations import (
     validate_operation,
 )
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.edit_summary import CellStep, EditSummary
-from jupyter_nbedit.notebook.undo.record import CellContent, UndoRecord
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
 _OUTPUT_CLEARING_OPERATIONS = (Replace, ReplaceText, Split, Merge, ClearOutputs)
-
-
-class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the cells that an operation affected."""
-
-    cell_id: str | None
-    index: Annotated[
-        int,
-        Meta(description="The cell's index after the batch; of a deleted cell, its index before."),
-    ]
-    cell_type: str
-    source_hash: str
-    outputs_cleared: (
-        Annotated[bool, Meta(description="Whether the cell had outputs that were cleared.")]
-        | UnsetType
-    ) = UNSET
-    source: (
-        Annotated[str, Meta(description="The cell's source, if the operation removed it.")]
-        | UnsetType
-    ) = UNSET
-
-
-class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one operation did.
-
-    The fields of a cell describe the one cell that the operation addresses or inserts. They are
-    null if the operation is about several cells, which are in ``cells``, or about the notebook
-    itself.
-    """
-
-    op: str
-    cell_id: str | None
-    index: Annotated[
-        int | None,
-        Meta(description="The cell's index after the batch; of a deleted cell, its index before."),
-    ]
-    cell_type: str | None
-    source_hash: str | None
-    outputs_cleared: bool | UnsetType = UNSET
-    source: (
-        Annotated[str, Meta(description="The cell's source, if the operation removed it.")]
-        | UnsetType
-    ) = UNSET
-    cells: (
-        Annotated[
-            list[CellResult],
-            Meta(description="All affected cells, if the operation can affect several."),
-        ]
-        | UnsetType
-    ) = UNSET
-
-    def iterate_entries(self) -> Iterator[dict[str, Any]]:
-        """Yield the entries of an event: one for each affected cell."""
-        for cell in [self] if self.cells is UNSET else self.cells:
-            yield {"op": self.op, "cell_id": cell.cell_id, "index": cell.index}
-
-
-@dataclass(frozen=True)
-class EditPlan:
-    """What a batch does to a document."""
-
-    #: Splices on the document's bytes; empty if nothing changes.
-    splices: list[Splice]
-    #: One result for each operation.
-    results: list[OperationResult]
-    #: The changes that a diff shows.
-    changes: list[CellChange | MetadataChange]
-    #: The number of cells afterwards.
-    total_cells: int
-    #: Returns what the batch does to each cell; computed only when an undo record is needed.
-    summarize: Callable[[], EditSummary]
-
-    def build_record(self) -> UndoRecord:
-        """Return the record that undoes the batch."""
-        return self.summarize().build_record()
-
-    def build_forward_record(self) -> UndoRecord:
-        """Return a record that applies the batch, or parts of it, at a later time.
-
-        It is the undo record of the inverse edit, for the notebook as the batch would leave it:
-        undoing the inverse applies the batch. This parses that notebook.
-        """
-        return self.summarize().invert().build_record()
 
 
 def apply_operations(
@@ -154,67 +66,43 @@ def build_plan(
     working_copy: WorkingCopy,
     order: FinalOrder,
     results: list[OperationResult],
-    exact_splices: Sequence[Splice] | None = None,
+    exact_splices: list[Splice] | None = None,
 ) -> EditPlan:
     """Return the plan for a notebook whose cells have been edited.
 
     Exact splices, with the same effect, are used instead of computed ones.
     """
-    splices = compile_splices(working_copy, order) if exact_splices is None else list(exact_splices)
     return EditPlan(
-        splices=splices,
-        results=results,
-        changes=list(compile_changes(working_copy, order)),
+        document=working_copy.document,
+        splices=compile_splices(working_copy, order) if exact_splices is None else exact_splices,
+        changes=list(_iterate_changes(working_copy, order)),
+        metadata=working_copy.metadata,
         total_cells=len(order),
-        summarize=partial(compile_edit, working_copy, order, splices),
+        results=results,
     )
 
 
 def _build_result(
     order: FinalOrder, number: int, operation: Operation, affected_cells: AffectedCells
 ) -> OperationResult:
-    nothing = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
-    values = (
-        nothing
-        if affected_cells.cell is None
-        else _describe_cell(order, number, operation, affected_cells.cell)
+    is_clearing = isinstance(operation, _OUTPUT_CLEARING_OPERATIONS)
+
+    def describe(cell: EditedCell) -> CellResult:
+        is_removed = cell.removed_by == number
+        return CellResult.from_cell(
+            cell, order, is_removed=is_removed, is_clearing=is_clearing and not is_removed
+        )
+
+    result = OperationResult.from_cells(
+        get_operation_name(operation),
+        None if affected_cells.cell is None else describe(affected_cells.cell),
+        UNSET if affected_cells.cells is None else list(map(describe, affected_cells.cells)),
     )
-    cells: list[CellResult] | UnsetType = UNSET
-    if affected_cells.cells is not None:
-        cells = [
-            CellResult(**_describe_cell(order, number, operation, cell))
-            for cell in affected_cells.cells
-        ]
     if isinstance(operation, Merge) and affected_cells.cells is not None:
         # All merged cells lose their outputs.
-        values["outputs_cleared"] = any(cell.outputs_cleared for cell in affected_cells.cells)
-    return OperationResult(op=get_operation_name(operation), cells=cells, **values)
-
-
-def _describe_cell(
-    order: FinalOrder, number: int, operation: Operation, edited_cell: EditedCell
-) -> dict[str, Any]:
-    is_removed = edited_cell.removed_by == number
-    is_clearing = isinstance(operation, _OUTPUT_CLEARING_OPERATIONS) and not is_removed
-    return describe_cell(order, edited_cell, is_removed=is_removed, is_clearing=is_clearing)
-
-
-def describe_cell(
-    order: FinalOrder, edited_cell: EditedCell, *, is_removed: bool, is_clearing: bool
-) -> dict[str, Any]:
-    """Return the fields of a result that describe a cell."""
-    return {
-        "cell_id": edited_cell.id,
-        "index": (
-            order.get_index(edited_cell.token)
-            if edited_cell.removed_by is None
-            else edited_cell.anchor_index
-        ),
-        "cell_type": edited_cell.cell_type,
-        "source_hash": edited_cell.source_hash,
-        "outputs_cleared": edited_cell.outputs_cleared if is_clearing else UNSET,
-        "source": edited_cell.source if is_removed else UNSET,
-    }
+        is_cleared = any(cell.outputs_cleared for cell in affected_cells.cells)
+        result = msgspec.structs.replace(result, outputs_cleared=is_cleared)
+    return result
 
 
 def compile_splices(working_copy: WorkingCopy, order: FinalOrder) -> list[Splice]:
@@ -255,84 +143,24 @@ def _remove_metadata(document: Document) -> Splice:
     return Splice(members[index].name_span.start, members[index + 1].name_span.start, b"")
 
 
-def compile_changes(
-    working_copy: WorkingCopy, order: FinalOrder
-) -> Iterator[CellChange | MetadataChange]:
-    """Yield the changes that a diff shows: the notebook's metadata first, then the cells."""
-    document, metadata = working_copy.document, working_copy.metadata
-    if metadata != document.written_metadata:
-        yield MetadataChange(document.metadata, decode_metadata(metadata))
-    for edited_cell in working_copy.cells.values():
-        yield _compile_change(edited_cell, order)
-
-
-def _compile_change(edited_cell: EditedCell, order: FinalOrder) -> CellChange:
-    cell, is_removed = edited_cell.cell, edited_cell.removed_by is not None
-    changed_members = {
-        name
-        for name, value in edited_cell.members.items()
-        if cell is None or value != cell.get_raw(name)
-    }
-    metadata = None
-    if (
-        "metadata" in changed_members
-        and not is_removed
-        and (cell is not None or edited_cell.metadata)
-    ):
-        metadata = MetadataChange(cell.metadata if cell else {}, edited_cell.metadata)
-    return CellChange(
-        cell_id=edited_cell.id,
-        index_before=cell.index if cell else None,
-        index_after=None if is_removed else order.get_index(edited_cell.token),
-        cell_type_before=cell.cell_type if cell else None,
-        cell_type_after=None if is_removed else edited_cell.cell_type,
-        source_before=cell.source if cell else "",
-        source_after="" if is_removed else edited_cell.source,
-        is_moved=edited_cell.is_moved,
-        outputs_cleared=not is_removed and edited_cell.outputs_cleared,
-        attachments_changed="attachments" in changed_members and not is_removed,
-        metadata=metadata,
-    )
-
-
-def compile_edit(
-    working_copy: WorkingCopy, order: FinalOrder, splices: list[Splice]
-) -> EditSummary:
-    """Return what was done to each cell, and by which splices."""
+def _iterate_changes(working_copy: WorkingCopy, order: FinalOrder) -> Iterator[CellChange]:
+    """Yield what was done to each cell that differs."""
     moved_tokens = order.moved_tokens
-    steps = [
-        step
-        for edited_cell in working_copy.cells.values()
-        if (step := _compile_step(edited_cell, order, moved_tokens)) is not None
-    ]
-    return EditSummary(working_copy.document, splices, steps, working_copy.metadata, len(order))
-
-
-def _compile_step(
-    edited_cell: EditedCell, order: FinalOrder, moved_tokens: Collection[int]
-) -> CellStep | None:
-    if edited_cell.removed_by is not None:
-        return (
-            None
-            if edited_cell.cell is None
-            else CellStep(edited_cell.id, edited_cell.cell, None, None)
-        )
-    changed_members = edited_cell.changed_members
-    if (
-        edited_cell.cell is not None
-        and not changed_members
-        and edited_cell.token not in moved_tokens
-    ):
-        return None
-    return CellStep(
-        edited_cell.id,
-        edited_cell.cell,
-        CellContent(
-            edited_cell.cell_type, edited_cell.source, edited_cell.metadata, edited_cell.attachments
-        ),
-        order.get_index(edited_cell.token),
-        is_moved=edited_cell.token in moved_tokens,
-        changed_members=changed_members,
-        outputs_cleared=edited_cell.outputs_cleared,
-        outputs_returned=edited_cell.outputs_returned,
-    )
+    for edited_cell in working_copy.cells.values():
+        cell, is_moved = edited_cell.cell, edited_cell.token in moved_tokens
+        if edited_cell.removed_by is not None:
+            if cell is not None:
+                yield CellChange(edited_cell.id, cell, None, None)
+            continue
+        changed_members = edited_cell.changed_members
+        if cell is None or changed_members or is_moved:
+            yield CellChange(
+                edited_cell.id,
+                cell,
+                edited_cell,
+                order.get_index(edited_cell.token),
+                is_moved=is_moved,
+                changed_members=changed_members,
+                outputs_cleared=edited_cell.outputs_cleared,
+                outputs_returned=edited_cell.outputs_returned,
+            )

@@ -14,7 +14,6 @@ from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook import json_edit, json_spans, sections, source_edit
 from jupyter_nbedit.notebook.cell_order import Slot
 from jupyter_nbedit.notebook.edited_cell import EditedCell
-from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.line_ends import adapt_source, use_line_feeds
 from jupyter_nbedit.notebook.metadata_rules import check_members, list_defined_members
 from jupyter_nbedit.notebook.operations import (
@@ -89,11 +88,7 @@ def _check_members(
     """Refuse the named members of encoded metadata that nbformat's schema refuses."""
     values = json_edit.read_values(metadata)
     minor = working_copy.document.nbformat_minor
-    members = {
-        name: json_spans.decode(values[name], Span(0, len(values[name])))
-        for name in names
-        if name in values
-    }
+    members = {name: json_spans.decode(values[name]) for name in names if name in values}
     check_members(members, owner, minor)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan
+from jupyter_nbedit.notebook.json_spans import decode_object
 from jupyter_nbedit.notebook.sequence_diff import Difference, list_differences
 
 # A diff is for people. Longer ones are cut, and say so.
@@ -15,82 +16,48 @@ _MAX_CHARACTERS = 100_000
 _CONTEXT_LINES = 3
 
 
-@dataclass(frozen=True)
-class MetadataChange:
-    """Metadata of a cell or of the notebook, before and after an edit."""
-
-    before: dict[str, Any]
-    after: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class CellChange:
-    """One cell before and after an edit; an index is None where the cell does not exist."""
-
-    cell_id: str | None
-    index_before: int | None
-    index_after: int | None
-    cell_type_before: str | None
-    cell_type_after: str | None
-    source_before: str
-    source_after: str
-    is_moved: bool
-    outputs_cleared: bool
-    attachments_changed: bool = False
-    metadata: MetadataChange | None = None
-
-    def build_label(self, index: int | None) -> str:
-        """Return the cell's id, or an address by index that is valid on that side of the edit."""
-        return self.cell_id if self.cell_id is not None else f"cell-{index}"
-
-
-def render_unified_diff(path: str, changes: Sequence[CellChange | MetadataChange]) -> str:
-    """Render changes like ``diff -u``: the notebook's metadata, then the cells in order."""
-    metadata_changes = [change for change in changes if isinstance(change, MetadataChange)]
-    cell_changes = [change for change in changes if isinstance(change, CellChange)]
-    cell_changes.sort(
-        key=lambda c: c.index_after if c.index_after is not None else c.index_before or 0
-    )
-    lines = [line for change in metadata_changes for line in _render_notebook_lines(path, change)]
-    lines += [line for change in cell_changes for line in _render_cell_lines(path, change)]
+def render_unified_diff(path: str, plan: EditPlan) -> str:
+    """Render an edit like ``diff -u``: the notebook's metadata, then the cells in order."""
+    lines: list[str] = []
+    if plan.changes_metadata:
+        metadata = _render_metadata_lines(plan.document.metadata, decode_object(plan.metadata))
+        lines += [f"--- {path}\n", f"+++ {path}\n", *metadata]
+    for change in sorted(plan.changes, key=lambda change: change.sort_key):
+        lines += _render_cell_lines(path, change)
     text = "".join(lines)
     if len(text) <= _MAX_CHARACTERS:
         return text
     return f"{text[:_MAX_CHARACTERS]}\n… {len(text) - _MAX_CHARACTERS} more characters\n"
 
 
-def _render_notebook_lines(path: str, change: MetadataChange) -> Iterator[str]:
-    yield f"--- {path}\n"
-    yield f"+++ {path}\n"
-    yield from _render_metadata_lines(change)
-
-
 def _render_cell_lines(path: str, change: CellChange) -> Iterator[str]:
-    old_index, new_index = change.index_before, change.index_after
-    if old_index is None and new_index is None:
-        return
+    before, after = change.before, change.after
+    source_before, source_after = before.source if before else "", after.source if after else ""
     notes = list(_list_notes(change))
-    if change.metadata is not None:
-        notes += _render_metadata_lines(change.metadata)
-    if change.source_before == change.source_after and not notes:
+    has_metadata = after is not None and (before is None or "metadata" in change.changed_members)
+    if after is not None and has_metadata:
+        notes += _render_metadata_lines(before.metadata if before else {}, after.metadata)
+    if source_before == source_after and not notes:
         return
-    yield (
-        "--- /dev/null\n" if old_index is None else f"--- {path} {change.build_label(old_index)}\n"
-    )
-    yield (
-        "+++ /dev/null\n" if new_index is None else f"+++ {path} {change.build_label(new_index)}\n"
-    )
+    yield f"--- {_name_cell(path, change.id, change.index_before)}\n"
+    yield f"+++ {_name_cell(path, change.id, change.index)}\n"
     yield from notes
-    if change.metadata is not None and change.source_before != change.source_after:
+    if "# metadata\n" in notes and source_before != source_after:
         yield "# source\n"
-    yield from _render_hunks(change.source_before.splitlines(), change.source_after.splitlines())
+    yield from _render_hunks(source_before.splitlines(), source_after.splitlines())
 
 
-def _render_metadata_lines(change: MetadataChange) -> Iterator[str]:
-    if change.before == change.after:
-        return
-    yield "# metadata\n"
-    yield from _render_hunks(_render_json_lines(change.before), _render_json_lines(change.after))
+def _name_cell(path: str, cell_id: str | None, index: int | None) -> str:
+    """Return the cell's id, or an address by index that is valid on that side of the edit."""
+    if index is None:
+        return "/dev/null"
+    return f"{path} {f'cell-{index}' if cell_id is None else cell_id}"
+
+
+def _render_metadata_lines(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    if before != after:
+        yield "# metadata\n"
+        yield from _render_hunks(_render_json_lines(before), _render_json_lines(after))
 
 
 def _render_json_lines(metadata: dict[str, Any]) -> list[str]:
@@ -138,16 +105,18 @@ def _format_range(start: int, stop: int) -> str:
 
 
 def _list_notes(change: CellChange) -> Iterator[str]:
-    if change.index_before is None:
-        yield f"# inserted {change.cell_type_after} at {change.index_after}\n"
-    elif change.index_after is None:
-        yield f"# deleted {change.cell_type_before} from {change.index_before}\n"
-    else:
-        if change.is_moved and change.index_before != change.index_after:
-            yield f"# moved from {change.index_before} to {change.index_after}\n"
-        if change.cell_type_before != change.cell_type_after:
-            yield f"# {change.cell_type_before} became {change.cell_type_after}\n"
-        if change.outputs_cleared:
-            yield "# outputs cleared\n"
-        if change.attachments_changed:
-            yield "# attachments changed\n"
+    before, after = change.before, change.after
+    if before is None or after is None:
+        if after is not None:
+            yield f"# inserted {after.cell_type} at {change.index}\n"
+        if before is not None:
+            yield f"# deleted {before.cell_type} from {before.index}\n"
+        return
+    if change.is_moved and before.index != change.index:
+        yield f"# moved from {before.index} to {change.index}\n"
+    if before.cell_type != after.cell_type:
+        yield f"# {before.cell_type} became {after.cell_type}\n"
+    if change.outputs_cleared:
+        yield "# outputs cleared\n"
+    if "attachments" in change.changed_members and before.attachments != after.attachments:
+        yield "# attachments changed\n"

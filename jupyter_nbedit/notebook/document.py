@@ -111,8 +111,13 @@ class Cell:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The cell's metadata; empty if it is missing or not an object."""
-        value = self.read_value("metadata")
-        return value if isinstance(value, dict) else {}
+        member = self.members.get("metadata")
+        return {} if member is None else json_spans.decode_object(self.text, member.value)
+
+    @property
+    def attachments(self) -> object:
+        """The attachments, usually an object; None if it has none."""
+        return self.read_value("attachments")
 
     @property
     def source_hash(self) -> str:
@@ -266,8 +271,7 @@ class Document:
     def metadata(self) -> dict[str, Any]:
         """The notebook's metadata; empty if it is missing or not an object."""
         span = self.metadata_span
-        value = None if span is None else json_spans.decode(self.text, span)
-        return value if isinstance(value, dict) else {}
+        return {} if span is None else json_spans.decode_object(self.text, span)
 
     @property
     def language(self) -> str | None:

@@ -76,7 +76,7 @@ class EditedCell:
     @property
     def metadata(self) -> dict[str, Any]:
         """The metadata; empty if it is missing or not an object."""
-        return decode_metadata(self.get_member("metadata"))
+        return json_spans.decode_object(self.get_member("metadata"))
 
     @property
     def attachments(self) -> object:
@@ -85,7 +85,7 @@ class EditedCell:
         value = (
             None if was_not_code and self.cell_type == "code" else self.get_member("attachments")
         )
-        return None if value is None else json_spans.decode(value, Span(0, len(value)))
+        return None if value is None else json_spans.decode(value)
 
     def change_type(self, cell_type: str) -> None:
         """Change the type; members that the new type forbids are lost, even if it changes back."""
@@ -207,12 +207,6 @@ class EditedCell:
             rank = style.get_new_cell_style(cell.index, self.cell_type).get_order_key
         text = cell.text[cell.span.start : cell.span.stop]
         return [Splice(*cell.span, set_ranked_members(text, values, cell_style, rank))]
-
-
-def decode_metadata(metadata: bytes | None) -> dict[str, Any]:
-    """Decode metadata; a value that is not an object counts as empty."""
-    value = None if metadata is None else json_spans.decode(metadata, Span(0, len(metadata)))
-    return value if isinstance(value, dict) else {}
 
 
 _CLEARED_VALUES = {"execution_count": b"null", "outputs": b"[]"}

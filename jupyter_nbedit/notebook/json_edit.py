@@ -11,7 +11,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
-from jupyter_nbedit.notebook.json_spans import Member, Span
+from jupyter_nbedit.notebook.json_spans import Member
 from jupyter_nbedit.notebook.json_style import CellStyle
 
 
@@ -25,9 +25,9 @@ def apply_merge_patch(text: bytes, patch: Mapping[str, Any], outer_style: CellSt
     InvalidNotebook
         If a member that the patch names is repeated.
     """
-    if not json_spans.is_object(text, Span(0, len(text))):
+    if not json_spans.is_object(text):
         text = b"{}"
-    members = json_spans.list_members(text, Span(0, len(text)))
+    members = json_spans.list_members(text)
     style = outer_style.derive(text, members)
     spans = {member.name: member.value for member in members}
     changes: dict[str, bytes | None] = {}
@@ -45,9 +45,9 @@ def apply_merge_patch(text: bytes, patch: Mapping[str, Any], outer_style: CellSt
 
 def read_values(text: bytes | None) -> dict[str, bytes]:
     """Return the encoded values of an object by name; empty if it is not an object."""
-    if text is None or not json_spans.is_object(text, Span(0, len(text))):
+    if text is None or not json_spans.is_object(text):
         return {}
-    members = json_spans.list_members(text, Span(0, len(text)))
+    members = json_spans.list_members(text)
     return {member.name: text[member.value.start : member.value.stop] for member in members}
 
 
@@ -62,9 +62,9 @@ def set_members(text: bytes, changes: Mapping[str, bytes | None], outer_style: C
     InvalidNotebook
         If one of the members is repeated.
     """
-    if not json_spans.is_object(text, Span(0, len(text))):
+    if not json_spans.is_object(text):
         text = b"{}"
-    members = json_spans.list_members(text, Span(0, len(text)))
+    members = json_spans.list_members(text)
     return _set_members(text, members, changes, outer_style.derive(text, members))
 
 
@@ -81,9 +81,7 @@ def set_ranked_members(
     InvalidNotebook
         If one of the members is repeated.
     """
-    return _set_members(
-        text, json_spans.list_members(text, Span(0, len(text))), changes, style, rank
-    )
+    return _set_members(text, json_spans.list_members(text), changes, style, rank)
 
 
 def _set_members(
@@ -140,7 +138,7 @@ def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> N
 
 def _has_same_value(encoded_value: bytes, value: Any) -> bool:
     """Return whether an encoded value equals a value and has the same type."""
-    old_value = json_spans.decode(encoded_value, Span(0, len(encoded_value)))
+    old_value = json_spans.decode(encoded_value)
     return json.dumps(old_value, sort_keys=True) == json.dumps(value, sort_keys=True)
 
 

@@ -129,8 +129,9 @@ def _find_value_span(text: bytes, start: int) -> Span:
     return Span(_match_end(_SPACE, text, start), stop)
 
 
-def decode(text: Buffer, span: Span) -> Any:
-    """Decode one value of checked text as Python's ``json`` does."""
+def decode(text: Buffer, span: Span | None = None) -> Any:
+    """Decode one value of checked text, or all of it, as Python's ``json`` does."""
+    span = span or Span(0, len(text))
     local_text, offset = read_range(text, *span)
     token = memoryview(local_text)[span.start - offset : span.stop - offset]
     try:
@@ -155,9 +156,15 @@ def is_empty(text: Buffer, span: Span) -> bool:
     return True
 
 
-def is_object(text: Buffer, span: Span) -> bool:
+def decode_object(text: Buffer | None, span: Span | None = None) -> dict[str, Any]:
+    """Decode one value as `decode` does; empty if there is none, or it is not an object."""
+    value = None if text is None else decode(text, span)
+    return value if isinstance(value, dict) else {}
+
+
+def is_object(text: Buffer, span: Span | None = None) -> bool:
     """Return whether the value is an object."""
-    return text[span.start] == ord("{")
+    return text[span.start if span else 0] == ord("{")
 
 
 def list_elements(text: Buffer, span: Span) -> list[Span]:
@@ -190,8 +197,9 @@ def list_bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[in
     return starts, stops
 
 
-def list_members(text: Buffer, span: Span) -> list[Member]:
+def list_members(text: Buffer, span: Span | None = None) -> list[Member]:
     """Return the members of an object in order, repeated ones included."""
+    span = span or Span(0, len(text))
     local_text, offset = read_range(text, *span)
     local_span = Span(span.start - offset, span.stop - offset)
     try:

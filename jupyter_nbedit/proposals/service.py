@@ -32,7 +32,7 @@ from jupyter_nbedit.reading.loading import load_notebook
 if TYPE_CHECKING:
     from jupyter_nbedit.events.emitters import EventEmitter
     from jupyter_nbedit.models import Author, EditReply, WriteRequest
-    from jupyter_nbedit.notebook.apply_batch import EditPlan
+    from jupyter_nbedit.notebook.edit_plan import EditPlan
     from jupyter_nbedit.proposals.store import ProposalStore
     from jupyter_nbedit.storage.resolver import StorageResolver
 

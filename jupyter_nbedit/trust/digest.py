@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.json_spans import Span
 
 # A longer text is hashed in pieces; joining it with others would copy it twice.
 _LONG_CHARACTERS = 1 << 12
@@ -130,7 +129,7 @@ def _serialize_cell(cell: bytes) -> bytes:
     """Return the canonical bytes of a cell."""
     message = bytearray()
     writer = _CanonicalWriter(message.extend)
-    writer.write(_normalize_cell(json_spans.decode(cell, Span(0, len(cell)))))
+    writer.write(_normalize_cell(json_spans.decode(cell)))
     writer.flush()
     return bytes(message)
 
@@ -159,7 +158,7 @@ def _decode_cells(document: Document, first: int) -> Iterator[tuple[Any, int]]:
         block_spans = list(spans[first:last])
         if len(block_spans) > 1:
             block = b"".join((b"[", document.text[start : block_spans[-1].stop], b"]"))
-            values = json_spans.decode(block, Span(0, len(block)))
+            values = json_spans.decode(block)
         else:
             # A large cell is not copied once more.
             values = [json_spans.decode(document.text, block_spans[0])]

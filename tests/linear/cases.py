@@ -16,7 +16,7 @@ import pytest
 
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.cell_patch import match_cells
-from jupyter_nbedit.notebook.diff import MetadataChange, render_unified_diff
+from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sequence_diff import list_differences
 from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
@@ -119,7 +119,12 @@ def test_comparisons_take_linear_time(texts: Callable[[int], tuple[str, str]]) -
         list_hunks(before, after)
         is_still_applied(before, after, before + after)
         list_differences(before.splitlines(), after.splitlines())
-        render_unified_diff("a", [MetadataChange({"a": before.split()}, {"a": after.split()})])
+        document = Document.parse(samples.notebook(samples.raw(before, metadata={"a": before})))
+        operations: list[dict[str, Any]] = [
+            {"op": "replace", "cell": 0, "source": after},
+            {"op": "set_metadata", "cell": 0, "patch": {"a": after.split()}},
+        ]
+        render_unified_diff("a", edit(document, *operations))
 
     assert_linear(compare, 3000 if NIGHTLY else 200)
 

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from jupyter_nbedit.errors import InvalidNotebook, NbEditError
-from jupyter_nbedit.notebook.apply_batch import EditPlan, apply_operations
+from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model

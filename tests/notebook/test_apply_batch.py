@@ -321,7 +321,8 @@ def test_a_duplicate_member_in_the_edited_cell_is_refused() -> None:
 
     with pytest.raises(InvalidNotebook):
         edit(document, replace(1, "x"))
-    assert not edit(document, move("a", at="start")).splices
+    unchanged = edit(document, move("a", at="start"))
+    assert (unchanged.splices, unchanged.changes) == ([], [])
 
 
 def test_metadata_with_a_duplicate_name_are_not_patched() -> None:
@@ -395,7 +396,7 @@ def test_a_new_cell_has_no_id_in_formats_without_ids() -> None:
 def test_moved_cells_are_listed_as_moved() -> None:
     applied = edit(NOTEBOOK, {"op": "move", "cells": ["c", "a", "d"], "after": "e"})
 
-    assert {step.id for step in applied.summarize().steps if step.is_moved} == {"c", "a", "d"}
+    assert {step.id for step in applied.changes if step.is_moved} == {"c", "a", "d"}
 
 
 def test_metadata_are_appended_to_a_notebook_that_has_none() -> None:
@@ -414,7 +415,7 @@ def test_the_diff_of_each_cell_is_a_unified_diff() -> None:
 
     applied = edit(document, replace(0, "x = 2\ny"), move("b", at="start"), put("new", at="end"))
 
-    assert render_unified_diff("a.ipynb", applied.changes).splitlines() == [
+    assert render_unified_diff("a.ipynb", applied).splitlines() == [
         "--- a.ipynb b",
         "+++ a.ipynb b",
         "# moved from 1 to 0",
@@ -436,7 +437,7 @@ def test_the_diff_of_each_cell_is_a_unified_diff() -> None:
 def test_the_diff_shows_that_a_cell_lost_its_metadata() -> None:
     applied = edit(notebook(raw("a", metadata={"x": 1})), set_metadata("a", x=None))
 
-    assert render_unified_diff("n.ipynb", applied.changes).splitlines()[2:] == [
+    assert render_unified_diff("n.ipynb", applied).splitlines()[2:] == [
         "# metadata",
         "@@ -1,3 +0,0 @@",
         "-{",
@@ -456,7 +457,7 @@ def test_the_diff_shows_that_a_cell_lost_its_metadata() -> None:
 def test_the_diff_of_a_cell_whose_metadata_stay_is_only_its_source(operations: list[Any]) -> None:
     applied = edit(notebook(raw("a", metadata={"x": 1})), *operations)
 
-    assert "# " not in render_unified_diff("n.ipynb", applied.changes).replace(
+    assert "# " not in render_unified_diff("n.ipynb", applied).replace(
         "# inserted raw at 1", ""
     ).replace("# deleted raw from 0", "")
 
@@ -464,7 +465,7 @@ def test_the_diff_of_a_cell_whose_metadata_stay_is_only_its_source(operations: l
 def test_the_diff_of_a_new_cell_contains_its_metadata() -> None:
     applied = edit(ABC, put("x", at="end", metadata={"k": 1}))
 
-    assert render_unified_diff("n.ipynb", applied.changes).splitlines()[2:] == [
+    assert render_unified_diff("n.ipynb", applied).splitlines()[2:] == [
         "# inserted raw at 3",
         "# metadata",
         "@@ -0,0 +1,3 @@",
@@ -482,7 +483,7 @@ def test_the_diff_of_a_merge_shows_only_attachments_that_changed() -> None:
     cells[2] = samples.markdown("c", "c", attachments={"p": ONE, "q": {}})
     for merged, is_shown in ((["a", "b"], False), (["b", "c"], True)):
         applied = edit(notebook(*cells), {"op": "merge", "cells": merged})
-        text = render_unified_diff("n.ipynb", applied.changes)
+        text = render_unified_diff("n.ipynb", applied)
         assert ("# attachments changed" in text) == is_shown
 
 
@@ -493,7 +494,7 @@ def test_the_diff_of_metadata_is_line_by_line() -> None:
         document, set_metadata(title="x"), set_metadata("a", tags=["u"]), replace("a", "b")
     )
 
-    assert render_unified_diff("n.ipynb", applied.changes).splitlines() == [
+    assert render_unified_diff("n.ipynb", applied).splitlines() == [
         "--- n.ipynb",
         "+++ n.ipynb",
         "# metadata",

@@ -17,12 +17,12 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.original_order import OriginalOrder
 from jupyter_nbedit.notebook.undo.record import (
-    CellContent,
+    CellState,
     CellUndo,
     GapAnchor,
     NeighbourKey,
     UndoRecord,
-    compute_content_key,
+    compute_fingerprint,
 )
 
 # A conflict contains the current source, shortened to so many characters.
@@ -62,7 +62,7 @@ class CellLocator:
         self._record = record
         self._parts = parts
         self._history = history
-        self._states: dict[int, CellContent | None] = {}
+        self._states: dict[int, CellState | None] = {}
         self._known_keys: dict[int, str] = {}
 
     def find(self) -> tuple[dict[int, int], dict[int, int], list[dict[str, Any]]]:
@@ -116,8 +116,8 @@ class CellLocator:
         A single matching cell is not enough: the right cell may have been changed, and this one may
         be a copy.
         """
-        after, is_partly_reverted = part.after, bool(self._history.reverted_parts)
-        key = compute_content_key(after.cell_type or "", after.source or "") if after else ""
+        is_partly_reverted = bool(self._history.reverted_parts)
+        key = part.after.content_key if part.after else ""
         expected = self._compute_expected_index(part.index or 0, sys.maxsize)
         if (
             expected is not None
@@ -216,11 +216,7 @@ class CellLocator:
     @cached_property
     def _keys_of_parts(self) -> set[str]:
         states = [state for part in self._record.parts for state in (part.before, part.after)]
-        return {
-            compute_content_key(state.cell_type or "", state.source or "")
-            for state in states
-            if state is not None
-        }
+        return {state.content_key for state in states if state is not None}
 
     def _count_matches(self, anchor: GapAnchor, gap: int) -> tuple[int, int]:
         """Count the neighbours directly before and after a gap; the end of the notebook is one."""
@@ -279,7 +275,8 @@ class CellLocator:
         state = self._read_state(index)
         if state is None or part.after is None or state.source != part.after.source:
             return False
-        return state.fingerprint == part.fingerprint
+        attachments = self._document.get_cell(index).attachments
+        return compute_fingerprint(state, attachments) == part.fingerprint
 
     @cached_property
     def _indexes_by_key(self) -> dict[str, list[int]]:
@@ -292,15 +289,14 @@ class CellLocator:
         """Return the content key of a cell; empty if there is none, or it cannot be read."""
         if index not in self._known_keys:
             state = self._read_state(index)
-            key = "" if state is None else compute_content_key(state.cell_type, state.source)
-            self._known_keys[index] = key
+            self._known_keys[index] = "" if state is None else state.content_key
         return self._known_keys[index]
 
-    def _read_state(self, index: int) -> CellContent | None:
+    def _read_state(self, index: int) -> CellState | None:
         """Return the content of a cell; None if it cannot be read, which may not matter here."""
         if index not in self._states:
             self._states[index] = None
             if 0 <= index < len(self._document):
                 with suppress(InvalidNotebook):
-                    self._states[index] = CellContent.from_cell(self._document.get_cell(index))
+                    self._states[index] = CellState.from_cell(self._document.get_cell(index))
         return self._states[index]

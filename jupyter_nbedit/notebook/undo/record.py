@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from msgspec.structs import astuple, replace
 
 from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.edited_cell import EditedCell
 
 # The number of the format, with which each record begins; old formats stay readable.
 _FORM = b"\x01"
@@ -35,6 +35,16 @@ class CellState(msgspec.Struct, frozen=True, kw_only=True):
     cell_type: str | None
     source: str | None
     metadata: dict[str, Any]
+
+    @classmethod
+    def from_cell(cls, cell: Cell | EditedCell) -> CellState:
+        """Return the state of a cell; raise `InvalidNotebook` as `Cell` does."""
+        return cls(cell_type=cell.cell_type, source=cell.source, metadata=cell.metadata)
+
+    @property
+    def content_key(self) -> str:
+        """A hash of type and source, which identifies neighbours without ids."""
+        return _digest([self.cell_type, self.source])
 
 
 class Fragment(msgspec.Struct, frozen=True, array_like=True):
@@ -199,9 +209,10 @@ def _join_texts(attachments: object) -> object:
     return attachments or {}
 
 
-def compute_content_key(cell_type: str, source: str) -> str:
-    """Return a hash of type and source, which identifies neighbours without ids."""
-    return _digest([cell_type, source])
+def compute_fingerprint(state: CellState, attachments: object) -> str:
+    """Return a hash of a cell's content; formatting, id and execution do not change it."""
+    metadata = {name: state.metadata[name] for name in state.metadata.keys() - _VOLATILE}
+    return _digest([state.cell_type, state.source, metadata, _join_texts(attachments)])
 
 
 def compute_short_hash(text: bytes) -> str:
@@ -226,29 +237,3 @@ def _normalize_numbers(value: object) -> object:
     if isinstance(value, list):
         return [_normalize_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-@dataclass(frozen=True)
-class CellContent:
-    """The content of a cell, without its id and without the results of a run."""
-
-    cell_type: str
-    source: str
-    metadata: dict[str, Any]
-    attachments: object
-
-    @classmethod
-    def from_cell(cls, cell: Cell) -> CellContent:
-        """Return the content of a cell; raise `InvalidNotebook` as `Cell` does."""
-        return cls(cell.cell_type, cell.source, cell.metadata, cell.read_value("attachments"))
-
-    @property
-    def fingerprint(self) -> str:
-        """The hash that identifies this content; formatting and execution do not change it."""
-        metadata = {name: self.metadata[name] for name in self.metadata.keys() - _VOLATILE}
-        return _digest([self.cell_type, self.source, metadata, _join_texts(self.attachments)])
-
-    @property
-    def state(self) -> CellState:
-        """The content as in a record."""
-        return CellState(cell_type=self.cell_type, source=self.source, metadata=self.metadata)

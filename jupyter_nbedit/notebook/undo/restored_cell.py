@@ -72,7 +72,7 @@ class RestoredCell(EditedCell):
     def attachments(self) -> object:
         """The attachments before the edit."""
         value = self.get_member("attachments")
-        return None if value is None else json_spans.decode(value, Span(0, len(value)))
+        return None if value is None else json_spans.decode(value)
 
     @property
     def changed_members(self) -> Collection[str]:

@@ -11,25 +11,20 @@ from msgspec.structs import replace
 
 from jupyter_nbedit.errors import InvalidNotebook, UndoConflict
 from jupyter_nbedit.notebook import json_edit, json_spans
-from jupyter_nbedit.notebook.apply_batch import (
-    CellResult,
-    EditPlan,
-    OperationResult,
-    build_plan,
-    describe_cell,
-)
+from jupyter_nbedit.notebook.apply_batch import build_plan
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import CellResult, EditPlan, OperationResult
 from jupyter_nbedit.notebook.edited_cell import EditedCell
-from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
 from jupyter_nbedit.notebook.undo.record import (
-    CellContent,
+    CellState,
     CellUndo,
     UndoRecord,
+    compute_fingerprint,
     compute_short_hash,
     is_json_equal,
 )
@@ -156,26 +151,25 @@ def _compute_remaining_part(
         return part
     if not indexes:
         return None if part.before is None else part
+    cell = document.get_cell(indexes[0])
     try:
-        state = CellContent.from_cell(document.get_cell(indexes[0]))
+        state = CellState.from_cell(cell)
     except InvalidNotebook:
         return part
-    before = part.before
-    if before is None or before.cell_type is None or before.source is None:
+    if part.before is None:
         return part
-    attachments = None if "attachments" in part.added_members else state.attachments
+    attachments = None if "attachments" in part.added_members else cell.attachments
     stored_members = record.read_members(part)
     if "attachments" in stored_members:
-        value = stored_members["attachments"]
-        attachments = json_spans.decode(value, Span(0, len(value)))
-    content = CellContent(before.cell_type, before.source, before.metadata, attachments)
-    is_undone = content.fingerprint == state.fingerprint
-    if not is_undone or (part.index is not None and state.fingerprint == part.fingerprint):
+        attachments = json_spans.decode(stored_members["attachments"])
+    fingerprint = compute_fingerprint(state, cell.attachments)
+    is_undone = compute_fingerprint(part.before, attachments) == fingerprint
+    if not is_undone or (part.index is not None and fingerprint == part.fingerprint):
         # If both states are equal, the edit changed what is not part of them, such as outputs.
         return part
     # Of a moved cell, only the position remains to be restored.
     return (
-        replace(part, fragments=None, after=state.state, fingerprint=state.fingerprint)
+        replace(part, fragments=None, after=state, fingerprint=fingerprint)
         if part.is_moved
         else None
     )
@@ -285,14 +279,12 @@ def _is_same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
 
 def _build_result(op: str, working_copy: WorkingCopy, order: FinalOrder) -> OperationResult:
     """Return the result with a description of each cell."""
-    descriptions = [
-        describe_cell(
-            order, cell, is_removed=cell.removed_by is not None, is_clearing=cell.removed_by is None
+    cells = [
+        CellResult.from_cell(
+            cell, order, is_removed=cell.removed_by is not None, is_clearing=cell.removed_by is None
         )
         for cell in working_copy.cells.values()
     ]
-    if len(descriptions) == 1:
-        return OperationResult(op=op, **descriptions[0])
-    cells = [CellResult(**description) for description in descriptions]
-    nothing: dict[str, Any] = dict.fromkeys(("cell_id", "index", "cell_type", "source_hash"))
-    return OperationResult(op=op, **nothing, cells=cells or UNSET)
+    if len(cells) == 1:
+        return OperationResult.from_cells(op, cells[0])
+    return OperationResult.from_cells(op, None, cells or UNSET)

@@ -273,7 +273,7 @@ def test_the_result_of_each_cell_is_reported() -> None:
     ]
     assert [result.outputs_cleared for result in (*back.results, *again.results)] == [False, True]
     assert [part.outputs_returned for part in back.build_record().parts] == [True]
-    assert "# deleted raw from 0" in render_unified_diff("n", undone.changes)
+    assert "# deleted raw from 0" in render_unified_diff("n", undone)
 
 
 def accept_in_parts(seed: int) -> str:
