@@ -18,8 +18,7 @@ from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
 from jupyter_nbedit.notebook.lazy.rescan import rescan_edited
 from jupyter_nbedit.notebook.lazy.scan import CellHeader, ScanResult, decode_headers, scan_cells
-from jupyter_nbedit.notebook.lazy.spliced_buffer import splice_buffer
-from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.splices import Splice, splice_buffer
 
 #: How a request names a cell: a string is an id or, only if no cell has that id, ``cell-N`` counted
 #: from 0; an integer is an index from 0.
@@ -216,21 +215,10 @@ class Document:
     def apply_splices(self, splices: Sequence[Splice]) -> Document:
         """Return the document after sorted splices, whose ranges must not overlap."""
         text = splice_buffer(self.text, splices)
-        edited_ranges = (
-            rescan_edited(text, self.cells_span, self.cell_spans, splices) if splices else []
-        )
-        if edited_ranges is None:
+        cells = rescan_edited(text, self.cells_span, self.cell_spans, self.headers, splices)
+        if cells is None:
             return Document.parse(text)
-        growth, start = (edited_ranges[-1].shift if edited_ranges else 0), 0
-        cell_spans, shift = CellSpans(text=text), 0
-        for edited_range in edited_ranges:
-            cell_spans.extend(self.cell_spans[start : edited_range.first], shift)
-            cell_spans.extend(CellSpans.from_spans(edited_range.spans))
-            start, shift = edited_range.last, edited_range.shift
-        cell_spans.extend(self.cell_spans[start:], shift)
-        headers = self.headers.copy()
-        for edited_range in reversed(edited_ranges):
-            headers[edited_range.first : edited_range.last] = edited_range.headers
+        growth = len(text) - len(self.text)
         array = Span(self.cells_span.start, self.cells_span.stop + growth)
         return replace(
             self,
@@ -238,13 +226,13 @@ class Document:
             span=Span(self.span.start, self.span.stop + growth),
             members=[_grow_member(member, array, growth) for member in self.members],
             cells_span=array,
-            cell_spans=cell_spans,
-            headers=headers,
+            cell_spans=cells[0],
+            headers=cells[1],
         )
 
     def __len__(self) -> int:
         """Return the number of cells."""
-        return len(self.cell_spans)
+        return len(self.headers)
 
     @property
     def has_ids(self) -> bool:

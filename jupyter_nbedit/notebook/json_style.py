@@ -18,7 +18,7 @@ from typing import Any
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.json_spans import Member, Span
-from jupyter_nbedit.notebook.lazy.buffer import Buffer, is_ascii, iterate_chunks
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 
 _DEFAULT_ORDER = (
     "attachments",
@@ -30,9 +30,8 @@ _DEFAULT_ORDER = (
     "source",
 )
 # Escapes of ASCII characters mean nothing: all writers escape control characters, and some escape
-# "<".
-_ESCAPE = re.compile(rb"\\u(?!00[0-7])[0-9a-fA-F]{4}")
-_ESCAPE_BYTES = 6
+# "<". A backslash that is escaped itself begins none.
+_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Examples further away are not worth the time.
 _MAX_DISTANCE = 200
@@ -137,12 +136,12 @@ class Style:
 
     @cached_property
     def escapes_non_ascii(self) -> bool:
-        """Whether the file escapes non-ASCII characters, although JSON does not require it."""
-        text = self.document.text
-        return is_ascii(text) and any(
-            _count_backslashes_before(text, position) % 2 == 0
-            for position in _iterate_escapes(text)
-        )
+        """Whether the file escapes non-ASCII characters, although JSON does not require it.
+
+        Of a large file, the beginning decides.
+        """
+        text = self.document.text[:CHUNK_BYTES]
+        return text.isascii() and _ESCAPE.search(text) is not None
 
     def get_new_cell_style(self, index: int, cell_type: str) -> CellStyle:
         """Return the style of a new cell before the one at ``index``."""
@@ -262,24 +261,6 @@ class Style:
 def _encode_utf8(text: str) -> bytes:
     """Encode JSON; lone surrogates, which have no UTF-8, become escapes."""
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
-
-
-def _iterate_escapes(text: Buffer) -> Iterator[int]:
-    """Yield the positions of possible escapes; a backslash before them may escape theirs."""
-    position = 0
-    for chunk in iterate_chunks(text):
-        yield from (position + match.start() for match in _ESCAPE.finditer(chunk))
-        seam = max(0, position - _ESCAPE_BYTES + 1)
-        seam_text = text[seam : position + _ESCAPE_BYTES - 1] if position else b""
-        yield from (seam + match.start() for match in _ESCAPE.finditer(seam_text))
-        position += len(chunk)
-
-
-def _count_backslashes_before(text: Buffer, position: int) -> int:
-    count = 0
-    while text[position - 1 - count] == ord("\\"):
-        count += 1
-    return count
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, LazyBytes, iterate_chunks
 
 
 class Splice(NamedTuple):
@@ -46,6 +47,13 @@ def apply_splices(base: Buffer, splices: Iterable[Splice]) -> bytes:
     return b"".join(iterate_spliced_chunks(base, splices))
 
 
+def splice_buffer(base: Buffer, splices: Sequence[Splice]) -> Buffer:
+    """Return the spliced text; lazy bytes stay lazy."""
+    if isinstance(base, bytes):
+        return apply_splices(base, splices)
+    return _SplicedBytes(base, splices)
+
+
 def invert_splices(base: Buffer, splices: Sequence[Splice]) -> list[Splice]:
     """Return the splices that turn the spliced text back into the base, byte for byte."""
     shift = 0
@@ -54,3 +62,32 @@ def invert_splices(base: Buffer, splices: Sequence[Splice]) -> list[Splice]:
         undo.append(Splice(start + shift, start + shift + len(text), base[start:stop]))
         shift += len(text) - (stop - start)
     return undo
+
+
+class _SplicedBytes(LazyBytes):
+    """The bytes that sorted splices make of lazy bytes."""
+
+    def __init__(self, base: LazyBytes, splices: Sequence[Splice]) -> None:
+        self._base = base
+        self._segments = list(iterate_segments(len(base), splices))
+        self._starts: list[int] = []
+        size = 0
+        for segment in self._segments:
+            self._starts.append(size)
+            size += len(segment) if isinstance(segment, bytes) else segment[1] - segment[0]
+        super().__init__(size)
+
+    def read_into(self, start: int, buffer: memoryview) -> None:
+        """Fill a buffer from an offset."""
+        number = bisect_right(self._starts, start) - 1
+        while buffer:
+            segment, offset = self._segments[number], start - self._starts[number]
+            if isinstance(segment, bytes):
+                part = segment[offset : offset + len(buffer)]
+                buffer[: len(part)] = part
+                size = len(part)
+            else:
+                first = segment[0] + offset
+                size = min(len(buffer), segment[1] - first)
+                self._base.read_into(first, buffer[:size])
+            start, buffer, number = start + size, buffer[size:], number + 1

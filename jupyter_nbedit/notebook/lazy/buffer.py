@@ -78,13 +78,6 @@ def compute_sha256(text: Buffer) -> str:
     return hashlib.sha256(text).hexdigest() if isinstance(text, bytes) else text.compute_sha256()
 
 
-def is_ascii(text: Buffer) -> bool:
-    """Return whether all bytes are ASCII."""
-    if isinstance(text, bytes):
-        return text.isascii()
-    return all(bytes(chunk).isascii() for chunk in iterate_chunks(text))
-
-
 def read_range(text: Buffer, start: int, stop: int) -> tuple[bytes, int]:
     """Return bytes that contain a range, and the offset of the first of them."""
     return (text, 0) if isinstance(text, bytes) else (text[start:stop], start)

@@ -22,12 +22,7 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     Ranges of cells can be added unresolved: only the number of cells and the range of the text are
     known. The spans of such a range are found when one of them is needed; an edit needs few.
 
-    Parameters
-    ----------
-    starts, stops
-        The start and stop of each cell.
-    text
-        The text in which unresolved spans are found.
+    ``text`` is the one in which unresolved spans are found.
     """
 
     __slots__ = ("_firsts", "_starts", "_stops", "_text", "_unresolved")
@@ -42,15 +37,6 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         self._firsts: list[int] = []
         self._unresolved: dict[int, tuple[int, Span]] = {}
         self._text = text
-
-    @classmethod
-    def from_spans(cls, spans: Iterable[Span]) -> CellSpans:
-        """Return columns of single spans."""
-        columns = cls()
-        for start, stop in spans:
-            columns._starts.append(start)
-            columns._stops.append(stop)
-        return columns
 
     def bind(self, text: Buffer) -> CellSpans:
         """Return the same spans for another buffer with equal bytes; resolved spans are shared."""
@@ -85,20 +71,22 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
 
     def count_ending_before(self, offset: int) -> int:
         """Return how many cells end before an offset."""
-        return bisect_left(self, offset, *self._find_bounds(offset), key=lambda cell: cell.stop)
+        return bisect_left(self._stops, offset, *self._resolve_around(offset))
 
     def count_starting_at_or_before(self, offset: int) -> int:
         """Return how many cells start at or before an offset."""
-        return bisect_right(self, offset, *self._find_bounds(offset), key=lambda cell: cell.start)
+        return bisect_right(self._starts, offset, *self._resolve_around(offset))
 
-    def _find_bounds(self, offset: int) -> tuple[int, int]:
-        """Return the indexes between which the cell at an offset must be."""
-        first, last = 0, len(self)
+    def _resolve_around(self, offset: int) -> tuple[int, int]:
+        """Return the indexes between which the cell at an offset must be, all of them resolved."""
+        first, last = 0, len(self._starts)
         for begin, (end, (start, stop)) in self._unresolved.copy().items():
             if stop < offset:
                 first = max(first, end)
             elif start > offset:
                 last = min(last, begin)
+            else:
+                self._resolve(begin)
         return first, last
 
     def _resolve(self, index: int) -> None:
