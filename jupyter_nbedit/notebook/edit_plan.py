@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import filterfalse
 from typing import Annotated, Any
 
 import msgspec
@@ -311,4 +312,4 @@ class _AnchorTable:
 
 def _exclude(count: int, indexes: Collection[int | None]) -> Sequence[int]:
     """Return all indexes but some."""
-    return [n for n in range(count) if n not in indexes] if indexes else range(count)
+    return [*filterfalse(indexes.__contains__, range(count))] if indexes else range(count)

@@ -30,8 +30,8 @@ _DEFAULT_ORDER = (
     "source",
 )
 # Escapes of ASCII characters mean nothing: all writers escape control characters, and some escape
-# "<". A backslash that is escaped itself begins none.
-_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+# "<". After another backslash this may be none.
+_ESCAPE = re.compile(rb"\\u(?<!\\\\u)(?!00[0-7])[0-9a-fA-F]{4}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Examples further away are not worth the time.
 _MAX_DISTANCE = 200
