@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -14,9 +14,11 @@ from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.outputs import (
     keep_data,
     list_output_spans,
+    list_text_fields,
     read_attachments,
     read_outputs,
     summarize,
+    to_json,
     to_readable,
 )
 
@@ -74,7 +76,7 @@ class CellTruncation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     ] = 0
 
 
-class CellView(msgspec.Struct, frozen=True, kw_only=True):
+class CellView(msgspec.Struct, kw_only=True):
     """One cell. ``id`` is null if the file has none; ``source`` is absent in an outline."""
 
     index: int
@@ -192,3 +194,119 @@ def _summarize_outputs(cell: Cell) -> OutputsSummary:
 
 def _get_output_type(output: Any) -> str:
     return str(output.get("output_type")) if isinstance(output, dict) else "unknown"
+
+
+def render_within_budget(
+    cells: Iterable[Cell], options: ViewOptions, max_chars: int
+) -> list[CellView]:
+    """Render the first cells, at least one, within a budget of characters.
+
+    Return the views of the cells whose first line fits; each lists what was omitted from it. Raise
+    `InvalidNotebook` if a cell cannot be read.
+    """
+    budget = _Budget(max(0, max_chars))
+    entries = list(_render_outline(cells, options, budget))
+    if options.view != "outline":
+        for entry in entries:
+            entry.add_source(budget)
+    for entry in entries:
+        entry.add_other_members(budget, are_outputs_indivisible=options.outputs_detail == "full")
+    return [entry.view for entry in entries]
+
+
+@dataclass
+class _Budget:
+    remaining_chars: int
+
+    def spend(self, cost: int) -> bool:
+        """Spend an amount if it is available; return whether it was."""
+        is_available = cost <= self.remaining_chars
+        self.remaining_chars -= cost if is_available else 0
+        return is_available
+
+
+def _render_outline(
+    cells: Iterable[Cell], options: ViewOptions, budget: _Budget
+) -> Iterator[_BudgetedCell]:
+    """Yield the cells whose first line fits, and the first cell."""
+    is_first = True
+    for cell in cells:
+        summary = summarize_source(cell.source)
+        # Without a minimum cost, the number of empty cells would not be limited.
+        cost = max(1, len(summary))
+        paid = min(cost, budget.remaining_chars) if is_first else cost
+        if not budget.spend(paid):
+            return
+        view = render_cell(cell, options)
+        view.summary = summary[:paid]
+        yield _BudgetedCell(view, paid, is_truncated=paid < cost)
+        is_first = False
+
+
+@dataclass
+class _BudgetedCell:
+    """A view with the first line of a cell, what that cost, and whether it was shortened."""
+
+    view: CellView
+    cost: int
+    is_truncated: bool
+    omitted_sizes: dict[str, int] = field(default_factory=dict)
+
+    def add_source(self, budget: _Budget) -> None:
+        """Show the source instead of the first line, as far as the budget allows."""
+        view, source, summary = self.view, self.view.source or "", self.view.summary or ""
+        available = budget.remaining_chars + self.cost
+        shown = source[:available]
+        if len(shown) <= len(summary) and shown != source and not self.is_truncated:
+            shown, view.source = "", UNSET
+        else:
+            view.source, view.summary = shown, UNSET
+            budget.remaining_chars = available - max(1, len(shown))
+        if shown != source:
+            self.omitted_sizes["source"] = len(source) - len(shown)
+
+    def add_other_members(self, budget: _Budget, *, are_outputs_indivisible: bool) -> None:
+        """Show metadata, attachments and outputs as far as the budget allows."""
+        view, omitted_sizes = self.view, self.omitted_sizes
+        if view.metadata is not UNSET and not budget.spend(cost := len(to_json(view.metadata))):
+            view.metadata, omitted_sizes["metadata"] = UNSET, cost
+        if view.attachments is not UNSET and not budget.spend(
+            cost := len(to_json(view.attachments))
+        ):
+            view.attachments, omitted_sizes["attachments"] = UNSET, cost
+        if isinstance(view.outputs, list):
+            outputs, characters = _select_outputs(
+                view.outputs, budget, are_indivisible=are_outputs_indivisible
+            )
+            if characters:
+                omitted_sizes["outputs"] = characters
+            if len(outputs) < len(view.outputs):
+                omitted_sizes["output_count"] = len(view.outputs) - len(outputs)
+            view.outputs = outputs
+        if omitted_sizes:
+            view.omitted = CellTruncation(**omitted_sizes)
+
+
+def _select_outputs(
+    outputs: list[dict[str, Any]], budget: _Budget, *, are_indivisible: bool
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the outputs up to the first that does not fit, and the number of other characters."""
+    selected_outputs: list[dict[str, Any]] = []
+    omitted_characters = 0
+    for number, output in enumerate(outputs):
+        fields = [] if are_indivisible else list(list_text_fields(output))
+        texts = [holder[name] for holder, name in fields]
+        for holder, name in fields:
+            holder[name] = ""
+        # The JSON escapes of texts are part of the reply, not of the notebook, and cost nothing.
+        frame = len(to_json(output))
+        is_complete = number == len(selected_outputs) and not omitted_characters
+        if not is_complete or not budget.spend(frame):
+            omitted_characters += frame if are_indivisible else sum(map(len, texts))
+            continue
+        for (holder, name), text in zip(fields, texts, strict=True):
+            holder[name] = text[: budget.remaining_chars]
+            budget.spend(len(holder[name]))
+            omitted_characters += len(text) - len(holder[name])
+        selected_outputs.append(output)
+    return selected_outputs, omitted_characters

@@ -14,8 +14,13 @@ from jupyter_nbedit.errors import ChangedDuringRead
 from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sections import Outline
-from jupyter_nbedit.notebook.view_budget import render_within_budget
-from jupyter_nbedit.notebook.views import CellTruncation, CellView, ViewOptions, render_cells
+from jupyter_nbedit.notebook.views import (
+    CellTruncation,
+    CellView,
+    ViewOptions,
+    render_cells,
+    render_within_budget,
+)
 from jupyter_nbedit.reading.loading import DocumentCache, LoadedNotebook, load_notebook
 from jupyter_nbedit.reading.models import (
     ChangesSince,

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.view_budget import render_within_budget
-from jupyter_nbedit.notebook.views import ViewOptions, render_cells
+from jupyter_nbedit.notebook.views import ViewOptions, render_cells, render_within_budget
 from tests.support import samples
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
