@@ -25,7 +25,7 @@ test.describe('A toast tells no more of an edit', () => {
       await agent.edit(path, [replace(35)], 'Bot');
       await expect(toast).toHaveText(/Bot edited seen.ipynb: cell 36/);
       await toast.getByRole('button', { name: 'Undo' }).click();
-      await expect(toast).toHaveText('Took back the edit by Bot in seen.ipynb.');
+      await expect(toast).toHaveText('Undid the edit by Bot in seen.ipynb.');
       await expect.poll(async () => tab.getSource(35)).toBe(before[35]);
       expect(await tab.getSource(4)).toBe('theirs = 4');
     });
@@ -66,8 +66,8 @@ test.describe('A toast tells no more of an edit', () => {
     await agent.undo(path, first, 'Another');
     await expect(toast).toHaveText(/Bot edited else.ipynb: cell 3/);
     await toast.getByRole('button', { name: 'Undo' }).click();
-    await expect(page.locator('.Toastify__toast', { hasText: 'Took back' })).toHaveText(
-      'Took back the edit by Bot in else.ipynb.'
+    await expect(page.locator('.Toastify__toast', { hasText: 'Undid' })).toHaveText(
+      'Undid the edit by Bot in else.ipynb.'
     );
     await expect.poll(async () => tab.getSource(2)).toContain('first_2');
   });

@@ -31,7 +31,7 @@ test.describe('"Undo" of a toast', () => {
     const toast = page.locator('.Toastify__toast');
     await expect(toast).toHaveText(/Bot edited back.ipynb: cells 1, 3 and 4.*1 cell removed/);
     await toast.getByRole('button', { name: 'Undo' }).click();
-    await expect(toast).toHaveText(/^Took back 3 edits by Bot in back.ipynb\.$/);
+    await expect(toast).toHaveText(/^Undid 3 edits by Bot in back.ipynb\.$/);
     expect(folder.readText('back.ipynb')).toBe(before);
     await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('back.ipynb'));
     await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
@@ -58,9 +58,9 @@ test.describe('"Undo" of a toast', () => {
     await agent.edit(path, [{ ...replace(35), source: 'another = 35' }], 'Another');
     await expect(tab.mark(0)).toHaveCount(1);
     await toast.getByRole('button', { name: 'Undo' }).click();
-    const told = page.locator('.Toastify__toast', { hasText: 'Took back' });
+    const told = page.locator('.Toastify__toast', { hasText: 'Undid' });
     await expect(told).toContainText(
-      'Took back 1 of 2 edits in way.ipynb: cell 36 has changed since.'
+      'Undid 1 of 2 edits in way.ipynb: cell 36 has changed since.'
     );
     await expect.poll(async () => tab.getSource(0)).toBe(original);
     expect(await tab.getSource(35)).toBe('another = 35');

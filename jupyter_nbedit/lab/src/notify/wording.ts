@@ -87,7 +87,7 @@ export function describeUndoResult(
 ): string {
   if (undoneCount === requestedCount) {
     return trans.__(
-      'Took back %1 in %2.',
+      'Undid %1 in %2.',
       formatEdits(requestedCount, clientNames, trans),
       cleanName(file)
     );
@@ -110,7 +110,7 @@ export function describeUndoResult(
   return undoneCount === 0
     ? trans.__('Nothing was undone in %1: %2', cleanName(file), reason)
     : trans.__(
-        'Took back %1 of %2 edits in %3: %4',
+        'Undid %1 of %2 edits in %3: %4',
         undoneCount,
         requestedCount,
         cleanName(file),
@@ -187,5 +187,5 @@ export function describeError(error: unknown, trans: TranslationBundle): string 
     return cleanText(error.message, MAX_MESSAGE_LENGTH);
   }
   console.error('jupyter-nbedit:', error);
-  return trans.__('Something failed in the page; its console says more.');
+  return trans.__('An error occurred in the page; see the browser console.');
 }

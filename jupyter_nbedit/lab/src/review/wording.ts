@@ -135,7 +135,7 @@ export function describeConflict(why: ConflictingCell['why'], trans: Translation
     case 'gone':
       return trans.__('Not accepted: the cell is gone. Look again.');
     case 'ambiguous':
-      return trans.__('Not accepted: it cannot be told which cell this is about. Look again.');
+      return trans.__('Not accepted: it is not clear which cell this changes. Look again.');
     case 'no_place':
       return trans.__('Not accepted: the place for this cell is gone. Look again.');
   }

@@ -47,7 +47,7 @@ export const apiPlugin: JupyterFrontEndPlugin<INbEdit> = {
       args: ReadonlyPartialJSONObject
     ): CommandArguments & { readonly path: string } => {
       if (isCommandLinkClick()) {
-        throw new Error(trans.__('What a document shows may not edit notebooks.'));
+        throw new Error(trans.__('The content of a document may not edit notebooks.'));
       }
       const { path, ...rest } = args as CommandArguments;
       const current = tracker?.currentWidget?.context.path;

@@ -45,11 +45,11 @@ test('an arrival says who, where, which cells and what more', () => {
 test('what was undone is told as far as it was', () => {
   const text = (outcome: object, positions: number[] = [], gone = 0): string =>
     describeUndoResult('Bot', 'a.ipynb', { ...NONE, ...outcome }, positions, gone, trans);
-  expect(text({ undoneCount: 1 })).toBe('Took back the edit by Bot in a.ipynb.');
-  expect(text({ requestedCount: 3, undoneCount: 3 })).toBe('Took back 3 edits by Bot in a.ipynb.');
+  expect(text({ undoneCount: 1 })).toBe('Undid the edit by Bot in a.ipynb.');
+  expect(text({ requestedCount: 3, undoneCount: 3 })).toBe('Undid 3 edits by Bot in a.ipynb.');
   expect(text({}, [2])).toBe('Nothing was undone in a.ipynb: cell 3 has changed since.');
   expect(text({ requestedCount: 3, undoneCount: 2, hasMetadataConflict: true }, [1, 2], 1)).toBe(
-    'Took back 2 of 3 edits in a.ipynb: cells 2 and 3 have changed since, 1 cell is gone, ' +
+    'Undid 2 of 3 edits in a.ipynb: cells 2 and 3 have changed since, 1 cell is gone, ' +
       'the metadata has changed since.'
   );
   expect(text({ failure: 'The server is in plan mode.' })).toBe(
