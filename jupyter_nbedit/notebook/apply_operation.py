@@ -14,7 +14,6 @@ from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook import json_edit, json_spans, sections, source_edit
 from jupyter_nbedit.notebook.cell_order import Slot
 from jupyter_nbedit.notebook.edited_cell import EditedCell
-from jupyter_nbedit.notebook.line_ends import adapt_source, use_line_feeds
 from jupyter_nbedit.notebook.metadata_rules import check_members, list_defined_members
 from jupyter_nbedit.notebook.operations import (
     AppendToSection,
@@ -32,6 +31,7 @@ from jupyter_nbedit.notebook.operations import (
     Split,
 )
 from jupyter_nbedit.notebook.sections import NotebookSection
+from jupyter_nbedit.notebook.source_edit import adapt_source, use_line_feeds
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
 _MARKDOWN = "markdown"

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.sequence_diff import find_longest_rise
-from jupyter_nbedit.notebook.text_hunks import is_still_applied
+from jupyter_nbedit.notebook.sequence_diff import find_longest_rise, is_still_applied
 
 #: The new value of a removed member.
 ABSENT: Final = object()

@@ -1,16 +1,24 @@
-"""Edit the source of a cell as text: replace a text, or split it before a line."""
+"""Edit the source of a cell as text: replace a text, split it; and the line ends it gets.
+
+A cell gets LF, unless it already has CR LF. JupyterLab's editor never writes a carriage return and
+counts CR LF as one character where the shared model counts two: with CR LF in a source, typed text
+would be inserted at a wrong position.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
-from jupyter_nbedit.notebook.line_ends import NormalizedText, use_line_feeds
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 
+_LINE_END = re.compile(r"\r?\n")
 # Counting stops here: repetitive texts have very many occurrences.
 _MAX_COUNTED = 1000
 # Each occurrence costs a comparison with the whole searched text, so that fewer occurrences of long
@@ -20,6 +28,102 @@ _SHOWN_LINES = 20
 # Replacing a text everywhere by a longer one may grow without limit: it may double with each of a
 # thousand edits.
 _MAX_RESULT_LENGTH = 1 << 24
+
+
+def use_line_feeds(text: str) -> str:
+    """Return the text with LF for every CR LF and every other CR."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def adapt_source(new: str, current: str) -> str:
+    """Return the source that replaces another: with LF, unless the cell has CR LF.
+
+    A source that equals the current one is not changed either.
+    """
+    return new if "\r\n" in current or new == current else use_line_feeds(new)
+
+
+def is_same_source(expected_source: str, current: str) -> bool:
+    """Return whether a cell has the source that a request expects; line ends may differ."""
+    return expected_source == current or (
+        "\r\n" not in current and use_line_feeds(expected_source) == use_line_feeds(current)
+    )
+
+
+class NormalizedText:
+    """A text with LF instead of CR LF, to search in; replacements apply to the original."""
+
+    def __init__(self, original: str) -> None:
+        self._original = original
+        #: The text to search in.
+        self.text = original.replace("\r\n", "\n")
+        self.has_crlf = self.text != original
+        crlf = re.finditer("\r\n", original)
+        self._crlf = [match.start() - count for count, match in enumerate(crlf)]
+
+    def find_all(self, text: str) -> list[int]:
+        """Return the offsets of a text from the left, without overlap."""
+        offsets, offset = [], self.text.find(text)
+        while offset != -1:
+            offsets.append(offset)
+            offset = self.text.find(text, offset + len(text))
+        return offsets
+
+    def list_lines(self, offsets: Iterable[int]) -> list[int]:
+        """Return the numbers, from 1, of the lines that contain ascending offsets."""
+        lines, line, counted_offset = [], 1, 0
+        for offset in offsets:
+            line += self.text.count("\n", counted_offset, offset)
+            lines.append(line)
+            counted_offset = offset
+        return lines
+
+    def replace_all(self, old: str, new: str) -> str:
+        """Return the original text with all occurrences replaced; raise what `replace` does."""
+        if self.has_crlf:
+            return self.replace(self.find_all(old), len(old), new)
+        self._check_growth(self.text.count(old), len(new) - len(old))
+        return self.text.replace(old, new)
+
+    def replace(self, starts: Sequence[int], length: int, new: str) -> str:
+        """Return the original text with some ranges replaced; new text gets the line ends there.
+
+        The ranges have one length and begin at ascending offsets in `text`. Raise
+        `InvalidOperation` if several replacements would make the text too long.
+        """
+        self._check_growth(len(starts), len(new) - length)
+        parts, copied_until = [], 0
+        for start in starts:
+            start_offset, stop_offset = self._get_offset(start), self._get_offset(start + length)
+            parts += [self._original[copied_until:start_offset], self._adapt(new, start_offset)]
+            copied_until = stop_offset
+        return "".join([*parts, self._original[copied_until:]])
+
+    def _check_growth(self, count: int, growth: int) -> None:
+        length = len(self.text) + count * growth
+        if count > 1 and growth > 0 and length > _MAX_RESULT_LENGTH:
+            message = (
+                f"The text would become {length} characters long by {count} replacements; at most "
+                f"{_MAX_RESULT_LENGTH} are made so. Replace it in fewer places, or by a shorter "
+                "text."
+            )
+            raise InvalidOperation(message)
+
+    def _get_offset(self, position: int) -> int:
+        return position + bisect_left(self._crlf, position)
+
+    def _adapt(self, new: str, begin: int) -> str:
+        """Return the new text with the line end that follows its position, else the first one."""
+        if "\n" not in new or not self._line_ends:
+            return new
+        index = bisect_left(self._line_ends, begin)
+        line_end = self._line_ends[index if index < len(self._line_ends) else 0]
+        return _LINE_END.sub("\n" if self._original[line_end] == "\n" else "\r\n", new)
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        """The offsets of all line ends, listed once: there may be as many as replacements."""
+        return [match.start() for match in _LINE_END.finditer(self._original)]
 
 
 def replace_texts(source: str, operation: ReplaceText) -> str:
@@ -48,13 +152,12 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
         old = old if old in source else use_line_feeds(old)
         new = use_line_feeds(new)
     if edit.all and old in plain.text:
-        check_growth(plain.text, plain.text.count(old), len(new) - len(old))
         return plain.replace_all(old, new)
     most = max(2, min(_MAX_COUNTED, _MAX_COMPARED // len(old)))
     positions = list(islice(_find_occurrences(plain.text, old), most))
     if len(positions) == 1:
         return plain.replace(positions, len(old), new)
-    lines = list(islice(dict.fromkeys(list_line_numbers(plain.text, positions)), _SHOWN_LINES))
+    lines = list(dict.fromkeys(plain.list_lines(positions)))[:_SHOWN_LINES]
     if positions:
         at_least = "at least " if len(positions) == most else ""
         message = (
@@ -70,31 +173,11 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     raise TextMismatch(message, count=len(positions), lines=lines, **details)
 
 
-def check_growth(source: str, count: int, growth: int) -> None:
-    """Raise `InvalidOperation` if replacements, each longer by some characters, grow too much."""
-    length = len(source) + count * growth
-    if count > 1 and growth > 0 and length > _MAX_RESULT_LENGTH:
-        message = (
-            f"The text would become {length} characters long by {count} replacements; at most "
-            f"{_MAX_RESULT_LENGTH} are made so. Replace it in fewer places, or by a shorter text."
-        )
-        raise InvalidOperation(message)
-
-
 def _find_occurrences(source: str, text: str) -> Iterator[int]:
     position = source.find(text)
     while position >= 0:
         yield position
         position = source.find(text, position + 1)
-
-
-def list_line_numbers(source: str, positions: list[int]) -> Iterator[int]:
-    """Yield the numbers (from 1) of the lines with some positions, which are in order."""
-    line, counted_offset = 1, 0
-    for position in positions:
-        line += source.count("\n", counted_offset, position)
-        counted_offset = position
-        yield line
 
 
 def split_source(source: str, at_line: int) -> tuple[str, str]:

@@ -13,9 +13,9 @@ from jupyter_nbedit.notebook.cell_order import CellOrder, Slot
 from jupyter_nbedit.notebook.document import CellAddress, Document, compute_source_hash
 from jupyter_nbedit.notebook.edited_cell import EditedCell, list_filled_members
 from jupyter_nbedit.notebook.json_style import Style
-from jupyter_nbedit.notebook.line_ends import is_same_source
 from jupyter_nbedit.notebook.operations import Expect, Position
 from jupyter_nbedit.notebook.sections import Outline
+from jupyter_nbedit.notebook.source_edit import is_same_source
 
 
 @dataclass

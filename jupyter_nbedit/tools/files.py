@@ -11,9 +11,8 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
-from jupyter_nbedit.notebook.line_ends import NormalizedText
 from jupyter_nbedit.notebook.outputs import to_readable
-from jupyter_nbedit.notebook.source_edit import check_growth, list_line_numbers
+from jupyter_nbedit.notebook.source_edit import NormalizedText
 from jupyter_nbedit.notebook.views import CellView
 from jupyter_nbedit.reading.models import ReadReply
 
@@ -212,7 +211,7 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
             "exactly, white space included, without the line numbers."
         )
         raise TextMismatch(message, count=0, lines=[])
-    lines = list(list_line_numbers(plain.text, starts))
+    lines = plain.list_lines(starts)
     if len(starts) > 1 and not replaces_all:
         message = (
             f"`old_string` stands in the file {len(starts)} times, beginning on the lines "
@@ -220,7 +219,6 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
             "one you mean, or set `replace_all`."
         )
         raise TextMismatch(message, count=len(starts), lines=lines[:_MOST_LINE_NUMBERS])
-    check_growth(text, len(starts), len(new) - len(searched_text))
     return plain.replace(starts, len(searched_text), new), lines
 
 

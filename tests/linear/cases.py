@@ -18,8 +18,7 @@ from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.cell_patch import match_cells
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.sequence_diff import list_differences
-from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
+from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
 from jupyter_nbedit.tools.files import replace_string
 from tests.linear import counting
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read

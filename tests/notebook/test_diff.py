@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook.text_hunks import Hunk, is_still_applied, list_hunks, rebase_hunks
+from jupyter_nbedit.notebook.sequence_diff import Hunk, is_still_applied, list_hunks, rebase_hunks
 
 texts = st.text(st.sampled_from("ab \n(😀é\ŕx"), max_size=40)
 sources = st.one_of(texts, st.lists(texts, max_size=6).map("\n".join), st.text(max_size=30))

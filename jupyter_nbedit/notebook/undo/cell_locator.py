@@ -14,8 +14,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.undo.known_history import KnownHistory
-from jupyter_nbedit.notebook.undo.original_order import OriginalOrder
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory, OriginalOrder
 from jupyter_nbedit.notebook.undo.record import (
     CellState,
     CellUndo,

@@ -1,12 +1,21 @@
-"""What is known of the edits since the one that is undone."""
+"""What is known of the edits since the one that is undone, and the order of cells before them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import count, dropwhile, pairwise, takewhile
 
-from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.undo.record import CellUndo, NeighbourKey, UndoRecord
+
+#: A position that a cell has had: the id of the cell, and the number of the position.
+_CellSlot = tuple[str, int]
+
+# Start and end of the notebook; no cell has an empty id.
+_START: _CellSlot = ("", -1)
+_END: _CellSlot = ("", -2)
 
 
 @dataclass(frozen=True)
@@ -62,3 +71,130 @@ class KnownHistory:
 
 #: The history if only the record of the edit is known.
 NO_KNOWN_HISTORY = KnownHistory()
+
+
+class OriginalOrder:
+    """Finds which cells precede and follow the cells that an edit deleted or moved, by their ids.
+
+    If a neighbour was deleted or moved since, its own neighbours replace it; they are in the record
+    of the edit that deleted or moved it. Thus edits that are undone in any order restore the
+    original order. An edit that inserts or moves a cell gives it a new slot; the undo gives it its
+    previous slot back.
+    """
+
+    def __init__(self, document: Document, record: UndoRecord, history: KnownHistory) -> None:
+        self._document, self._record = document, record
+        self._current_slots: dict[str, int] = {}
+        # By cell id: the numbers of the slots before and after the edit.
+        self._changes: dict[str, tuple[int, int]] = {}
+        self._slots_at_edit: dict[str, int] = {}
+        self._slots_after: dict[_CellSlot, list[_CellSlot]] = defaultdict(list)
+        self._slots_before: dict[_CellSlot, list[_CellSlot]] = defaultdict(list)
+        changes_by_edit: dict[int | None, dict[str, tuple[int, int]]] = {}
+        numbers = count(1)
+        for edit in history.edits or [PastEdit(0, None, record)]:
+            if edit.record is None:
+                continue
+            parts = [part for part in edit.record.parts if part.cell_id is not None]
+            self._add_order(edit.record, parts)
+            undone_changes = changes_by_edit.get(edit.undoes, {})
+            changes = changes_by_edit[edit.number] = {}
+            # A batch may delete a cell and insert another with its id.
+            for part in sorted(parts, key=lambda part: part.index is not None):
+                cell_id, old_slot = self._get_slot(part.cell_id)
+                new_slot = old_slot
+                if part.index is not None and part.changes_position:
+                    undone = undone_changes.get(cell_id)
+                    new_slot = next(numbers) if undone is None else undone[0]
+                changes[cell_id] = (old_slot, new_slot)
+                self._current_slots[cell_id] = new_slot
+            if edit.record is record:
+                self._changes, self._slots_at_edit = changes, dict(self._current_slots)
+        for number in history.reverted_parts:
+            part = record.parts[number]
+            if part.is_moved and part.cell_id is not None:
+                self._current_slots[part.cell_id] = self._changes[part.cell_id][0]
+        self._positions = self._find_positions()
+
+    def find_gaps(self, parts: Iterable[CellUndo]) -> list[int | None]:
+        """Return the gap of each cell: after its predecessor or before its successor.
+
+        The one that the edit recorded nearer decides; None if the notebook has neither.
+        """
+        positions = sorted((index, slot) for slot, index in self._positions.items())
+        lower_sources = [*((index + 1, slot) for index, slot in reversed(positions)), (0, _START)]
+        upper_sources = [*positions, (len(self._document), _END)]
+        low = _propagate_bounds(self._slots_after, self._positions, lower_sources)
+        high = _propagate_bounds(self._slots_before, self._positions, upper_sources)
+        gaps: list[int | None] = []
+        for part in parts:
+            slot = part.cell_id or "", self._changes[part.cell_id or ""][0]
+            gap = self._record.gaps[part.gap_number or 0]
+            is_after_nearer = self._count_missing(gap.keys_after) < self._count_missing(
+                gap.keys_before
+            )
+            first, second = (high, low) if is_after_nearer else (low, high)
+            gaps.append(first.get(slot, second.get(slot)))
+        return gaps
+
+    def is_moved_again(self, part: CellUndo) -> bool:
+        """Return whether a later edit moved a cell that the edit moved."""
+        cell_id, slot = self._get_slot(part.cell_id)
+        return part.is_moved and slot != self._changes[cell_id][1]
+
+    def _count_missing(self, keys: Sequence[NeighbourKey]) -> int:
+        """Count the neighbours of a gap that are nearer than the first that is still there."""
+        slots = [(key.id or "", self._slots_at_edit.get(key.id or "", 0)) for key in keys]
+        return sum(1 for _ in takewhile(lambda slot: slot not in self._positions, slots))
+
+    def _find_positions(self) -> dict[_CellSlot, int]:
+        """Return the indexes of the cells that are in a slot of a record."""
+        positions: dict[_CellSlot, int] = {}
+        for slot in {*self._slots_after, *self._slots_before}:
+            indexes = self._document.ids.get(slot[0], [])
+            if len(indexes) == 1 and self._get_slot(slot[0]) == slot:
+                positions[slot] = indexes[0]
+        return positions
+
+    def _get_slot(self, cell_id: str | None) -> _CellSlot:
+        return cell_id or "", self._current_slots.get(cell_id or "", 0)
+
+    def _add_order(self, record: UndoRecord, parts: Sequence[CellUndo]) -> None:
+        """Add the order of cells before an edit from its record."""
+        old_parts = [part for part in parts if part.index_before is not None]
+        old_parts.sort(key=lambda part: part.index_before or 0)
+        self._link([self._get_slot(part.cell_id) for part in old_parts])
+        slots_by_gap: dict[int | None, list[_CellSlot]] = defaultdict(list)
+        for part in old_parts:
+            slots_by_gap[part.gap_number].append(self._get_slot(part.cell_id))
+        for number, gap in enumerate(record.gaps):
+            before = [self._get_slot(key.id) for key in gap.keys_before if key.id is not None]
+            after = [self._get_slot(key.id) for key in gap.keys_after if key.id is not None]
+            start = [] if gap.keys_before else [_START]
+            end = [] if gap.keys_after else [_END]
+            self._link([*start, *before[::-1], *slots_by_gap[number], *after, *end])
+
+    def _link(self, slots: Sequence[_CellSlot]) -> None:
+        for first, second in pairwise(slots):
+            self._slots_after[first].append(second)
+            self._slots_before[second].append(first)
+
+
+def _propagate_bounds(
+    edges: Mapping[_CellSlot, Sequence[_CellSlot]],
+    fixed_slots: Collection[_CellSlot],
+    sources: Sequence[tuple[int, _CellSlot]],
+) -> dict[_CellSlot, int]:
+    """Return, for each slot, the value of the first source that reaches it along the edges.
+
+    Slots of cells that are in place end a path.
+    """
+    bounds: dict[_CellSlot, int] = {}
+    for value, source in sources:
+        pending = [source]
+        while pending:
+            for slot in edges.get(pending.pop(), ()):
+                if slot not in bounds and slot not in fixed_slots:
+                    bounds[slot] = value
+                    pending.append(slot)
+    return bounds

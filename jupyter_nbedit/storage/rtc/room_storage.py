@@ -32,8 +32,8 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch, is_applied
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
+from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_hunks
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.notebook.text_hunks import is_still_applied, list_hunks
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.rooms import Room

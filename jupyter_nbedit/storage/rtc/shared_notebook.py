@@ -16,7 +16,7 @@ import nbformat
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.cell_patch import ABSENT, CellPatch, MovedCell, PatchedCell
-from jupyter_nbedit.notebook.text_hunks import Hunk, list_hunks, rebase_hunks
+from jupyter_nbedit.notebook.sequence_diff import Hunk, list_hunks, rebase_hunks
 from jupyter_nbedit.storage.base import StaleContent
 
 #: The origin of our transactions, for observers of a shared document.

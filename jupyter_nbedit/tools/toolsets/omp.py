@@ -11,7 +11,6 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
 from jupyter_nbedit.models import Author, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.document import Document, compute_source_hash
-from jupyter_nbedit.notebook.line_ends import use_line_feeds
 from jupyter_nbedit.notebook.operations import (
     LARGEST_INTEGER,
     CellType,
@@ -20,6 +19,7 @@ from jupyter_nbedit.notebook.operations import (
     Operation,
     Replace,
 )
+from jupyter_nbedit.notebook.source_edit import use_line_feeds
 from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.tools.cell_edit import OUTPUTS, AnyPath, CellEditResult, ProposalId
 from jupyter_nbedit.tools.files import TextBlock
