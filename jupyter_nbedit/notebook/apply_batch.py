@@ -107,17 +107,16 @@ def _build_result(
 
 def compile_splices(working_copy: WorkingCopy, order: FinalOrder) -> list[Splice]:
     """Return the splices that apply the edits of a working copy to the document's bytes, sorted."""
-    style = working_copy.style
-    written_tokens: set[int] = set()
-
-    def write(token: int) -> bytes:
-        written_tokens.add(token)
-        return working_copy.cells[token].write_cell(style)
-
-    splices = order.compile_splices(style, write)
-    for edited_cell in working_copy.cells.values():
+    style, edited_cells = working_copy.style, working_copy.cells
+    written_cells = {
+        token: edited_cells[token].write_cell(style)
+        for changed_range in order.changed_ranges
+        for token in changed_range.tokens
+    }
+    splices = order.compile_splices(style, written_cells)
+    for edited_cell in edited_cells.values():
         # A cell that was moved and moved back is not in the changed ranges.
-        if edited_cell.removed_by is None and edited_cell.token not in written_tokens:
+        if edited_cell.removed_by is None and edited_cell.token not in written_cells:
             splices += edited_cell.compile_splices(style)
     document, metadata = working_copy.document, working_copy.metadata
     if metadata != document.written_metadata:

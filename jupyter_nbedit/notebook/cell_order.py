@@ -9,10 +9,10 @@ position of that cell.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_style import Style
@@ -174,36 +174,16 @@ class FinalOrder:
     @property
     def moved_tokens(self) -> set[int]:
         """The cells of the document that have another position after the batch."""
-        return {
-            token for each in self._iterate_changed_ranges() for token in each.tokens if token >= 0
-        }
+        return {token for each in self.changed_ranges for token in each.tokens if token >= 0}
 
-    def compile_splices(self, style: Style, write_cell: Callable[[int], bytes]) -> list[Splice]:
-        """Return the splices that put the cells in order.
-
-        ``style`` has the separator of cells where the file has no example; ``write_cell`` returns
-        the bytes of a new or moved cell by its token.
-        """
-        changed_ranges = list(self._iterate_changed_ranges())
-        # Separators that become free in one range are reused in another, so that moving a cell and
-        # moving it back restores even an unusual layout.
-        spare_separators: deque[bytes] = deque()
-        for changed_range in changed_ranges:
-            spare_separators.extend(changed_range.spare_separators)
-        return [
-            splice
-            for changed_range in changed_ranges
-            for splice in changed_range.compile_splices(
-                self.document, style, spare_separators, write_cell
-            )
-        ]
-
-    def _iterate_changed_ranges(self) -> Iterator[_ChangedRange]:
-        """Group changed gaps into ranges; removed cells connect the gaps on both sides."""
+    @cached_property
+    def changed_ranges(self) -> list[ChangedRange]:
+        """The ranges of cells to replace; removed cells connect the gaps on both sides."""
         removed_indexes = set(self.removed_indexes)
         changed_gaps = (
             set(self.tokens_by_gap) | removed_indexes | {token + 1 for token in removed_indexes}
         )
+        changed_ranges: list[ChangedRange] = []
         last_done = -1
         for first in sorted(changed_gaps):
             if first <= last_done:
@@ -215,74 +195,37 @@ class FinalOrder:
             gaps = range(first, last + 1)
             tokens = [token for gap in gaps for token in self.tokens_by_gap.get(gap, ())]
             if tokens != list(range(first, last)):
-                yield _ChangedRange.from_cells(self.document, first, last, tokens)
+                changed_ranges.append(ChangedRange(first, last, tokens))
+        return changed_ranges
+
+    def compile_splices(self, style: Style, cells: Mapping[int, bytes]) -> list[Splice]:
+        """Return the splices that put the cells in order.
+
+        ``style`` is that of the notebook; ``cells`` has the bytes of the cells in changed ranges.
+        """
+        array, spans = self.document.cells_span, self.document.cell_spans
+        if self.changed_ranges and not (spans and len(self)):
+            inside = style.array_style.wrap((cells[token] for token in self._indexes), b"[]")[1:-1]
+            return [Splice(array.start + 1, array.stop - 1, inside)]
+        splices: list[Splice] = []
+        for first, last, tokens in self.changed_ranges:
+            separator = style.array_style.separator
+            texts = [cells[token] for token in tokens]
+            if texts and first < last:
+                text = separator.join(texts)
+                splices.append(Splice(spans[first].start, spans[last - 1].stop, text))
+            elif last < len(spans):
+                text = b"".join(text + separator for text in texts)
+                splices.append(Splice(spans[first].start, spans[last].start, text))
+            else:
+                text = b"".join(separator + text for text in texts)
+                splices.append(Splice(spans[first - 1].stop, spans[last - 1].stop, text))
+        return splices
 
 
-@dataclass(frozen=True)
-class _ChangedRange:
-    """The gaps ``first`` to ``last``: all cells between them are replaced by ``tokens``."""
+class ChangedRange(NamedTuple):
+    """The cells ``first`` to ``last - 1`` are replaced by ``tokens``."""
 
     first: int
     last: int
     tokens: list[int]
-    gaps: list[bytes]
-    separator_count: int
-
-    @classmethod
-    def from_cells(
-        cls, document: Document, first: int, last: int, tokens: list[int]
-    ) -> _ChangedRange:
-        gaps = [_read_gap(document, index) for index in range(first, last + 1)]
-        if last == len(document):
-            # The white space before the closing bracket stays.
-            gaps.pop()
-        return cls(first, last, tokens, gaps, len(tokens) + (last < len(document)))
-
-    @property
-    def spare_separators(self) -> list[bytes]:
-        return self.gaps[self.separator_count :]
-
-    def compile_splices(
-        self,
-        document: Document,
-        style: Style,
-        spare_separators: deque[bytes],
-        write_cell: Callable[[int], bytes],
-    ) -> list[Splice]:
-        start, _ = _get_gap_range(document, self.first)
-        stop = _get_gap_range(document, self.last)[self.last < len(document)]
-        cells = [write_cell(token) for token in self.tokens]
-        if not document.cell_spans:
-            return [
-                Splice(
-                    start,
-                    stop + len(_read_gap(document, 0)),
-                    style.array_style.wrap(cells, b"[]")[1:-1],
-                )
-            ]
-        if not cells and self.first == 0 and self.last == len(document):
-            return [Splice(start, _get_gap_range(document, self.last)[1], b"")]
-        gaps = self.gaps[: self.separator_count]
-        while len(gaps) < self.separator_count:
-            gaps.append(
-                spare_separators.popleft() if spare_separators else style.array_style.separator
-            )
-        parts = [part for pair in zip(gaps, cells, strict=False) for part in pair]
-        parts += gaps[len(cells) :]
-        if self.gaps and self.separator_count:
-            # The first separator stays, which makes the splice a pure insertion or deletion.
-            start += len(parts.pop(0))
-        return [Splice(start, stop, b"".join(parts))]
-
-
-def _get_gap_range(document: Document, index: int) -> tuple[int, int]:
-    """Return the byte range before a cell; for the last gap, the range before the bracket."""
-    cells = document.cell_spans
-    start = cells[index - 1].stop if index else document.cells_span.start + 1
-    stop = cells[index].start if index < len(cells) else document.cells_span.stop - 1
-    return start, stop
-
-
-def _read_gap(document: Document, index: int) -> bytes:
-    start, stop = _get_gap_range(document, index)
-    return document.text[start:stop]

@@ -10,8 +10,8 @@ from typing import Any
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, compute_source_hash
-from jupyter_nbedit.notebook.json_edit import set_ranked_members
-from jupyter_nbedit.notebook.json_spans import Span
+from jupyter_nbedit.notebook.json_edit import set_own_members
+from jupyter_nbedit.notebook.json_spans import Span, list_members
 from jupyter_nbedit.notebook.json_style import CellStyle, Style
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.markdown.blocks import list_headings
@@ -199,14 +199,12 @@ class EditedCell:
             if is_source_changed:
                 splices.append(_replace_source(cell, cell_style, source))
             return sorted(splices)
-        rank = cell_style.get_order_key
         if is_source_changed:
             values["source"] = cell_style.write_source(source)
         if is_type_changed:
             values["cell_type"] = cell_style.write_text(self.cell_type)
-            rank = style.get_new_cell_style(cell.index, self.cell_type).get_order_key
         text = cell.text[cell.span.start : cell.span.stop]
-        return [Splice(*cell.span, set_ranked_members(text, values, cell_style, rank))]
+        return [Splice(*cell.span, set_own_members(text, list_members(text), values, cell_style))]
 
 
 _CLEARED_VALUES = {"execution_count": b"null", "outputs": b"[]"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -40,7 +40,7 @@ def apply_merge_patch(text: bytes, patch: Mapping[str, Any], outer_style: CellSt
             changes[name] = apply_merge_patch(old_value, value, style)
         elif old_value is None or not _has_same_value(old_value, value):
             changes[name] = style.write_value(_remove_nulls(value))
-    return _set_members(text, members, changes, style)
+    return set_own_members(text, members, changes, style)
 
 
 def read_values(text: bytes | None) -> dict[str, bytes]:
@@ -65,32 +65,13 @@ def set_members(text: bytes, changes: Mapping[str, bytes | None], outer_style: C
     if not json_spans.is_object(text):
         text = b"{}"
     members = json_spans.list_members(text)
-    return _set_members(text, members, changes, outer_style.derive(text, members))
+    return set_own_members(text, members, changes, outer_style.derive(text, members))
 
 
-def set_ranked_members(
-    text: bytes,
-    changes: Mapping[str, bytes | None],
-    style: CellStyle,
-    rank: Callable[[str], tuple[int, int]],
+def set_own_members(
+    text: bytes, members: list[Member], changes: Mapping[str, bytes | None], style: CellStyle
 ) -> bytes:
-    """Set members of an object in its own style; a new member follows all of lower rank.
-
-    Raises
-    ------
-    InvalidNotebook
-        If one of the members is repeated.
-    """
-    return _set_members(text, json_spans.list_members(text), changes, style, rank)
-
-
-def _set_members(
-    text: bytes,
-    members: list[Member],
-    changes: Mapping[str, bytes | None],
-    style: CellStyle,
-    rank: Callable[[str], tuple[int, int]] | None = None,
-) -> bytes:
+    """Set members of an object in its own style, as `set_members` does."""
     _check_single(Counter(member.name for member in members), changes)
     # Each member with the separator before it, where the file has one.
     result: list[tuple[str, bytes | None, bytes]] = []
@@ -103,7 +84,9 @@ def _set_members(
     names = {member.name for member in members}
     for name, value in changes.items():
         if value is not None and name not in names:
-            index = _find_position(name, [one[0] for one in result], rank)
+            known = [one[0] for one in result]
+            is_sorted = all(first <= second for first, second in pairwise(known))
+            index = bisect_left(known, name) if is_sorted else len(known)
             result.insert(index, (name, None, style.write_member(name, value)))
     if not result:
         return b"{}" if members else text
@@ -112,18 +95,6 @@ def _set_members(
     for _, gap, written_member in result[1:]:
         parts += [layout.separator if gap is None else gap, written_member]
     return b"{" + b"".join(parts) + layout.closing + b"}"
-
-
-def _find_position(
-    name: str, names: list[str], rank: Callable[[str], tuple[int, int]] | None
-) -> int:
-    if rank is not None:
-        return max(
-            (n + 1 for n, other_name in enumerate(names) if rank(other_name) < rank(name)),
-            default=0,
-        )
-    is_sorted = all(first <= second for first, second in pairwise(names))
-    return bisect_left(names, name) if is_sorted else len(names)
 
 
 def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> None:

@@ -170,4 +170,5 @@ def _fill_holes(
     cell_text = b"".join(
         piece if isinstance(piece, bytes) else cell.text[slice(*piece)] for piece in pieces
     )
-    return [json_edit.set_ranked_members(cell_text, changes, cell_style, cell_style.get_order_key)]
+    members = json_spans.list_members(cell_text)
+    return [json_edit.set_own_members(cell_text, members, changes, cell_style)]
