@@ -103,19 +103,26 @@ class EditedCell:
     @property
     def outputs_cleared(self) -> bool:
         """Whether it had outputs or an execution count and loses them."""
-        # Such members of cells of other types are not outputs.
-        is_code = self.cell is not None and "code" in {self.cell.cell_type, self.cell_type}
-        is_clearing = self.clears_outputs or self.cell_type != "code"
-        return is_code and is_clearing and bool(self._filled_members)
+        return bool(self._filled_members) and not self._is_filled_after
 
     @property
     def outputs_returned(self) -> bool:
         """Whether it had neither outputs nor an execution count and gets some."""
-        return False
+        return self.cell is not None and not self._filled_members and self._is_filled_after
 
     @cached_property
     def _filled_members(self) -> list[str]:
         return [] if self.cell is None else list_filled_members(self.cell)
+
+    @property
+    def _is_filled_after(self) -> bool:
+        if not EXECUTION_MEMBERS.isdisjoint(self.members):
+            values = [(name, self.get_member(name)) for name in EXECUTION_MEMBERS]
+            return any(value is not None and is_filled(name, value) for name, value in values)
+        # Such members of cells of other types are not outputs.
+        is_code = self.cell is not None and "code" in {self.cell.cell_type, self.cell_type}
+        is_clearing = is_code and (self.clears_outputs or self.cell_type != "code")
+        return bool(self._filled_members) and not is_clearing
 
     @property
     def changed_members(self) -> Collection[str]:
@@ -225,7 +232,7 @@ def list_filled_members(cell: Cell) -> list[str]:
     return [member.name for member in members if is_filled(member.name, cell.text, member.value)]
 
 
-def is_filled(name: str, text: Buffer, value: Span) -> bool:
+def is_filled(name: str, text: Buffer, value: Span | None = None) -> bool:
     """Return whether clearing would change an encoded value of an execution member."""
     if name == "outputs" and json_spans.is_array(text, value):
         return not json_spans.is_empty(text, value)

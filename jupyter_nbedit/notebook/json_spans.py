@@ -140,14 +140,15 @@ def decode(text: Buffer, span: Span | None = None) -> Any:
         return _LENIENT.decode(bytes(token).decode())
 
 
-def is_array(text: Buffer, span: Span) -> bool:
+def is_array(text: Buffer, span: Span | None = None) -> bool:
     """Return whether the value is an array."""
-    return text[span.start] == ord("[")
+    return text[span.start if span else 0] == ord("[")
 
 
-def is_empty(text: Buffer, span: Span) -> bool:
+def is_empty(text: Buffer, span: Span | None = None) -> bool:
     """Return whether an array or an object is empty; its content is not parsed."""
-    start, stop = span.start + 1, span.stop - 1
+    start, stop = span or (0, len(text))
+    start, stop = start + 1, stop - 1
     while start < stop:
         part = text[start : min(start + _PEEK_BYTES, stop)]
         if part.strip(_WHITE):

@@ -10,10 +10,8 @@ from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.edited_cell import (
     EXECUTION_MEMBERS,
     EditedCell,
-    is_filled,
     list_filled_members,
 )
-from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.record import EXECUTION, CellUndo, UndoRecord, is_json_equal
@@ -21,12 +19,9 @@ from jupyter_nbedit.notebook.undo.record import EXECUTION, CellUndo, UndoRecord,
 
 @dataclass
 class RestoredCell(EditedCell):
-    """A cell that is returned to its state before an edit.
+    """A cell that is returned to its state before an edit; ``text`` are its bytes."""
 
-    ``pieces`` are its text: bytes, and ranges of the document that are kept.
-    """
-
-    pieces: Sequence[bytes | Span] = ()
+    text: bytes = b""
 
     @classmethod
     def from_record(cls, record: UndoRecord, part: CellUndo, token: int, gap: int) -> RestoredCell:
@@ -38,7 +33,7 @@ class RestoredCell(EditedCell):
             part.cell_id,
             *_get_type_and_source(part),
             members={**record.read_members(part)},
-            pieces=[text for _, text in record.list_texts(part) if text is not None],
+            text=b"".join(text for _, text in record.list_texts(part) if text is not None),
         )
 
     @classmethod
@@ -65,7 +60,7 @@ class RestoredCell(EditedCell):
             cell_type if "cell_type" in stored else cell.cell_type,
             source if "source" in stored else cell.source,
             members={**dict.fromkeys(part.added_members), **stored},
-            pieces=_fill_holes(texts, part.added_members, cell, style),
+            text=_fill_holes(texts, part.added_members, cell, style),
         )
 
     @property
@@ -79,53 +74,16 @@ class RestoredCell(EditedCell):
         """The names of the restored members."""
         return () if self.cell is None else self.members.keys()
 
-    @property
-    def outputs_cleared(self) -> bool:
-        """Whether it has outputs or an execution count now and loses them."""
-        had_outputs, gets_outputs = self._outputs
-        return had_outputs and not gets_outputs
-
-    @property
-    def outputs_returned(self) -> bool:
-        """Whether it gets outputs or an execution count back."""
-        had_outputs, gets_outputs = self._outputs
-        return gets_outputs and not had_outputs
-
-    @property
-    def _outputs(self) -> tuple[bool, bool]:
-        """Whether the cell has outputs now, and will have; both False if they stay."""
-        if self.cell is None or EXECUTION_MEMBERS.isdisjoint(self.members):
-            return False, False
-        values = {name: self.get_member(name) for name in EXECUTION_MEMBERS}
-        gets_outputs = any(
-            value is not None and is_filled(name, value, Span(0, len(value)))
-            for name, value in values.items()
-        )
-        return bool(self._filled_members), gets_outputs
-
     def compile_splices(self, _style: Style) -> list[Splice]:
-        """Return the splices that restore the cell in place; ranges that are kept stay."""
-        splices: list[Splice] = []
-        if self.cell is None:
-            return splices
-        position, text = self.cell.span.start, b""
-        for piece in (*self.pieces, Span(self.cell.span.stop, self.cell.span.stop)):
-            if isinstance(piece, bytes):
-                text += piece
-            elif piece.start < position:
-                # Another program has reordered the members.
-                text += self.cell.text[piece.start : piece.stop]
-            else:
-                if self.cell.text[position : piece.start] != text:
-                    splices.append(Splice(position, piece.start, text))
-                position, text = piece.stop, b""
-        return splices
+        """Return the splice that restores the cell in place."""
+        cell = self.cell
+        if cell is None or cell.text[cell.span.start : cell.span.stop] == self.text:
+            return []
+        return [Splice(*cell.span, self.text)]
 
-    def write_cell(self, style: Style) -> bytes:
+    def write_cell(self, _style: Style) -> bytes:
         """Return the bytes of the whole cell."""
-        if self.cell is None:
-            return b"".join(one for one in self.pieces if isinstance(one, bytes))
-        return super().write_cell(style)
+        return self.text
 
 
 def _get_type_and_source(part: CellUndo) -> tuple[str, str]:
@@ -149,26 +107,21 @@ def _fill_holes(
     added_members: Collection[str],
     cell: Cell,
     style: Style,
-) -> Sequence[bytes | Span]:
+) -> bytes:
     """Return the text of a cell with the current values of the members that are not stored."""
-    pieces: list[bytes | Span] = []
-    changes: dict[str, bytes | None] = {}
-    for name, text in texts:
-        if text is not None:
-            pieces.append(text)
-        elif name in cell.members:
-            pieces.append(cell.members[name].value)
-        else:
-            # The member was removed after the edit.
-            changes[name or ""] = None
-            pieces.append(b"null")
-    known_names = {*added_members, *(name for name, _ in texts)}
-    changes |= {name: cell.get_raw(name) for name in cell.members if name not in known_names}
-    if not changes:
-        return pieces
-    cell_style = style.get_cell_style(cell)
-    cell_text = b"".join(
-        piece if isinstance(piece, bytes) else cell.text[slice(*piece)] for piece in pieces
+    # A member that was removed after the edit is null for a moment.
+    text = b"".join(
+        (cell.get_raw(name or "") or b"null") if stored is None else stored
+        for name, stored in texts
     )
-    members = json_spans.list_members(cell_text)
-    return [json_edit.set_own_members(cell_text, members, changes, cell_style)]
+    names = {name for name, _ in texts}
+    changes = {
+        name: cell.get_raw(name) for name in cell.members if name not in {*added_members, *names}
+    }
+    changes |= {
+        name: None for name, stored in texts if stored is None and name and name not in cell.members
+    }
+    if not changes:
+        return text
+    cell_style = style.get_cell_style(cell)
+    return json_edit.set_own_members(text, json_spans.list_members(text), changes, cell_style)
