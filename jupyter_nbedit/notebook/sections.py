@@ -21,7 +21,15 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.markdown import blocks
 from jupyter_nbedit.notebook.markdown.blocks import Heading, to_plain_text
 from jupyter_nbedit.notebook.markdown.section_text import SectionText, find_section_ends
-from jupyter_nbedit.notebook.operations import LONGEST_SECTION_NAME
+from jupyter_nbedit.notebook.operations import (
+    LONGEST_SECTION_NAME,
+    AppendToSection,
+    RemoveEntry,
+    ReplaceSection,
+)
+
+#: An operation on a section of a text or a notebook.
+SectionOperation = AppendToSection | ReplaceSection | RemoveEntry
 
 _FRONT_MATTER_ENDS = ("---", "...")
 _WHITE = " \t"
@@ -91,30 +99,19 @@ def read(text: str, name: str) -> str:
     return section_text.read(section)
 
 
-def append(text: str, name: str, content: str) -> str:
-    """Append content to a section of a Markdown text; raise what `read` does."""
-    section_text, section = _find_section(text, name)
-    section_text.append(section, content)
-    return section_text.text
+def apply_operation(text: str, operation: SectionOperation) -> str:
+    """Return a Markdown text after an operation.
 
-
-def replace(text: str, name: str, content: str) -> str:
-    """Replace a section of a Markdown text except its heading; raise what `read` does."""
-    section_text, section = _find_section(text, name)
-    section_text.replace(section, content)
-    return section_text.text
-
-
-def remove_entry(text: str, name: str, match: str) -> tuple[str, list[str]]:
-    """Remove the list items of a section that contain a text; return the new text and theirs.
-
-    Raise what `read` does, or `TextMismatch` if no item contains the text.
+    Raise what `read` does, or `TextMismatch` if no list item contains a text to remove.
     """
-    section_text, section = _find_section(text, name)
-    removed_texts = section_text.remove_entries(section, match)
-    if not removed_texts:
-        raise build_no_entry_error(name, match)
-    return section_text.text, removed_texts
+    section_text, section = _find_section(text, operation.section)
+    if isinstance(operation, AppendToSection):
+        section_text.append(section, operation.source)
+    elif isinstance(operation, ReplaceSection):
+        section_text.replace(section, operation.source)
+    elif not section_text.remove_entries(section, operation.match):
+        raise build_no_entry_error(operation.section, operation.match)
+    return section_text.text
 
 
 def _find_section(text: str, name: str) -> tuple[SectionText, range]:

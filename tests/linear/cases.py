@@ -18,6 +18,7 @@ from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.cell_patch import match_cells
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import RemoveEntry
 from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
 from jupyter_nbedit.tools.files import replace_string
 from tests.linear import counting
@@ -93,7 +94,8 @@ def test_edits_of_the_sections_of_a_cell_are_one_pass(
 def test_edits_remove_entries_in_linear_time(count: int) -> None:
     def remove(size: int) -> None:
         text = "# A\n" + "- a\n\n" * size
-        assert sections.remove_entry(text, "A", "a")[0].strip() == "# A"
+        removal = RemoveEntry(section="A", match="a")
+        assert sections.apply_operation(text, removal).strip() == "# A"
 
     assert_linear(remove, 10 * count + 200)
 

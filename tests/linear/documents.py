@@ -8,6 +8,7 @@ from contextlib import suppress
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.markdown import blocks
+from jupyter_nbedit.notebook.operations import AppendToSection, RemoveEntry, ReplaceSection
 
 
 def _repeat(unit: str, before: str = "", after: str = "") -> Callable[[int], str]:
@@ -107,6 +108,7 @@ def read(text: str) -> None:
 
 def change(text: str) -> None:
     attempt(sections.read, text, "ok")
-    attempt(sections.append, text, "ok", text)
-    attempt(sections.replace, text, "ok", text)
-    attempt(sections.remove_entry, f"# ok\n\n{text}", "ok", "a")
+    attempt(sections.apply_operation, text, AppendToSection(section="ok", source=text))
+    attempt(sections.apply_operation, text, ReplaceSection(section="ok", source=text))
+    removal = RemoveEntry(section="ok", match="a")
+    attempt(sections.apply_operation, f"# ok\n\n{text}", removal)

@@ -16,6 +16,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import AppendToSection, RemoveEntry, ReplaceSection
 from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook.oracle import edit
 from tests.support import samples
@@ -59,7 +60,7 @@ def test_an_ambiguous_heading_is_refused_unless_the_level_selects_one() -> None:
     text = "# A\n1\n## A\n2\n"
 
     with pytest.raises(AmbiguousSection) as raised:
-        sections.append(text, "A", "x")
+        sections.apply_operation(text, AppendToSection(section="A", source="x"))
 
     assert [one["level"] for one in raised.value.details["candidates"]] == [1, 2]
     assert sections.read(text, "## A") == "## A\n2\n"
@@ -74,7 +75,7 @@ def test_an_ambiguous_heading_is_refused_unless_the_level_selects_one() -> None:
     ],
 )
 def test_content_is_added_at_the_end_of_a_section(text: str, content: str, expected: str) -> None:
-    assert sections.append(text, "A", content) == expected
+    assert sections.apply_operation(text, AppendToSection(section="A", source=content)) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,27 +89,25 @@ def test_content_is_added_at_the_end_of_a_section(text: str, content: str, expec
 def test_the_whole_section_except_its_heading_is_replaced(
     text: str, content: str, expected: str
 ) -> None:
-    assert sections.replace(text, "A", content) == expected
+    assert sections.apply_operation(text, ReplaceSection(section="A", source=content)) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "match", "expected", "removed"),
+    ("text", "match", "expected"),
     [
-        ("# A\n- one\n- two\n", "ONE", "# A\n- two\n", ["one"]),
-        ("# A\n- a\n  more\n  - in\n- b\n", "a  MORE", "# A\n- b\n", ["a more"]),
-        ("# A\n- a\n  - in\n- b in\n", "in", "# A\n- a\n", ["in", "b in"]),
-        ("# A\r\n- a\r\n- b\r\n", "a", "# A\r\n- b\r\n", ["a"]),
+        ("# A\n- one\n- two\n", "ONE", "# A\n- two\n"),
+        ("# A\n- a\n  more\n  - in\n- b\n", "a  MORE", "# A\n- b\n"),
+        ("# A\n- a\n  - in\n- b in\n", "in", "# A\n- a\n"),
+        ("# A\r\n- a\r\n- b\r\n", "a", "# A\r\n- b\r\n"),
     ],
 )
-def test_list_items_that_contain_the_text_are_removed(
-    text: str, match: str, expected: str, removed: list[str]
-) -> None:
-    assert sections.remove_entry(text, "A", match) == (expected, removed)
+def test_list_items_that_contain_the_text_are_removed(text: str, match: str, expected: str) -> None:
+    assert sections.apply_operation(text, RemoveEntry(section="A", match=match)) == expected
 
 
 def test_a_text_in_no_list_item_is_refused() -> None:
     with pytest.raises(TextMismatch) as raised:
-        sections.remove_entry(TEXT, "B", "one")
+        sections.apply_operation(TEXT, RemoveEntry(section="B", match="one"))
 
     assert raised.value.details["count"] == 0
 

@@ -119,19 +119,19 @@ class SectionText:
             part.remove_all()
         self._text = None
 
-    def remove_entries(self, section: range, match: str) -> list[str]:
-        """Remove the list items of a section whose own text contains ``match``; return their texts.
+    def remove_entries(self, section: range, match: str) -> bool:
+        """Remove the list items of a section whose own text contains ``match``; return if any does.
 
         Nested items are removed with their parent. Case and white space do not matter.
         """
         folded_match = " ".join(match.split()).casefold()
-        texts: list[str] = []
+        was_removed = False
         for part in self._parts[section.start : section.stop]:
             is_end = part is self._parts[-1] and not self._ends_with_break
-            texts += part.remove_entries(folded_match, is_end=is_end)
-        if texts:
+            was_removed |= part.remove_entries(folded_match, is_end=is_end)
+        if was_removed:
             self._text = None
-        return texts
+        return was_removed
 
     def _check_certain(self, section: range) -> range:
         if section.stop > self._last_certain:
@@ -209,19 +209,16 @@ class _TextPart:
         self.heading, self.lines, self.blank_lines = [], [], []
         self.is_removed = True
 
-    def remove_entries(self, folded_match: str, *, is_end: bool) -> list[str]:
-        """Remove list items that contain a text; return their texts.
+    def remove_entries(self, folded_match: str, *, is_end: bool) -> bool:
+        """Remove list items that contain a text; return whether any does.
 
         At the end of the whole text, the line break before them is removed, too.
         """
-        items = [
-            item
-            for item in find_list_items("".join(self.lines))
-            if folded_match in item.text.casefold()
-        ]
-        if items:
-            self._remove_lines({line for item in items for line in item.lines}, is_end=is_end)
-        return [item.text for item in items]
+        items = find_list_items("".join(self.lines))
+        removed = [item for item in items if folded_match in item.text.casefold()]
+        if removed:
+            self._remove_lines({line for item in removed for line in item.lines}, is_end=is_end)
+        return bool(removed)
 
     def _remove_lines(self, indexes: set[int], *, is_end: bool) -> None:
         includes_end = bool(self.blank_lines) or len(self.lines) - 1 in indexes

@@ -55,8 +55,6 @@ _SENTENCES = {
     "remove_entry": ("Removed the entry from", "Proposed to remove the entry from"),
 }
 
-_SectionOperation = AppendToSection | ReplaceSection | RemoveEntry
-
 
 class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What ``notebook_edit`` takes."""
@@ -143,7 +141,8 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
     def change(base: Content | None) -> tuple[bytes, None]:
         if base is None:
             raise FileNotFound
-        return encode_text(_edit_text(decode_text(base.text), operation)), None
+        text = sections.apply_operation(decode_text(base.text), operation)
+        return encode_text(text), None
 
     result, _ = await context.text_files.update(path, change)
     warnings = [] if result is None else result.warnings
@@ -164,7 +163,7 @@ def _build_path(context: ToolContext, file: str) -> str:
     raise InvalidRequest(message)
 
 
-def _build_operation(arguments: SectionsInput) -> _SectionOperation:
+def _build_operation(arguments: SectionsInput) -> sections.SectionOperation:
     section = _get_required(arguments, "section")
     if arguments.action == "remove_entry":
         match = _get_required(arguments, "entry_match")
@@ -176,15 +175,6 @@ def _build_operation(arguments: SectionsInput) -> _SectionOperation:
     if arguments.action == "append_to_section":
         return AppendToSection(section=section, source=content)
     return ReplaceSection(section=section, source=content)
-
-
-def _edit_text(text: str, operation: _SectionOperation) -> str:
-    """Return a Markdown text after an operation."""
-    if isinstance(operation, RemoveEntry):
-        return sections.remove_entry(text, operation.section, operation.match)[0]
-    if isinstance(operation, AppendToSection):
-        return sections.append(text, operation.section, operation.source)
-    return sections.replace(text, operation.section, operation.source)
 
 
 def _get_required(arguments: SectionsInput, name: str) -> str:
