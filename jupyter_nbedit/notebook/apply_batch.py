@@ -88,10 +88,7 @@ def _build_result(
     is_clearing = isinstance(operation, _OUTPUT_CLEARING_OPERATIONS)
 
     def describe(cell: EditedCell) -> CellResult:
-        is_removed = cell.removed_by == number
-        return CellResult.from_cell(
-            cell, order, is_removed=is_removed, is_clearing=is_clearing and not is_removed
-        )
+        return CellResult.from_cell(cell, order, number, is_clearing=is_clearing)
 
     result = OperationResult.from_cells(
         get_operation_name(operation),

@@ -97,10 +97,10 @@ def _find_lone_surrogate(body: bytes) -> int | None:
 
 
 def _check_single(members: Sequence[tuple[str, Any]]) -> None:
-    counts = Counter(name for name, _ in members)
-    if len(counts) == len(members):
+    names = [name for name, _ in members]
+    if len(set(names)) == len(names):
         return
-    repeated_name = next(name for name, count in counts.items() if count > 1)
+    [(repeated_name, _)] = Counter(names).most_common(1)
     message = (
         f"An object in the request has {repeated_name[:_MAX_SHOWN_CHARACTERS]!r} more than once, "
         "and programs disagree about which of them counts. Send it once."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -99,8 +100,9 @@ class Cell:
         value = self.read_value("source", "")
         if isinstance(value, str):
             return value
-        if isinstance(value, list) and all(isinstance(line, str) for line in value):
-            return "".join(value)
+        if isinstance(value, list):
+            with suppress(TypeError):
+                return "".join(value)
         message = (
             f"The source of cell {self.index} is neither a string nor a list of strings, as "
             "nbformat demands. Mend the file first."
@@ -244,12 +246,12 @@ class Document:
         """The sha256 of the bytes, in hex: the ``hash`` of the Contents API."""
         return compute_sha256(self.text)
 
-    @property
+    @cached_property
     def metadata_span(self) -> Span | None:
         """The range of the notebook's metadata, or None if it has none."""
         return next((member.value for member in self.members if member.name == "metadata"), None)
 
-    @property
+    @cached_property
     def written_metadata(self) -> bytes | None:
         """The encoded metadata of the notebook, or None if it has none."""
         span = self.metadata_span

@@ -56,15 +56,16 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_cell(
-        cls, cell: EditedCell, order: FinalOrder, *, is_removed: bool, is_clearing: bool
+        cls, cell: EditedCell, order: FinalOrder, number: int, *, is_clearing: bool
     ) -> CellResult:
-        """Return the description of a cell after a batch."""
+        """Return what an operation, the one with a number, did to a cell."""
+        is_removed = cell.removed_by == number
         return cls(
             cell_id=cell.id,
             index=order.get_index(cell.token) if cell.removed_by is None else cell.anchor_index,
             cell_type=cell.cell_type,
             source_hash=cell.source_hash,
-            outputs_cleared=cell.outputs_cleared if is_clearing else UNSET,
+            outputs_cleared=cell.outputs_cleared if is_clearing and not is_removed else UNSET,
             source=cell.source if is_removed else UNSET,
         )
 

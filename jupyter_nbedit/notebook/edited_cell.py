@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, takewhile
 from typing import Any
 
 from jupyter_nbedit.notebook import json_spans
@@ -16,6 +15,7 @@ from jupyter_nbedit.notebook.json_style import CellStyle, Style
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.markdown.blocks import list_headings
 from jupyter_nbedit.notebook.markdown.section_text import SectionText
+from jupyter_nbedit.notebook.sequence_diff import count_common_start
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 
 
@@ -255,11 +255,8 @@ def _replace_lines(
     new_lines = source.splitlines(keepends=True)
     if not old_spans or not new_lines:
         return Splice(*span, style.write_source(source))
-    head = _count_equal_pairs(zip(old_lines, new_lines, strict=False))
-    shorter = min(len(old_lines), len(new_lines)) - head
-    tail = _count_equal_pairs(
-        islice(zip(reversed(old_lines), reversed(new_lines), strict=False), shorter)
-    )
+    head = count_common_start(old_lines, new_lines)
+    tail = count_common_start(old_lines[head:][::-1], new_lines[head:][::-1])
     replaced_spans = old_spans[head : len(old_spans) - tail]
     written_lines = [style.write_text(line) for line in new_lines[head : len(new_lines) - tail]]
     if replaced_spans and written_lines:
@@ -276,7 +273,3 @@ def _replace_lines(
         old_spans[-1].stop,
         b"".join(separator + line for line in written_lines),
     )
-
-
-def _count_equal_pairs(pairs: Iterable[tuple[str, str]]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -184,7 +184,7 @@ class Style:
         return CellStyle(
             object=layout,
             colon=text[first.name_span.stop : first.value.start],
-            order=tuple(member.name for member in members) or _DEFAULT_ORDER,
+            order=tuple([member.name for member in members]) or _DEFAULT_ORDER,
             lines=self._detect_line_style(
                 example, index, layout, self.build_nested_style(layout, indent_step)
             ),

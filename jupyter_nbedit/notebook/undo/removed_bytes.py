@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.record import ByteRange, Fragment, ReverseSplice
 
@@ -45,7 +45,7 @@ class UndoBlobBuilder:
         if not changed_members:
             self._add_known_range(*cell.span, None)
             return None
-        count = Counter(member.name for member in cell.all_members)
+        count = Counter([member.name for member in cell.all_members])
         fragments: list[Fragment] = []
         for name, start, stop in _split_cell(cell):
             # The values of a repeated member could not be told apart later.
@@ -97,8 +97,8 @@ class UndoBlobBuilder:
     def _store(self, start: int, stop: int) -> list[ByteRange]:
         """Append a range of the text to the blob; return it unless it is empty."""
         offset = len(self.blob)
-        for chunk in iterate_chunks(self.text, start, stop):
-            self.blob += chunk
+        for first in range(start, stop, CHUNK_BYTES):
+            self.blob += self.text[first : min(first + CHUNK_BYTES, stop)]
         return [ByteRange(offset, len(self.blob), is_in_notebook=False)] if start < stop else []
 
 
@@ -134,11 +134,11 @@ class _WrittenTexts:
         return None
 
 
-def _split_cell(cell: Cell) -> Iterator[tuple[str | None, int, int]]:
+def _split_cell(cell: Cell) -> list[tuple[str | None, int, int]]:
     """Split a cell's text into the values of its members and the text between them."""
-    position = cell.span.start
-    for member in cell.all_members:
-        yield None, position, member.value.start
-        yield member.name, *member.value
-        position = member.value.stop
-    yield None, position, cell.span.stop
+    position, stop = cell.span
+    parts: list[tuple[str | None, int, int]] = []
+    for name, _, value in cell.all_members:
+        parts += [(None, position, value.start), (name, *value)]
+        position = value.stop
+    return [*parts, (None, position, stop)]

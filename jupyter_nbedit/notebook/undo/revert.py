@@ -280,9 +280,7 @@ def _is_same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
 def _build_result(op: str, working_copy: WorkingCopy, order: FinalOrder) -> OperationResult:
     """Return the result with a description of each cell."""
     cells = [
-        CellResult.from_cell(
-            cell, order, is_removed=cell.removed_by is not None, is_clearing=cell.removed_by is None
-        )
+        CellResult.from_cell(cell, order, 0, is_clearing=True)
         for cell in working_copy.cells.values()
     ]
     if len(cells) == 1:
