@@ -16,9 +16,13 @@ from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
-from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
-from jupyter_nbedit.notebook.lazy.rescan import rescan_edited
-from jupyter_nbedit.notebook.lazy.scan import CellHeader, ScanResult, decode_headers, scan_cells
+from jupyter_nbedit.notebook.lazy.cell_spans import (
+    CellHeader,
+    CellSpans,
+    decode_headers,
+    rescan_edited,
+)
+from jupyter_nbedit.notebook.lazy.scan import ScanResult, scan_cells
 from jupyter_nbedit.notebook.splices import Splice, splice_buffer
 
 #: How a request names a cell: a string is an id or, only if no cell has that id, ``cell-N`` counted

@@ -250,26 +250,20 @@ def _replace_lines(
     text: Buffer, span: Span, style: CellStyle, separator: bytes, source: str
 ) -> Splice:
     """Replace the lines that differ; the JSON strings of all other lines stay."""
-    old_spans = json_spans.list_elements(text, span)
-    old_lines = [json_spans.decode(text, line) for line in old_spans]
+    starts, stops = json_spans.list_element_bounds(text, span)
+    old_lines = json_spans.decode(text, span)
     new_lines = source.splitlines(keepends=True)
-    if not old_spans or not new_lines:
+    if not old_lines or not new_lines:
         return Splice(*span, style.write_source(source))
     head = count_common_start(old_lines, new_lines)
     tail = count_common_start(old_lines[head:][::-1], new_lines[head:][::-1])
-    replaced_spans = old_spans[head : len(old_spans) - tail]
+    last = len(starts) - tail
     written_lines = [style.write_text(line) for line in new_lines[head : len(new_lines) - tail]]
-    if replaced_spans and written_lines:
-        return Splice(
-            replaced_spans[0].start, replaced_spans[-1].stop, separator.join(written_lines)
-        )
+    if head < last and written_lines:
+        return Splice(starts[head], stops[last - 1], separator.join(written_lines))
     if tail:
-        start = old_spans[head].start
-        return Splice(
-            start, old_spans[-tail].start, b"".join(line + separator for line in written_lines)
-        )
+        text_before = b"".join([line + separator for line in written_lines])
+        return Splice(starts[head], starts[last], text_before)
     return Splice(
-        old_spans[head - 1].stop,
-        old_spans[-1].stop,
-        b"".join(separator + line for line in written_lines),
+        stops[head - 1], stops[-1], b"".join([separator + line for line in written_lines])
     )

@@ -170,13 +170,20 @@ def is_object(text: Buffer, span: Span | None = None) -> bool:
 
 def list_elements(text: Buffer, span: Span) -> list[Span]:
     """Return the spans of an array's elements."""
+    return [*map(Span, *list_element_bounds(text, span))]
+
+
+def list_element_bounds(text: Buffer, span: Span) -> tuple[list[int], list[int]]:
+    """Return the starts and the stops of an array's elements."""
     local_text, offset = read_range(text, *span)
-    spans = map(Span, *list_bounds(local_text, Span(span.start - offset, span.stop - offset)))
-    return [Span(start + offset, stop + offset) for start, stop in spans] if offset else [*spans]
+    starts, stops = list_bounds(local_text, Span(span.start - offset, span.stop - offset))
+    if offset:
+        return [start + offset for start in starts], [stop + offset for stop in stops]
+    return starts, stops
 
 
 def list_bounds(text: bytes | bytearray, span: Span) -> tuple[list[int], list[int]]:
-    """Return the starts and the stops of an array's elements."""
+    """Return the starts and the stops of the elements of an array in memory."""
     try:
         raws = _ARRAY.decode(memoryview(text)[span.start : span.stop])
     except _DECODE_ERRORS:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.json_spans import Member, Span
+from jupyter_nbedit.notebook.json_spans import Member, Span, list_element_bounds
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 
 _DEFAULT_ORDER = (
@@ -35,6 +35,9 @@ _ESCAPE = re.compile(rb"\\u(?<!\\\\u)(?!00[0-7])[0-9a-fA-F]{4}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Examples further away are not worth the time.
 _MAX_DISTANCE = 200
+_EDGES = 3
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,6 @@ class CellStyle:
     order: tuple[str, ...]
     #: The white space of the list of lines, or None if the source is one string.
     lines: ContainerStyle | None
-    #: The line break of the file, or None if it has none.
-    newline: bytes | None
     #: One step of indentation.
     indent_step: bytes
     notebook_style: Style
@@ -72,7 +73,8 @@ class CellStyle:
     def write_value(self, value: Any) -> bytes:
         """Encode the value of a member of the cell."""
         indent = self.object.indent
-        line = None if indent is None or self.newline is None else self.newline + indent
+        newline = self.notebook_style.newline
+        line = None if indent is None or newline is None else newline + indent
         text = json.dumps(
             value,
             ensure_ascii=False,
@@ -131,7 +133,7 @@ class Style:
     def array_style(self) -> ContainerStyle:
         """The white space of the array of cells."""
         return self._detected_array_style or self.build_nested_style(
-            self._object_style, compute_indent_step(self._object_style.indent, b"")
+            self._object_style, self._indent_step
         )
 
     @cached_property
@@ -162,23 +164,18 @@ class Style:
             colon=self.document.text[first.name_span.stop : first.value.start],
             order=tuple(member.name for member in self.document.members),
             lines=None,
-            newline=self._newline,
-            indent_step=compute_indent_step(self._object_style.indent, b""),
+            indent_step=self._indent_step,
             notebook_style=self,
         )
 
     def _detect_cell_style(self, example: Cell | None, index: int) -> CellStyle:
         text = self.document.text
         members = [] if example is None else example.all_members
-        layout = (
-            None
-            if example is None
-            else detect_style(text, example.span, get_member_spans(members), self.array_style)
-        )
+        layout = None
+        if example is not None:
+            layout = detect_style(text, example.span, get_member_spans(members), self.array_style)
         if layout is None:
-            layout = self.build_nested_style(
-                self.array_style, compute_indent_step(self._object_style.indent, b"")
-            )
+            layout = self.build_nested_style(self.array_style, self._indent_step)
         indent_step = compute_indent_step(layout.indent, self.array_style.indent)
         first = (members or self.document.members)[0]
         return CellStyle(
@@ -188,7 +185,6 @@ class Style:
             lines=self._detect_line_style(
                 example, index, layout, self.build_nested_style(layout, indent_step)
             ),
-            newline=self._newline,
             indent_step=indent_step,
             notebook_style=self,
         )
@@ -209,7 +205,7 @@ class Style:
                     lines = detect_style(
                         text,
                         member.value,
-                        json_spans.list_elements(text, member.value),
+                        [*map(Span, *map(select_edges, list_element_bounds(text, member.value)))],
                         outer_style,
                     )
                     if lines is not None:
@@ -241,8 +237,12 @@ class Style:
             b"", b",", b""
         )
 
-    @property
-    def _newline(self) -> bytes | None:
+    @cached_property
+    def _indent_step(self) -> bytes:
+        return compute_indent_step(self._object_style.indent, b"")
+
+    @cached_property
+    def newline(self) -> bytes | None:
         """The line break of the white space, or None if all is on one line."""
         for layout in (self._object_style, self._detected_array_style):
             if layout is not None and b"\n" in layout.opening:
@@ -251,7 +251,7 @@ class Style:
 
     def build_nested_style(self, outer: ContainerStyle, indent_step: bytes) -> ContainerStyle:
         """Return the white space of a container one level deeper than ``outer``."""
-        newline, indent = self._newline, outer.indent
+        newline, indent = self.newline, outer.indent
         if newline is None or indent is None:
             return ContainerStyle(b"", b"," if b"\n" in outer.separator else outer.separator, b"")
         line_start = newline + indent + indent_step
@@ -285,9 +285,14 @@ class ContainerStyle:
         return brackets[:1] + self.opening + inside + self.closing + brackets[1:]
 
 
-def get_member_spans(members: Iterable[Member]) -> list[Span]:
-    """Return the spans of members, from the start of the name to the end of the value."""
-    return [Span(member.name_span.start, member.value.stop) for member in members]
+def get_member_spans(members: Sequence[Member]) -> list[Span]:
+    """Return the spans of the first two members and the last, each with its name."""
+    return [Span(member.name_span.start, member.value.stop) for member in select_edges(members)]
+
+
+def select_edges(items: Sequence[_Item]) -> Sequence[_Item]:
+    """Return the first two items and the last: all that `detect_style` looks at."""
+    return items if len(items) <= _EDGES else (*items[:2], items[-1])
 
 
 def detect_style(

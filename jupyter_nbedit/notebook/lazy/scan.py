@@ -17,17 +17,7 @@ import msgspec
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.json_spans import MalformedJSON, Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, LazyBytes
-from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
-
-#: The id of a cell, or None, and its type.
-CellHeader = tuple[str | None, str]
-
-
-class _Header(msgspec.Struct, gc=False):
-    """The header of a cell; the last of repeated members counts, as everywhere in Jupyter."""
-
-    cell_type: str
-    id: str | None = None
+from jupyter_nbedit.notebook.lazy.cell_spans import CellHeader, CellSpans, decode_headers
 
 
 @dataclass(frozen=True)
@@ -44,7 +34,6 @@ _CELLS = re.compile(rb'"cells"[ \t\r\n]*:[ \t\r\n]*\[[ \t\r\n]*(?=\{)')
 _AFTER_AN_OBJECT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)(?=\{)")
 _FRAME = b'{"cells":['
 _DECODE_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-_HEADERS = msgspec.json.Decoder(list[_Header])
 # A window of small cells has this many cells or bytes: to find one of them, the whole window is
 # parsed.
 _SMALL_CELLS_PER_WINDOW = 256
@@ -92,17 +81,6 @@ def scan_cells(text: Buffer, start: int, window: int = CHUNK_BYTES) -> ScanResul
         cell_spans=cells.spans,
         headers=cells.headers,
     )
-
-
-def decode_headers(array: bytes | memoryview) -> list[CellHeader]:
-    """Decode the headers of an array of cells.
-
-    Raises
-    ------
-    msgspec.DecodeError, RecursionError
-        If it is not an array of objects with types and ids as nbformat has them, or not JSON.
-    """
-    return [(header.id, header.cell_type) for header in _HEADERS.decode(array)]
 
 
 class _CannotScan(Exception):

@@ -21,7 +21,7 @@ from jupyter_nbedit.notebook.lazy.buffer import (
     iterate_chunks,
     read_into,
 )
-from jupyter_nbedit.notebook.lazy.cell_arrays import CellSpans
+from jupyter_nbedit.notebook.lazy.cell_spans import CellSpans
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, splice_buffer
 from tests.fuzz import scanners

@@ -1,4 +1,4 @@
-"""Spans of many cells, stored in columns.
+"""The headers and the spans of many cells, spans stored in columns, also after an edit.
 
 A notebook may have a hundred thousand cells. One object for each would take ten times the memory,
 and garbage collection would stop the server while it visits them.
@@ -12,8 +12,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import overload
 
+import msgspec
+
 from jupyter_nbedit.notebook.json_spans import Span, list_bounds
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, read_into
+from jupyter_nbedit.notebook.splices import Splice
+
+#: The id of a cell, or None, and its type.
+CellHeader = tuple[str | None, str]
+
+
+class _Header(msgspec.Struct, gc=False):
+    """The header of a cell; the last of repeated members counts, as everywhere in Jupyter."""
+
+    cell_type: str
+    id: str | None = None
+
+
+_HEADERS = msgspec.json.Decoder(list[_Header])
+_SPACE = b" \t\r\n"
 
 
 class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
@@ -156,3 +173,80 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
             other._resolve_all()
             return (self._starts, self._stops) == (other._starts, other._stops)
         return list(self) == other if isinstance(other, list) else NotImplemented
+
+
+def decode_headers(array: bytes | memoryview) -> list[CellHeader]:
+    """Decode the headers of an array of cells.
+
+    Raises
+    ------
+    msgspec.DecodeError, RecursionError
+        If it is not an array of objects with types and ids as nbformat has them, or not JSON.
+    """
+    return [(header.id, header.cell_type) for header in _HEADERS.decode(array)]
+
+
+def rescan_edited(
+    text: Buffer,
+    array: Span,
+    cells: CellSpans,
+    headers: Sequence[CellHeader],
+    splices: Sequence[Splice],
+) -> tuple[CellSpans, list[CellHeader]] | None:
+    """Return the cells of a notebook after sorted splices; None if all of it must be parsed.
+
+    ``text`` is the notebook after the edit; the array of cells and the cells are as before.
+    """
+    new_cells = CellSpans(text=text)
+    new_headers: list[CellHeader] = []
+    position = shift = 0
+    if splices and not (cells and array.start < splices[0].start and splices[-1].stop < array.stop):
+        return None
+    for first, last, growth in _group_splices(cells, splices):
+        start = cells[first - 1].stop if first else array.start + 1
+        stop = cells[last].start if last < len(cells) else array.stop - 1
+        part = text[start + shift : stop + shift + growth]
+        # Between two cells, or between a cell and a bracket, are commas, white space and cells.
+        core = part.strip(_SPACE)
+        comma_before, comma_after = b","[: first > 0], b","[: last < len(cells)]
+        inner = core[len(comma_before) : len(core) - len(comma_after)]
+        if core != comma_before + inner + comma_after:
+            return None
+        scanned = b"[" + inner + b"]"
+        try:
+            scanned_headers = decode_headers(scanned)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        if not scanned_headers:
+            # A comma without a cell, or no cell at all.
+            return None
+        offset = len(part) - len(part.lstrip(_SPACE)) + len(comma_before) - 1
+        scanned_cells = CellSpans(*list_bounds(scanned, Span(0, len(scanned))))
+        new_cells.extend(cells[position:first], shift)
+        new_cells.extend(scanned_cells, start + shift + offset)
+        new_headers += headers[position:first]
+        new_headers += scanned_headers
+        position, shift = last, shift + growth
+    new_cells.extend(cells[position:], shift)
+    new_headers += headers[position:]
+    return new_cells, new_headers
+
+
+def _group_splices(cells: CellSpans, splices: Sequence[Splice]) -> Iterator[tuple[int, int, int]]:
+    """Group splices that touch the same cells, or the same gap between two cells.
+
+    Yield the index of the first cell, that after the last, and by how many bytes they grow.
+    """
+    first = last = growth = 0
+    for number, splice in enumerate(splices):
+        low = cells.count_ending_before(splice.start)
+        high = max(low, cells.count_starting_at_or_before(splice.stop))
+        if number == 0:
+            first = low
+        elif low > last:
+            yield first, last, growth
+            first, growth = low, 0
+        last = max(last, high)
+        growth += len(splice.text) - (splice.stop - splice.start)
+    if splices:
+        yield first, last, growth
