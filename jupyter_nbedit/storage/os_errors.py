@@ -15,8 +15,8 @@ from jupyter_nbedit.errors import (
     StorageFailure,
 )
 
-_NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
-#: The errors of a full disk, and of a missing permission.
+#: The errors of a missing path, of a full disk, and of a missing permission.
+NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 NO_SPACE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN_ERRNOS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -29,7 +29,7 @@ def map_os_errors() -> Iterator[None]:
     except OSError as error:
         code = error.errno or 0
         description = os.strerror(code)
-        if code in _NOT_FOUND_ERRNOS:
+        if code in NOT_FOUND_ERRNOS:
             raise NotebookNotFound from error
         if code in FORBIDDEN_ERRNOS:
             message = (

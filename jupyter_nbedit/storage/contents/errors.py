@@ -5,11 +5,11 @@ Their own messages may contain paths, hosts and keys.
 
 from __future__ import annotations
 
-import errno
 import re
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from types import TracebackType
+from http import HTTPStatus
 
 from tornado.web import HTTPError
 
@@ -22,13 +22,8 @@ from jupyter_nbedit.errors import (
     StorageFailure,
 )
 from jupyter_nbedit.storage.base import StaleContent
-from jupyter_nbedit.storage.os_errors import FORBIDDEN_ERRNOS, NO_SPACE_ERRNOS
+from jupyter_nbedit.storage.os_errors import FORBIDDEN_ERRNOS, NO_SPACE_ERRNOS, NOT_FOUND_ERRNOS
 
-_BY_STATUS: dict[int, Callable[[], NbEditError]] = {
-    403: lambda: Forbidden("The server may not do this to the file; nothing was written."),
-    503: lambda: Busy("Somebody else is writing this file. Nothing was written; try again."),
-}
-_NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL}
 _PRE_SAVE_CALLERS = {"run_pre_save_hook", "run_pre_save_hooks"}
 _POST_SAVE_CALLERS = {"run_post_save_hook", "run_post_save_hooks"}
 _MAX_SHOWN_CHARACTERS = 300
@@ -49,40 +44,42 @@ def map_contents_errors() -> Iterator[None]:
 
 def map_contents_error(error: Exception) -> NbEditError:
     """Return the error for an exception of any class: managers pass on those of their stores."""
-    if (veto := _find_pre_save_veto(error)) is not None:
-        return _build_veto_error(veto)
+    # Some managers wrap the error of a hook in an error of their own.
+    for veto in _iterate_causes_in_hooks(error, _PRE_SAVE_CALLERS):
+        if isinstance(veto, HTTPError):
+            return _build_veto_error(veto)
     # The stock manager looks for a backup of a file that it failed to write; for a new file there
     # is none.
-    if any(
-        isinstance(cause_or_error, OSError) and cause_or_error.errno in NO_SPACE_ERRNOS
-        for cause_or_error in _iterate_causes(error)
-    ):
-        return NoSpace("There is no room for the file; it may be incomplete now.")
-    cause = error.__cause__ or error.__context__ if isinstance(error, HTTPError) else error
-    mapped_error = _map_by_cause(cause) if isinstance(cause, OSError) else None
-    if mapped_error is None and isinstance(error, HTTPError):
-        mapped_error = _map_by_status(error.status_code, has_cause=cause is not None)
-    message = "The server's contents manager failed; the server's log says why. Read the file."
-    return mapped_error or StorageFailure(message, applied=False)
+    for cause in _iterate_causes(error):
+        if isinstance(cause, OSError) and cause.errno in NO_SPACE_ERRNOS:
+            return NoSpace("There is no room for the file; it may be incomplete now.")
+    if isinstance(error, HTTPError):
+        return _map_by_status(error.status_code, error.__cause__ or error.__context__)
+    return _map_by_status(None, error)
 
 
-def _map_by_cause(cause: OSError) -> NbEditError | None:
-    if cause.errno in _NOT_FOUND_ERRNOS or isinstance(cause, FileNotFoundError):
-        return NotebookNotFound()
+def _map_by_status(status: int | None, cause: BaseException | None) -> NbEditError:
+    """Return the error for a status of HTTP, or for what has caused it."""
+    code = cause.errno if isinstance(cause, OSError) else None
     # Network stores raise errors without a number.
-    if isinstance(cause, PermissionError) or cause.errno in FORBIDDEN_ERRNOS:
-        return _BY_STATUS[403]()
-    return None
-
-
-def _map_by_status(status: int, *, has_cause: bool) -> NbEditError | None:
-    if status == 404:  # noqa: PLR2004 -- HTTP's own number
+    if (
+        status == HTTPStatus.NOT_FOUND
+        or isinstance(cause, FileNotFoundError)
+        or code in NOT_FOUND_ERRNOS
+    ):
         return NotebookNotFound()
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]()
-    if status < 500 and not has_cause:  # noqa: PLR2004
+    if (
+        status == HTTPStatus.FORBIDDEN
+        or isinstance(cause, PermissionError)
+        or code in FORBIDDEN_ERRNOS
+    ):
+        return Forbidden("The server may not do this to the file; nothing was written.")
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return Busy("Somebody else is writing this file. Nothing was written; try again.")
+    if cause is None and status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return Forbidden("The server's contents manager, or a hook of it, refuses this file.")
-    return None
+    message = "The server's contents manager failed; the server's log says why. Read the file."
+    return StorageFailure(message, applied=False)
 
 
 def _build_veto_error(veto: HTTPError) -> Forbidden:
@@ -103,32 +100,20 @@ def _get_message(error: HTTPError) -> str:
 
 def is_post_save_failure(error: BaseException) -> bool:
     """Return whether an exception comes from a post-save hook, so that the file was saved."""
-    return any(
-        _is_raised_below(_POST_SAVE_CALLERS, cause.__traceback__)
-        for cause in _iterate_causes(error)
-    )
+    return any(_iterate_causes_in_hooks(error, _POST_SAVE_CALLERS))
 
 
-def _find_pre_save_veto(error: BaseException) -> HTTPError | None:
-    """Return the error of a pre-save hook; some managers wrap it in an error of their own."""
+def _iterate_causes_in_hooks(
+    error: BaseException, callers: Collection[str]
+) -> Iterator[BaseException]:
+    """Yield the causes that came out of a hook, judged by the functions that called it."""
     for cause in _iterate_causes(error):
-        if isinstance(cause, HTTPError) and _is_raised_below(
-            _PRE_SAVE_CALLERS, cause.__traceback__
-        ):
-            return cause
-    return None
+        frames = traceback.walk_tb(cause.__traceback__)
+        if any(frame.f_code.co_name in callers for frame, _ in frames):
+            yield cause
 
 
 def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-def _is_raised_below(callers: set[str], trace: TracebackType | None) -> bool:
-    """Return whether an exception came out of a hook, judged by the functions that called it."""
-    while trace is not None:
-        if trace.tb_frame.f_code.co_name in callers:
-            return True
-        trace = trace.tb_next
-    return False
