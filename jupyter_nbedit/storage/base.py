@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -107,13 +107,10 @@ class StaleContent(Exception):
 class Storage(Protocol):
     """One way of storing notebooks. ``path`` is an API path throughout."""
 
-    @property
-    def kind(self) -> str:
-        """The name of the storage, reported to clients as ``applied_via``."""
-
-    @property
-    def preserves_bytes(self) -> bool:
-        """Whether the stored bytes after a write are exactly the spliced bytes that were read."""
+    #: The name of the storage, reported to clients as ``applied_via``.
+    kind: ClassVar[str]
+    #: Whether the stored bytes after a write are exactly the spliced bytes that were read.
+    preserves_bytes: ClassVar[bool]
 
     def lock(self, path: str) -> AbstractAsyncContextManager[object]:
         """Lock a notebook against all other writers; raise `NotebookNotFound` or `Busy`."""
@@ -133,5 +130,9 @@ class Storage(Protocol):
         Raise `NotebookNotFound` if the directory does not exist or may not be seen.
         """
 
-    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
-        """Notify the manager, its hooks and listeners of a write; return problems as warnings."""
+    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:  # noqa: ARG002 -- of others
+        """Notify the manager, its hooks and listeners of a write; return problems as warnings.
+
+        A storage that saves with the contents manager does nothing, because the manager has.
+        """
+        return []

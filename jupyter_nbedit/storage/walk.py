@@ -117,9 +117,9 @@ class _Walk(ABC):
             return None
         if name == _CHECKPOINTS or not self.is_shown(name, path):
             return SkippedNotebook(path, "hidden", "It is hidden.")
-        if not _is_utf8(name):
+        readable_path = path.encode("utf-8", "replace").decode()
+        if readable_path != path:
             message = "Its name is not UTF-8; no request has it."
-            readable_path = path.encode("utf-8", "replace").decode()
             return SkippedNotebook(readable_path, InvalidRequest.reason, message)
         if is_link(self.manager, path):
             message = "It is a link; name it as the `path` to search what it leads to."
@@ -131,14 +131,6 @@ def _is_before(path: str, start: str) -> bool:
     """Return whether a path, and everything that may be in it, precedes a start."""
     components, start_components = path.split("/"), start.split("/") if start else []
     return components < start_components[: len(components)]
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 async def walk_files(

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import nbformat
 from jupyter_events import EventLogger
@@ -56,8 +56,8 @@ class _CurrentStorage:
     storages: StorageResolver
     read_with: dict[int, Storage] = field(default_factory=dict)
 
-    kind = "room"
-    preserves_bytes = False
+    kind: ClassVar[str] = "room"
+    preserves_bytes: ClassVar[bool] = False
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[None]:

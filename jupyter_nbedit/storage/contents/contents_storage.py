@@ -23,7 +23,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
 from jupyter_nbedit.storage.contents.errors import map_contents_error, map_contents_errors
 from jupyter_nbedit.storage.contents.manager_locks import (
     get_unlocked_save,
@@ -51,7 +51,7 @@ _CHANGED_MEANWHILE = (
 )
 
 
-class ContentsStorage:
+class ContentsStorage(Storage):
     """Notebooks as text files that the manager, which runs the hooks, stores byte for byte."""
 
     kind: ClassVar[str] = "contents"
@@ -94,7 +94,13 @@ class ContentsStorage:
         with map_contents_errors():
             if self.max_bytes is not None:
                 model = await ensure_async(self._manager.get(path, content=False, type="file"))
-                _check_size(model.get("size"), self.max_bytes)
+                size = model.get("size")
+                if size is not None and size > self.max_bytes:
+                    message = (
+                        f"The file has {size} bytes, more than the {self.max_bytes} that are read "
+                        "at once."
+                    )
+                    raise TooLarge(message, bytes=size, limit=self.max_bytes)
             model = await ensure_async(self._manager.get(path, content=True, type="file"))
             return Content(_get_bytes(model), parse_timestamp(model["last_modified"]))
 
@@ -123,10 +129,6 @@ class ContentsStorage:
         await self.ensure_absent(path)
         warnings = await self._save(path, text, model, None)
         return await self._build_result(path, text, warnings)
-
-    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:  # noqa: ARG002 -- all know
-        """Do nothing: the manager's own save has run the hooks and notified its listeners."""
-        return []
 
     def _build_model(self, text: bytes) -> dict[str, Any]:
         """Return the model of the Contents API to save."""
@@ -248,9 +250,3 @@ def _get_bytes(model: Mapping[str, Any]) -> bytes:
     if model["format"] == "base64":
         return base64.decodebytes(content.encode("ascii"))
     return content.encode()
-
-
-def _check_size(size: int | None, limit: int) -> None:
-    if size is not None and size > limit:
-        message = f"The file has {size} bytes, more than the {limit} that are read at once."
-        raise TooLarge(message, bytes=size, limit=limit)

@@ -67,7 +67,7 @@ _LATER = (
 
 
 @dataclass(frozen=True)
-class RoomStorage(ABC):
+class RoomStorage(Storage, ABC):
     """A file in a live room.
 
     `underlying_storage` is the storage of the file without the room, which is only read here.
@@ -90,7 +90,7 @@ class RoomStorage(ABC):
     async def read(self, path: str) -> Content:
         """Read the shared document as the bytes that the room's save would write."""
         # Whether a file exists and may be seen does not depend on rooms.
-        file_content = await self.underlying_storage.read(path)
+        file_content: Content = await self.underlying_storage.read(path)
         async for _ in Polling(_BEGINNING_SECONDS):
             if self.room.has_loaded() or not self.room.is_live():
                 await self._wait_until_ready()
@@ -103,10 +103,6 @@ class RoomStorage(ABC):
     @abstractmethod
     async def _read_document(self, last_modified: datetime) -> Content:
         """Return the content of the shared document."""
-
-    @abstractmethod
-    async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        """Apply the splices to the shared document, and wait until the room has saved it."""
 
     async def _wait_until_ready(self) -> None:
         """Wait until the document is loaded, or the room is gone; raise `Busy` after a time."""
@@ -209,10 +205,6 @@ class RoomStorage(ABC):
     async def create(self, path: str, text: bytes) -> WriteResult:  # noqa: ARG002 -- the room is there
         """Raise `NotebookExists`: the room has a file of that name."""
         raise NotebookExists(_EXISTS)
-
-    async def notify_saved(self, path: str, result: WriteResult) -> list[str]:  # noqa: ARG002 -- all know
-        """Do nothing: the room saves with the contents manager, which notifies its listeners."""
-        return []
 
 
 @dataclass(frozen=True)

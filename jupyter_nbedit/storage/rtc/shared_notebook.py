@@ -191,18 +191,13 @@ def _change_cell(cell: Any, change: PatchedCell, hunks: Sequence[Hunk]) -> None:
 
 def apply_hunks(shared_text: Any, hunks: Sequence[Hunk]) -> None:
     """Apply hunks to a shared text; unchanged text stays in place."""
-    for start, stop, new in _convert_to_byte_offsets(hunks, str(shared_text)):
-        del shared_text[start:stop]
+    text = str(shared_text)
+    for start, stop, new in reversed(hunks):
+        # The offsets of shared texts are those of their UTF-8.
+        offset = len(text[:start].encode())
+        del shared_text[offset : offset + len(text[start:stop].encode())]
         if new:
-            shared_text.insert(start, new)
-
-
-def _convert_to_byte_offsets(hunks: Sequence[Hunk], text: str) -> list[tuple[int, int, str]]:
-    """Return hunks with UTF-8 offsets, which shared texts use, from the last to the first."""
-    return [
-        (len(text[:start].encode()), len(text[:stop].encode()), new)
-        for start, stop, new in reversed(hunks)
-    ]
+            shared_text.insert(offset, new)
 
 
 def _update_metadata(shared_metadata: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
