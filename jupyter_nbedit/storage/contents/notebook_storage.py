@@ -1,35 +1,29 @@
-"""Notebooks that only the contents manager can save: pairs, and those that a hook may change."""
+"""Notebooks that only the contents manager can save: pairs, and those that a hook may change.
+
+nbformat creates new ids for cells without ids at every reading; reading a notebook must not change
+its hash.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import nbformat.reader
+import nbformat.v4
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.errors import (
-    InvalidNotebook,
-    NbEditError,
-    NotAPlainFile,
-    NotebookExists,
-)
+from jupyter_nbedit.errors import InvalidNotebook, NbEditError, NotAPlainFile, NotebookExists
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, parse_timestamp
 from jupyter_nbedit.storage.contents.errors import is_post_save_failure, map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, list_paired_paths
 from jupyter_nbedit.storage.contents.manager_locks import is_asynchronous
-from jupyter_nbedit.storage.contents.notebook_bytes import (
-    add_ids,
-    is_same_notebook,
-    is_trusted,
-    parse_model,
-    serialize,
-    set_trusted,
-)
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.trust import manager
 
@@ -46,6 +40,16 @@ _CHANGED_AS_TEXT = (
     "What was written reads differently by now: Jupytext's text cannot hold it as it is, or a hook "
     "of this server or another program has changed it. Read the notebook again before you edit it."
 )
+
+_NBFORMAT = 4
+# nbformat 4.5 gave cells their ids.
+_MINOR_WITH_IDS = 5
+_ID_CHARACTERS = 8
+# Members of Jupytext's metadata that describe the text file that it has written.
+_WRITER_MEMBERS = frozenset(("encoding", "main_language", "text_representation"))
+
+#: A notebook as in the Contents API: plain JSON values, each source as one string.
+Notebook = dict[str, Any]
 
 
 class NotebookStorage(ContentsStorage):
@@ -85,7 +89,7 @@ class NotebookStorage(ContentsStorage):
             # If the manager is not asynchronous, no other task may run before a save.
             size = len(file_text) if is_asynchronous(self._manager) else 0
             text = await run_in_thread_if_large(size, serialize, model["content"], file_text)
-        trust = is_trusted(model["content"])
+        trust = is_marked_trusted(model["content"])
         return Content(text, parse_timestamp(model["last_modified"]), file_text, trust)
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
@@ -175,3 +179,103 @@ class NotebookStorage(ContentsStorage):
             elif current.text != original:
                 await file.write(path, current, [Splice(0, len(current.text), original)])
         return original is None
+
+
+def parse_model(text: bytes) -> Notebook | None:
+    """Parse a notebook like nbformat, without changing anything; None if it is not a notebook."""
+    try:
+        notebook = _convert_to_plain(nbformat.reader.reads(text.decode()))
+        cells = notebook["cells"] if notebook["nbformat"] == _NBFORMAT else None
+        is_complete = cells is not None and all("metadata" in cell for cell in cells)
+        is_complete = is_complete and isinstance(notebook["nbformat_minor"], int)
+    except Exception:  # noqa: BLE001 -- nbformat raises whatever its reader stumbles over
+        return None
+    return notebook if is_complete else None
+
+
+def serialize(model: Mapping[str, Any], file_bytes: bytes) -> bytes:
+    """Return the bytes for a notebook that the manager merged from several files.
+
+    They are those of its ``.ipynb`` file if that has the same content; else new bytes, the same at
+    every reading.
+    """
+    file_model = parse_model(file_bytes)
+    if file_model is None:
+        return file_bytes
+    notebook = _convert_to_plain(model)
+    if _normalize(notebook) == _normalize(file_model):
+        return file_bytes
+    file_ids = {cell["id"] for cell in file_model["cells"] if "id" in cell}
+    for cell in notebook["cells"]:
+        cell["metadata"].pop("trusted", None)
+        if cell.get("id") not in file_ids:
+            cell.pop("id", None)
+    add_ids(notebook)
+    text: str = nbformat.v4.writes(nbformat.from_dict(notebook))
+    return f"{text}\n".encode()
+
+
+def add_ids(notebook: Notebook) -> None:
+    """Add an id, derived from its content, to every cell, if the format has ids."""
+    if notebook["nbformat_minor"] < _MINOR_WITH_IDS:
+        for cell in notebook["cells"]:
+            cell.pop("id", None)
+        return
+    used_ids: set[str] = set()
+    for index, cell in enumerate(notebook["cells"]):
+        cell_id, salt = cell.get("id"), 0
+        while cell_id is None or cell_id in used_ids:
+            seed = f"{index} {salt} {cell['cell_type']} {cell['source']}"
+            cell_id = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()
+            cell_id, salt = cell_id[:_ID_CHARACTERS], salt + 1
+        cell["id"] = cell_id
+        used_ids.add(cell_id)
+
+
+def is_same_notebook(first_text: bytes, second_text: bytes) -> bool:
+    """Return whether two texts have the same content as notebooks."""
+    first, second = parse_model(first_text), parse_model(second_text)
+    if first is None or second is None:
+        return first_text == second_text
+    return _normalize(first) == _normalize(second)
+
+
+def _normalize(notebook: Notebook) -> Notebook:
+    """Return the content of a notebook without members that saving adds or removes."""
+    metadata = dict(notebook["metadata"])
+    jupytext_metadata = metadata.get("jupytext", {})
+    if not isinstance(jupytext_metadata, Mapping):
+        jupytext_metadata = {"jupytext": jupytext_metadata}
+    jupytext = {
+        name: value for name, value in jupytext_metadata.items() if name not in _WRITER_MEMBERS
+    }
+    cells = [
+        {
+            **{name: value for name, value in cell.items() if name != "id"},
+            "metadata": {k: v for k, v in cell["metadata"].items() if k != "trusted"},
+        }
+        for cell in notebook["cells"]
+    ]
+    return {**notebook, "metadata": {**metadata, "jupytext": jupytext}, "cells": cells}
+
+
+def is_marked_trusted(notebook: Mapping[str, Any]) -> bool | None:
+    """Return whether a manager has marked all outputs as trusted; None without code cells."""
+    code_cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    if not code_cells:
+        return None
+    return all(cell["metadata"].get("trusted") or not cell["outputs"] for cell in code_cells)
+
+
+def set_trusted(notebook: Notebook, *, is_trusted: bool) -> None:
+    """Mark a notebook as trusted or not, as a browser does when it saves."""
+    for cell in notebook["cells"]:
+        # A mark in the file itself must not be believed.
+        cell["metadata"].pop("trusted", None)
+        if is_trusted and cell["cell_type"] == "code":
+            cell["metadata"]["trusted"] = True
+
+
+def _convert_to_plain(notebook: Mapping[str, Any]) -> Notebook:
+    plain: Notebook = json.loads(json.dumps(notebook))
+    return plain

@@ -8,10 +8,10 @@ from typing import Any
 import nbformat
 import pytest
 
-from jupyter_nbedit.storage.contents.notebook_bytes import (
+from jupyter_nbedit.storage.contents.notebook_storage import (
     add_ids,
+    is_marked_trusted,
     is_same_notebook,
-    is_trusted,
     parse_model,
     serialize,
     set_trusted,
@@ -107,11 +107,11 @@ def test_missing_ids_are_created_once_in_formats_with_ids() -> None:
 
 def test_trust_covers_all_outputs_or_none() -> None:
     notebook = read_model(TEXT)
-    assert is_trusted(notebook) is False
+    assert is_marked_trusted(notebook) is False
     set_trusted(notebook, is_trusted=True)
-    assert is_trusted(notebook) is True
+    assert is_marked_trusted(notebook) is True
     assert [cell["metadata"] for cell in notebook["cells"]] == [{"trusted": True}, {}, {}]
     set_trusted(notebook, is_trusted=False)
     assert [cell["metadata"] for cell in notebook["cells"]] == [{}, {}, {}]
-    assert is_trusted(read_model(samples.notebook(samples.code("1", "a")))) is True
-    assert is_trusted(read_model(samples.notebook(samples.raw("1", "a")))) is None
+    assert is_marked_trusted(read_model(samples.notebook(samples.code("1", "a")))) is True
+    assert is_marked_trusted(read_model(samples.notebook(samples.raw("1", "a")))) is None
