@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar
 
@@ -384,7 +384,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
     ) -> None:
         request = self.build_request(path, change)
         if not await self.replay_response():
-            edit = self.services.edits.edit(request, _CellOperations(operations))
+            edit = self.services.edits.edit(request, partial(_parse_addresses, operations))
             await self.send_edit(edit, wait_tabs)
 
 
@@ -416,18 +416,12 @@ class SearchHandler(NbEditHandler):
         self._is_cancelled = True
 
 
-@dataclass(frozen=True)
-class _CellOperations:
-    """Operations on one cell whose address is a part of the URL; an `OperationFactory`."""
-
-    operations: Sequence[Any]
-
-    def __call__(self, document: Document) -> list[Operation]:
-        """Return the operations with the address parsed as in other queries."""
-        return [
-            msgspec.structs.replace(operation, cell=document.parse_address(operation.cell))
-            for operation in self.operations
-        ]
+def _parse_addresses(operations: Sequence[Any], document: Document) -> list[Operation]:
+    """Return operations on a cell whose address is a part of the URL, parsed as in queries."""
+    return [
+        msgspec.structs.replace(operation, cell=document.parse_address(operation.cell))
+        for operation in operations
+    ]
 
 
 def _check_change(body: Any, *, replaces: bool) -> None:

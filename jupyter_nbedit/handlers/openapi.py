@@ -346,21 +346,13 @@ def _build_error_responses(spec: OperationSpec) -> dict[str, Any]:
         "The request comes from the page of another site."
     )
     reasons[HTTPStatus.INTERNAL_SERVER_ERROR][INTERNAL_ERROR] = "The server failed unexpectedly."
-    return {
-        str(int(status)): {
-            "description": "\n".join(
-                f"- `{reason}`: {summary}" for reason, summary in summaries.items()
-            ),
-            **_build_content(spec.error_type or _list_reasons(summaries)),
-        }
-        for status, summaries in reasons.items()
-    }
-
-
-def _list_reasons(reasons: Iterable[str]) -> dict[str, Any]:
-    """Return the schema of an `ErrorBody` with one of some reasons."""
-    enum = {"type": "object", "properties": {"reason": {"enum": list(reasons)}}}
-    return {"allOf": [_refer(ErrorBody), enum]}
+    responses = {}
+    for status, summaries in reasons.items():
+        lines = [f"- `{reason}`: {summary}" for reason, summary in summaries.items()]
+        members = {"type": "object", "properties": {"reason": {"enum": list(summaries)}}}
+        body = spec.error_type or {"allOf": [_refer(ErrorBody), members]}
+        responses[str(int(status))] = {"description": "\n".join(lines), **_build_content(body)}
+    return responses
 
 
 def _build_content(body: type[msgspec.Struct] | Mapping[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,11 @@ from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.storage.api_paths import to_api_path
+from jupyter_nbedit.storage.paths import SUFFIX, check_suffix
 from jupyter_nbedit.storage.text_files import TextFileService
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
-#: How the name of a notebook ends.
-NOTEBOOK = ".ipynb"
-_MAX_SHOWN = 200
 # The message of `NotebookNotFound` describes paths of the REST API; those of tools differ.
 _NO_NOTEBOOK = (
     "There is no notebook at this path. Expected the path of an existing file that ends in .ipynb, "
@@ -81,12 +79,7 @@ class ToolContext:
         ``.ipynb``, or is relative where only absolute paths are accepted; `NotAPlainFile` if the
         server has no folder that an absolute path could be in.
         """
-        if not requested_path.endswith(NOTEBOOK):
-            message = (
-                f"Expected the path of a notebook, which ends in {NOTEBOOK}; found "
-                f"{requested_path[-_MAX_SHOWN:]!r}."
-            )
-            raise InvalidRequest(message)
+        check_suffix(requested_path)
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
             raise NotebookNotFound
@@ -97,9 +90,9 @@ class ToolContext:
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
             raise FileNotFound
-        if path.endswith(NOTEBOOK):
+        if path.endswith(SUFFIX):
             message = (
-                f"This path is a link to a notebook, {path[-_MAX_SHOWN:]!r}, whose text is JSON. "
+                f"This path is a link to a notebook, {path[-200:]!r}, whose text is JSON. "
                 "Call the notebook by its own path, which ends in .ipynb."
             )
             raise InvalidRequest(message)

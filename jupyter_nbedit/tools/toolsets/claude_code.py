@@ -22,14 +22,8 @@ from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content
-from jupyter_nbedit.tools.base import (
-    NOTEBOOK,
-    Tool,
-    ToolContext,
-    ToolError,
-    ToolResult,
-    Toolset,
-)
+from jupyter_nbedit.storage.paths import SUFFIX
+from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.tools.cell_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
@@ -124,7 +118,7 @@ class ReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 
 
 async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> ToolResult:
-    if arguments.file_path.endswith(NOTEBOOK):
+    if arguments.file_path.endswith(SUFFIX):
         path = context.map_notebook_path(arguments.file_path, relative=False)
         options = ReadOptions(
             start=arguments.offset - 1,
@@ -171,7 +165,7 @@ class WriteInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
 async def _write(context: ToolContext, author: Author, arguments: WriteInput) -> ToolResult:
     text = encode_text(arguments.content)
-    if arguments.file_path.endswith(NOTEBOOK):
+    if arguments.file_path.endswith(SUFFIX):
         return await _write_notebook(context, author, arguments, text)
     context.check_mode_of_files()
 
@@ -291,7 +285,7 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> ToolResult:
     context.check_mode_of_files()
     name = arguments.file_path
-    if name.endswith(NOTEBOOK):
+    if name.endswith(SUFFIX):
         message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
         raise InvalidRequest(message)
     is_creation = arguments.old_string == "" and arguments.new_string != ""

@@ -20,14 +20,8 @@ from jupyter_nbedit.notebook.operations import (
 )
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.storage.base import Content
-from jupyter_nbedit.tools.base import (
-    NOTEBOOK,
-    Tool,
-    ToolContext,
-    ToolError,
-    ToolResult,
-    Toolset,
-)
+from jupyter_nbedit.storage.paths import SUFFIX
+from jupyter_nbedit.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.tools.cell_edit import ProposalId, describe_proposal
 from jupyter_nbedit.tools.files import decode_text, encode_text
 
@@ -124,7 +118,7 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
     if arguments.action == "read":
         return await _read(context, author, arguments, name)
     operation = _build_operation(arguments)
-    if name.endswith(NOTEBOOK):
+    if name.endswith(SUFFIX):
         path = context.map_notebook_path(name, relative=True)
         reply = await context.edit(WriteRequest(path, author), [operation])
         if reply.proposal_id is UNSET:
@@ -153,11 +147,11 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
 def _build_path(context: ToolContext, file: str) -> str:
     if file in context.section_files:
         return f"{_FOLDER}/{file}{_MARKDOWN}"
-    if file.endswith((_MARKDOWN, NOTEBOOK)):
+    if file.endswith((_MARKDOWN, SUFFIX)):
         return file
     names = ", ".join(context.section_files)
     message = (
-        f"Expected `file` to be one of {names}, or a path that ends in {_MARKDOWN} or {NOTEBOOK}; "
+        f"Expected `file` to be one of {names}, or a path that ends in {_MARKDOWN} or {SUFFIX}; "
         f"found {file[-200:]!r}."
     )
     raise InvalidRequest(message)
@@ -189,7 +183,7 @@ async def _read(
     context: ToolContext, author: Author, arguments: SectionsInput, name: str
 ) -> ToolResult:
     section = arguments.section
-    if name.endswith(NOTEBOOK):
+    if name.endswith(SUFFIX):
         path = context.map_notebook_path(name, relative=True)
         names = [] if section is UNSET else [section]
         options = ReadOptions(section=names, view="source", outputs="none")
