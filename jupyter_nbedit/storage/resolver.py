@@ -15,26 +15,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
+from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.concurrency import run_on_loop
-from jupyter_nbedit.errors import FolderNotFound, NotebookNotFound
+from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage.api_paths import get_root_name, is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
-from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
+from jupyter_nbedit.storage.contents.contents_storage import (
+    ContentsStorage,
+    check_visible,
+    get_drives,
+)
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.manager_locks import install_locks
+from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, is_pair
+from jupyter_nbedit.storage.contents.manager_locks import has_stock_methods, install_locks
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import OwnWriteCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
-from jupyter_nbedit.storage.kinds import (
-    StorageKind,
-    check_manager,
-    detect_kind,
-    has_plain_files,
-    list_kinds,
-)
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import check_suffix, is_unsafe
 from jupyter_nbedit.storage.rtc.room_storage import NotebookRoomStorage, TextRoomStorage
@@ -50,6 +50,33 @@ from jupyter_nbedit.storage.rtc.rooms import (
     lock_file_or_room,
 )
 from jupyter_nbedit.storage.walk import walk_contents, walk_files
+
+# Methods that must be Jupyter Server's own if the notebook is exactly its file.
+_STOCK_METHODS = (
+    "_base_model",
+    "_file_model",
+    "_get_os_path",
+    "_notebook_model",
+    "_read_file",
+    "_read_notebook",
+    "_save_file",
+    "_save_notebook",
+    "atomic_writing",
+    "check_and_sign",
+    "delete_file",
+    "dir_exists",
+    "exists",
+    "file_exists",
+    "get",
+    "is_hidden",
+    "mark_trusted_cells",
+    "open",
+    "rename_file",
+    "restore_checkpoint",
+    "run_post_save_hooks",
+    "run_pre_save_hooks",
+    "save",
+)
 
 
 @dataclass(frozen=True)
@@ -68,10 +95,21 @@ class StorageResolver:
     own_writes: OwnWriteCache = field(default_factory=OwnWriteCache)
     room_patience: float = 5.0
 
+    @property
+    def manager(self) -> Any:
+        """The contents manager, which extensions may replace at any time."""
+        return self.settings["contents_manager"]
+
     def list_kinds(self) -> list[str]:
         """Return the storages that this server uses now, as in ``applied_via``."""
         rooms = ["room"] if has_rooms(self.settings) else []
-        return [*list_kinds(self.settings["contents_manager"]), *rooms]
+        manager = self.manager
+        if not isinstance(manager, ContentsManager):
+            return rooms
+        if _has_pre_save_hook(manager):
+            return ["notebook", *rooms]
+        pairs = [] if get_known_pairs(manager) is None else ["notebook"]
+        return ["file" if has_plain_files(manager) else "contents", *pairs, *rooms]
 
     async def resolve(self, path: str) -> Storage:
         """Return the storage in which a notebook is now, or would be created.
@@ -84,7 +122,7 @@ class StorageResolver:
         return await self._resolve(path, find_room(self.settings, path))
 
     async def _resolve(self, path: str, room: Room | None, real_path: str | None = None) -> Storage:
-        manager = self.settings["contents_manager"]
+        manager = self.manager
         storage = await self._resolve_contents(path, real_path)
         if room is None:
             return storage
@@ -94,29 +132,35 @@ class StorageResolver:
 
     async def _resolve_contents(self, path: str, real_path: str | None) -> Storage:
         """Return the storage in which the contents manager has a notebook."""
-        manager = self.settings["contents_manager"]
-        kind = await detect_kind(manager, path)
+        manager = self.manager
+        _check_manager(manager)
+        is_paired = False
+        if get_known_pairs(manager) is not None:
+            await check_visible(manager, path)
+            # Jupytext may fail on metadata that it did not write.
+            with map_contents_errors():
+                is_paired = await is_pair(manager, path)
         install_locks(manager, self.locks)
-        if kind is StorageKind.FILE:
-            return FileStorage(
-                manager,
-                self.locks,
-                links_outside_root=self.links_outside_root,
-                file_ids=self.settings.get("file_id_manager"),
-                temp_files=self.temp_files,
-                rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
-                own_writes=self.own_writes,
-                locked=None if real_path is None else (path, real_path),
-            )
-        if kind is StorageKind.TEXT:
+        if is_paired or _has_pre_save_hook(manager):
+            return NotebookStorage(manager, self.locks, is_paired=is_paired)
+        if not has_plain_files(manager):
             return ContentsStorage(manager, self.locks)
-        return NotebookStorage(manager, self.locks, is_paired=kind is StorageKind.PAIR)
+        return FileStorage(
+            manager,
+            self.locks,
+            links_outside_root=self.links_outside_root,
+            file_ids=self.settings.get("file_id_manager"),
+            temp_files=self.temp_files,
+            rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
+            own_writes=self.own_writes,
+            locked=None if real_path is None else (path, real_path),
+        )
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[Storage]:
         """Return the storage of a notebook, locked; raise as `resolve` and `Storage.lock` do."""
         self._check_inside(path)
-        check_manager(self.settings["contents_manager"])
+        _check_manager(self.manager)
         check_suffix(path)
         async with lock_file_or_room(self.settings, self.locks, path, (NOTEBOOK, TEXT)) as (
             room,
@@ -135,7 +179,7 @@ class StorageResolver:
             self._check_inside(path)
         except NotebookNotFound:
             raise FolderNotFound from None
-        manager = self.settings["contents_manager"]
+        manager = self.manager
         walker = await self._walk(manager, path, recursive=recursive)
         live_files = list_live_file_identities(self.settings)
         return (
@@ -155,7 +199,7 @@ class StorageResolver:
     ) -> Iterator[WalkItem]:
         """Walk, and read notebooks in live rooms as people see them there."""
         for item in walker(start):
-            identity = get_file_identity(self.settings["contents_manager"], item.path)
+            identity = get_file_identity(self.manager, item.path)
             if isinstance(item, NotebookFile) and identity in live_files:
                 yield NotebookFile(item.path, partial(self._read_from_thread, loop, item.path))
             else:
@@ -175,22 +219,22 @@ class StorageResolver:
 
     def get_canonical_path(self, path: str) -> str:
         """Return the path without links of a file that may have several paths."""
-        manager = self.settings["contents_manager"]
+        manager = self.manager
         return to_api_path(manager, path.strip("/"), allow_relative=True) or path
 
     def get_root_name(self) -> str:
         """Return a name of the root; the servers of one user may have several roots."""
-        return get_root_name(self.settings["contents_manager"])
+        return get_root_name(self.manager)
 
     def is_served(self, folder: Path) -> bool:
         """Return whether the Contents API shows a directory of the file system."""
-        return is_served(self.settings["contents_manager"], str(folder))
+        return is_served(self.manager, str(folder))
 
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read."""
         self._check_inside(path)
         check_suffix(path)
-        manager = self.settings["contents_manager"]
+        manager = self.manager
         if has_plain_files(manager):
             storage = FileStorage(manager, self.locks, links_outside_root=self.links_outside_root)
             await storage.check(path)
@@ -206,15 +250,36 @@ class StorageResolver:
         if is_unsafe(path) or not path:
             raise NotebookNotFound
         with map_contents_errors():
-            return bool(await ensure_async(self.settings["contents_manager"].exists(path)))
+            return bool(await ensure_async(self.manager.exists(path)))
 
     def _check_inside(self, path: str) -> None:
         """Raise `NotebookNotFound` if a link on the path leads out of the root."""
         # The root itself is always inside.
         if self.links_outside_root or not path.strip("/"):
             return
-        if (
-            to_api_path(self.settings["contents_manager"], path.strip("/"), allow_relative=True)
-            is None
-        ):
+        if to_api_path(self.manager, path.strip("/"), allow_relative=True) is None:
             raise NotebookNotFound
+
+
+def _check_manager(manager: object) -> None:
+    """Raise `NotAPlainFile` if an object is not a contents manager."""
+    if not isinstance(manager, ContentsManager):
+        message = (
+            f"This server keeps its notebooks with {type(manager).__name__}, which is no contents "
+            "manager of Jupyter Server; nothing was written."
+        )
+        raise NotAPlainFile(message)
+
+
+def has_plain_files(manager: object) -> bool:
+    """Return whether a manager stores unpaired notebooks like the stock manager."""
+    return isinstance(manager, AsyncFileContentsManager) and has_stock_methods(
+        manager, *_STOCK_METHODS
+    )
+
+
+def _has_pre_save_hook(manager: Any) -> bool:
+    """Return whether a hook may change or refuse what is saved."""
+    if manager.pre_save_hook is not None or manager._pre_save_hooks:  # noqa: SLF001 -- no other way
+        return True
+    return any(map(_has_pre_save_hook, get_drives(manager).values()))

@@ -12,8 +12,8 @@ from jupyter_server.services.contents.filemanager import AsyncFileContentsManage
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.storage.contents.manager_locks import install_locks
-from jupyter_nbedit.storage.kinds import StorageKind, detect_kind
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.setups.needs import needs
 from tests.storage.conftest import NAME
 from tests.storage.test_resolver import DECISIVE, InformativeManager, anything
@@ -24,8 +24,9 @@ TEXT = samples.three_cells()
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-def get_kind(manager: Any, path: str = NAME) -> StorageKind:
-    return asyncio.run(detect_kind(manager, path))
+def get_kind(manager: Any, path: str = NAME) -> str:
+    locks = PathLocks(Path(), logging.getLogger(__name__))
+    return asyncio.run(StorageResolver({"contents_manager": manager}, locks).resolve(path)).kind
 
 
 def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path) -> None:
@@ -37,15 +38,13 @@ def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path) -> None
     for base in (AsyncLargeFileManager, AsyncFileContentsManager, InformativeManager):
         manager = derive(base)(root_dir=str(tmp_path))
         for _ in range(2):
-            assert get_kind(manager) is StorageKind.FILE
-            assert get_kind(manager, "new.ipynb") is StorageKind.FILE
+            assert get_kind(manager) == "file"
+            assert get_kind(manager, "new.ipynb") == "file"
             install_locks(manager, locks)
         manager.register_pre_save_hook(anything)
-        assert get_kind(manager) is StorageKind.WITH_HOOKS
+        assert get_kind(manager) == "notebook"
     (tmp_path / "torn.ipynb").write_bytes(TEXT[:50])
-    assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), "torn.ipynb") is (
-        StorageKind.FILE
-    )
+    assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path)), "torn.ipynb") == "file"
 
 
 def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(tmp_path: Path) -> None:
@@ -56,7 +55,7 @@ def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(tmp_path: Pat
     for configuration in ('formats = "ipynb,py:percent"\n', "formats = [\n"):
         (tmp_path / "jupytext.toml").write_text(configuration)
         # As after a restart, it has seen nothing before.
-        assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path))) is StorageKind.PAIR
+        assert get_kind(derive(AsyncLargeFileManager)(root_dir=str(tmp_path))) == "notebook"
 
 
 @pytest.mark.parametrize("name", [*DECISIVE, "save "])
@@ -75,7 +74,7 @@ def test_a_manager_that_overrides_more_than_jupytext_uses_contents_storage(
     manager = heir(root_dir=str(tmp_path))
     # Jupytext's own methods are in front of these.
     hidden = name in {"get", "save", "rename_file"}
-    assert get_kind(manager) is (StorageKind.FILE if hidden else StorageKind.TEXT)
+    assert get_kind(manager) == ("file" if hidden else "contents")
 
 
 def test_jupytext_over_a_synchronous_manager_uses_contents_storage(tmp_path: Path) -> None:
@@ -83,7 +82,7 @@ def test_jupytext_over_a_synchronous_manager_uses_contents_storage(tmp_path: Pat
     from jupytext.sync_contentsmanager import TextFileContentsManager  # noqa: PLC0415
 
     (tmp_path / NAME).write_bytes(TEXT)
-    assert get_kind(TextFileContentsManager(root_dir=str(tmp_path))) is StorageKind.TEXT
+    assert get_kind(TextFileContentsManager(root_dir=str(tmp_path))) == "contents"
 
 
 def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path) -> None:
@@ -94,4 +93,4 @@ def test_a_hook_of_a_drive_is_not_bypassed(tmp_path: Path) -> None:
     drive = {"url": f"file://{tmp_path}", "name": "here", "type": "fsspec", "auth": "none"}
     (found,) = manager.initResource(drive)
     manager._managers[found["drive"]].pre_save_hook = anything
-    assert get_kind(manager, f"{found['drive']}:{NAME}") is StorageKind.WITH_HOOKS
+    assert get_kind(manager, f"{found['drive']}:{NAME}") == "notebook"
