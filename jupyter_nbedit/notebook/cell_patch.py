@@ -14,7 +14,11 @@ from typing import Any, Final
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.sequence_diff import find_longest_rise, is_still_applied
+from jupyter_nbedit.notebook.sequence_diff import (
+    count_common_start,
+    find_longest_rise,
+    is_still_applied,
+)
 
 #: The new value of a removed member.
 ABSENT: Final = object()
@@ -99,12 +103,13 @@ def compute_patch(
     ``edited_indexes`` are the indexes before of the cells that the edit addressed. If cells must
     move, these do.
     """
-    pairs = match_cells(before, after)
+    old_cells, new_cells = _list_cells(before), _list_cells(after)
+    pairs = _match_cells(before, after, old_cells, new_cells)
     old_indexes = {new_index: old_index for old_index, new_index in pairs.items()}
     recreated_cells: dict[int, dict[str, Any]] = {}
     changed_cells: list[PatchedCell] = []
     for old_index, new_index in sorted(pairs.items()):
-        if get_cell_bytes(before, old_index) != get_cell_bytes(after, new_index):
+        if old_cells[old_index] != new_cells[new_index]:
             value = _read_cell(before, old_index)
             change = _compute_change((old_index, new_index), value, _read_cell(after, new_index))
             if change is None:
@@ -119,9 +124,7 @@ def compute_patch(
         metadata = cell.get("metadata") or {}
         removed_cells.append(RemovedCell(index, before.headers[index][0], cell["source"], metadata))
     insertions: list[MovedCell | InsertedCell] = []
-    # Equal cells at both ends need no insertion and are not read.
-    first, last = count_common_ends(before, after)
-    for new_index in range(first, len(after) - last):
+    for new_index in range(len(after)):
         if new_index not in old_indexes:
             new_cell = _read_cell(after, new_index)
             insertions.append(
@@ -281,9 +284,16 @@ def _read_cell(document: Document, index: int) -> dict[str, Any]:
     return {**value, "source": document.get_cell(index).source}
 
 
-def match_cells(before: Document, after: Document) -> dict[int, int]:
+def _list_cells(document: Document) -> list[bytes]:
+    return [document.text[span.start : span.stop] for span in document.cell_spans]
+
+
+def _match_cells(
+    before: Document, after: Document, old_cells: list[bytes], new_cells: list[bytes]
+) -> dict[int, int]:
     """Match the cells of two versions of a notebook; return the new index of each old index."""
-    first, last = count_common_ends(before, after)
+    first = count_common_start(old_cells, new_cells)
+    last = count_common_start(old_cells[first:][::-1], new_cells[first:][::-1])
     shift = len(after) - len(before)
     pairs = {index: index for index in range(first)}
     pairs.update({index: index + shift for index in range(len(before) - last, len(before))})
@@ -296,22 +306,19 @@ def match_cells(before: Document, after: Document) -> dict[int, int]:
     unmatched_new = [
         index for index in new_range if index not in matched_new and after.headers[index][0] is None
     ]
-    pairs.update(_match_by_content(before, after, unmatched_old, unmatched_new))
+    # Cells without ids: cells with equal bytes first, then the others in their order.
+    indexes_by_bytes: dict[bytes, list[int]] = defaultdict(list)
+    for index in reversed(unmatched_old):
+        indexes_by_bytes[old_cells[index]].append(index)
+    changed_new: list[int] = []
+    for index in unmatched_new:
+        if equal_cells := indexes_by_bytes[new_cells[index]]:
+            pairs[equal_cells.pop()] = index
+        else:
+            changed_new.append(index)
+    changed_old = [index for index in unmatched_old if index not in pairs]
+    pairs.update(zip(changed_old, changed_new, strict=False))
     return pairs
-
-
-def count_common_ends(before: Document, after: Document) -> tuple[int, int]:
-    """Return how many cells at the start and at the end have equal bytes."""
-    shorter = min(len(before), len(after))
-    first = 0
-    while first < shorter and get_cell_bytes(before, first) == get_cell_bytes(after, first):
-        first += 1
-    last = 0
-    while last < shorter - first and get_cell_bytes(
-        before, len(before) - 1 - last
-    ) == get_cell_bytes(after, len(after) - 1 - last):
-        last += 1
-    return first, last
 
 
 def _match_by_id(
@@ -325,27 +332,3 @@ def _match_by_id(
             and new_indexes[0] in new_range
         ):
             yield indexes[0], new_indexes[0]
-
-
-def _match_by_content(
-    before: Document, after: Document, old_indexes: list[int], new_indexes: list[int]
-) -> Iterator[tuple[int, int]]:
-    """Match cells without ids: cells with equal bytes first, then the others in their order."""
-    indexes_by_bytes: dict[bytes, list[int]] = defaultdict(list)
-    for index in reversed(old_indexes):
-        indexes_by_bytes[get_cell_bytes(before, index)].append(index)
-    unmatched_old = dict.fromkeys(old_indexes)
-    unmatched_new: list[int] = []
-    for index in new_indexes:
-        if equal_cells := indexes_by_bytes[get_cell_bytes(after, index)]:
-            unmatched_old.pop(equal_cells[-1])
-            yield equal_cells.pop(), index
-        else:
-            unmatched_new.append(index)
-    yield from zip(unmatched_old, unmatched_new, strict=False)
-
-
-def get_cell_bytes(document: Document, index: int) -> bytes:
-    """Return the bytes of a cell."""
-    span = document.cell_spans[index]
-    return document.text[span.start : span.stop]

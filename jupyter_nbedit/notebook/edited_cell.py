@@ -40,7 +40,6 @@ class EditedCell:
     #: The number of the operation that removes it.
     removed_by: int | None = None
     _section_text: SectionText | None = None
-    _hash: tuple[str, str] | None = None
 
     @property
     def source(self) -> str:
@@ -52,13 +51,10 @@ class EditedCell:
         self._source = source
         self._section_text = None
 
-    @property
+    @cached_property
     def source_hash(self) -> str:
-        """The sha256 of the source in hex; computed once for many operations on one cell."""
-        source = self.source
-        if self._hash is None or self._hash[0] is not source:
-            self._hash = (source, compute_source_hash(source))
-        return self._hash[1]
+        """The sha256 of the source in hex, when the batch is applied."""
+        return compute_source_hash(self.source)
 
     @property
     def section_text(self) -> SectionText:

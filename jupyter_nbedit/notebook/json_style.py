@@ -20,15 +20,6 @@ from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.json_spans import Member, Span, list_element_bounds
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 
-_DEFAULT_ORDER = (
-    "attachments",
-    "cell_type",
-    "execution_count",
-    "id",
-    "metadata",
-    "outputs",
-    "source",
-)
 # Escapes of ASCII characters mean nothing: all writers escape control characters, and some escape
 # "<". After another backslash this may be none.
 _ESCAPE = re.compile(rb"\\u(?<!\\\\u)(?!00[0-7])[0-9a-fA-F]{4}")
@@ -95,7 +86,9 @@ class CellStyle:
 
     def write_cell(self, members: dict[str, bytes]) -> bytes:
         """Encode a whole cell, its members in the order of the example."""
-        names = sorted(members, key=self.get_order_key)
+        names = sorted(members)
+        if list(self.order) != sorted(self.order):
+            names.sort(key=(*self.order, *names).index)
         return self.object.wrap((self.write_member(name, members[name]) for name in names), b"{}")
 
     def derive(self, text: bytes, members: list[Member]) -> CellStyle:
@@ -108,19 +101,6 @@ class CellStyle:
             object=object_style
             or self.notebook_style.build_nested_style(self.object, self.indent_step),
         )
-
-    def get_order_key(self, name: str) -> tuple[int, int]:
-        """Return the sort key of a member: its place in the example, or in nbformat's order."""
-        if name in self.order:
-            return self.order.index(name), -1
-        is_known = name in _DEFAULT_ORDER
-        rank = _DEFAULT_ORDER.index(name) if is_known else len(_DEFAULT_ORDER)
-        ranks_before = [
-            self.order.index(other_name)
-            for other_name in _DEFAULT_ORDER[:rank]
-            if other_name in self.order
-        ]
-        return max(ranks_before, default=-1), rank
 
 
 @dataclass(frozen=True)
@@ -181,7 +161,7 @@ class Style:
         return CellStyle(
             object=layout,
             colon=text[first.name_span.stop : first.value.start],
-            order=tuple([member.name for member in members]) or _DEFAULT_ORDER,
+            order=tuple([member.name for member in members]),
             lines=self._detect_line_style(
                 example, index, layout, self.build_nested_style(layout, indent_step)
             ),

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # The limit of difflib's steps: a constant, plus so many for each character.
 _STEPS = 20_000
@@ -49,7 +49,7 @@ def list_differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]
     return differences
 
 
-def count_common_start(first: Sequence[str], second: Sequence[str]) -> int:
+def count_common_start(first: Sequence[Any], second: Sequence[Any]) -> int:
     """Return how many items two sequences have in common at their start."""
     low, high = 0, min(len(first), len(second))
     while low < high:

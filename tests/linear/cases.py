@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook import sections
-from jupyter_nbedit.notebook.cell_patch import match_cells
+from jupyter_nbedit.notebook.cell_patch import compute_patch
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import RemoveEntry
@@ -134,7 +134,7 @@ def test_comparisons_of_cells_without_ids_take_linear_time() -> None:
     def pair(size: int) -> None:
         old = [samples.code(f"x = {'a b ' * size}{n}") for n in range(10)]
         new = [samples.code(f"y = {'b a ' * size}{n}") for n in range(10)]
-        match_cells(
+        compute_patch(
             Document.parse(samples.notebook(*old, minor=4)),
             Document.parse(samples.notebook(*new, minor=4)),
         )
