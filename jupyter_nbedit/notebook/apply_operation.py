@@ -105,10 +105,9 @@ def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: in
 def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     cell_id = working_copy.create_id(operation.id)
     slot = working_copy.find_slot(operation)
-    gap_index = working_copy.cell_order.get_gap_index(slot)
     metadata = {} if operation.metadata is UNSET else operation.metadata
     check_members(metadata, operation.cell_type, working_copy.document.nbformat_minor)
-    style = working_copy.style.get_new_cell_style(gap_index, operation.cell_type)
+    style = working_copy.style.get_new_cell_style(slot.gap, operation.cell_type)
     cell = working_copy.insert(
         slot,
         cell_id=cell_id,
@@ -147,8 +146,6 @@ def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedC
     arrangement.move(first.token, working_copy.find_slot(operation))
     for cell in other_cells:
         arrangement.move(cell.token, arrangement.get_slot_at_cell(first.token, is_after=True))
-    for cell in _list_all(affected_cells):
-        cell.is_moved = True
     return affected_cells
 
 
@@ -183,8 +180,9 @@ def _is_running(cell: EditedCell) -> bool:
 def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> AffectedCells:
     cells = working_copy.get_cells(operation.cells)
     first, *other_cells = cells
+    following_tokens = working_copy.cell_order.iterate_after(first.token)
     for cell_before, cell_after in pairwise(cells):
-        if working_copy.cell_order.get_next_cell(cell_before.token) != cell_after.token:
+        if next(following_tokens, None) != cell_after.token:
             message = (
                 "`merge` needs cells that stand one behind the other, in their order; "
                 f"{working_copy.get_address(cell_after)!r} does not follow "

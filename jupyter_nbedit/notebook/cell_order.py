@@ -9,7 +9,7 @@ position of that cell.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -18,8 +18,37 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
 
-#: A node of the linked list of positions; a cell is placed directly before it.
-Slot = int
+
+@dataclass(eq=False)
+class Slot:
+    """A position; what is placed there follows what was placed there before."""
+
+    #: The index of the gap that contains it.
+    gap: int
+    places: list[_Place] = field(default_factory=list)
+
+    def list_tokens(self) -> list[int]:
+        """Return the cells that are placed here, in order."""
+        tokens: list[int] = []
+        pending: list[Slot | int | None] = [self]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, Slot):
+                for place in reversed(item.places):
+                    pending += (place.after, place.token, place.before)
+            elif item is not None:
+                tokens.append(item)
+        return tokens
+
+
+@dataclass(eq=False)
+class _Place:
+    """Where a cell was inserted, or moved to, and the positions beside it."""
+
+    #: None if the cell was removed or moved again.
+    token: int | None
+    before: Slot
+    after: Slot
 
 
 @dataclass
@@ -27,34 +56,25 @@ class CellOrder:
     """The order of a notebook's cells while a batch is applied.
 
     Cells are named by tokens: cells of the document by their index, new cells by the negative
-    numbers that `insert` returns.
-
-    All positions are nodes of one linked list: ``2 * n`` is the end of gap ``n``, ``2 * n + 1`` is
-    cell ``n`` itself, and each inserted or moved cell adds two nodes, one for itself and one for
-    the end of what is placed after it. Only the differences from the initial list are stored.
+    numbers that `insert` returns. Only the differences from the initial order are stored.
     """
 
     document: Document
-    _nodes: dict[int, int] = field(default_factory=dict)
-    _tokens: dict[int, int] = field(default_factory=dict)
-    _next: dict[int, int] = field(default_factory=dict)
-    _previous: dict[int, int] = field(default_factory=dict)
-    _gaps: dict[int, int] = field(default_factory=dict)
+    _gaps: dict[int, Slot] = field(default_factory=dict)
+    _places: dict[int, _Place] = field(default_factory=dict)
     _removed_indexes: set[int] = field(default_factory=set)
     _inserted_count: int = 0
 
     def get_slot_in_gap(self, index: int) -> Slot:
         """Return the next free position in a gap."""
-        return 2 * index
+        return self._gaps.setdefault(index, Slot(index))
 
     def get_slot_at_cell(self, token: int, *, is_after: bool) -> Slot:
         """Return the next free position before or after a cell, or where a removed cell was."""
-        node = self._nodes.get(token)
-        return self.get_slot_in_gap(token + is_after) if node is None else node + is_after
-
-    def get_gap_index(self, slot: Slot) -> int:
-        """Return the index of the gap that contains a position."""
-        return self._gaps.get(slot, slot // 2)
+        place = self._places.get(token)
+        if place is None:
+            return self.get_slot_in_gap(token + is_after)
+        return place.after if is_after else place.before
 
     def insert(self, slot: Slot) -> int:
         """Insert a new cell at a position and return its token."""
@@ -64,69 +84,40 @@ class CellOrder:
 
     def move(self, token: int, slot: Slot) -> None:
         """Move an existing cell to another position."""
-        self._remove_cell(token)
+        self.remove(token)
         self._place_cell(token, slot)
 
     def remove(self, token: int) -> None:
         """Remove a cell; positions next to it stay valid."""
-        self._remove_cell(token)
+        if token >= 0:
+            self._removed_indexes.add(token)
+        if token in self._places:
+            self._places[token].token = None
 
-    def get_next_cell(self, token: int) -> int | None:
-        """Return the token of the cell that now follows a cell, or None at the end."""
-        node: int | None = self._nodes.get(token, 2 * token + 1)
-        while node is not None:
-            node = self._next.get(node, node + 1 if node < self._first_node - 1 else None)
-            next_token = None if node is None else self._get_cell(node)
-            if next_token is not None:
-                return next_token
-        return None
+    def _place_cell(self, token: int, slot: Slot) -> None:
+        self._places[token] = _Place(token, Slot(slot.gap), Slot(slot.gap))
+        slot.places.append(self._places[token])
+
+    def iterate_after(self, token: int) -> Iterator[int]:
+        """Yield the cells that now follow a cell."""
+        if token in self._places:
+            gap = self._places[token].before.gap
+            tokens = self._gaps[gap].list_tokens()
+            yield from tokens[tokens.index(token) + 1 :]
+        else:
+            gap = token + 1
+            yield from self.get_slot_in_gap(gap).list_tokens()
+        for index in range(gap, len(self.document)):
+            if index not in self._removed_indexes:
+                yield index
+            yield from self.get_slot_in_gap(index + 1).list_tokens()
 
     def build_order(self) -> FinalOrder:
         """Return the current order."""
         tokens_by_gap = {
-            gap: tokens
-            for gap in sorted({self._gaps[node] for node in self._tokens})
-            if (tokens := self._list_in_gap(gap))
+            gap: tokens for gap in sorted(self._gaps) if (tokens := self._gaps[gap].list_tokens())
         }
         return FinalOrder(self.document, sorted(self._removed_indexes), tokens_by_gap)
-
-    @property
-    def _first_node(self) -> int:
-        return 2 * len(self.document) + 1
-
-    def _remove_cell(self, token: int) -> None:
-        if token >= 0:
-            self._removed_indexes.add(token)
-        if token in self._nodes:
-            self._tokens.pop(self._nodes[token], None)
-
-    def _place_cell(self, token: int, slot: Slot) -> None:
-        node = self._first_node + len(self._gaps)
-        gap = self.get_gap_index(slot)
-        previous_node = self._find_previous(slot)
-        for first, second in ((previous_node, node), (node, node + 1), (node + 1, slot)):
-            if first is not None:
-                self._next[first] = second
-                self._previous[second] = first
-        self._gaps[node] = self._gaps[node + 1] = gap
-        self._nodes[token], self._tokens[node] = node, token
-
-    def _find_previous(self, node: int) -> int | None:
-        return self._previous.get(node, node - 1 if 0 < node < self._first_node else None)
-
-    def _get_cell(self, node: int) -> int | None:
-        if node < self._first_node:
-            return node // 2 if node % 2 and node // 2 not in self._removed_indexes else None
-        return self._tokens.get(node)
-
-    def _list_in_gap(self, gap: int) -> list[int]:
-        tokens: list[int] = []
-        node = self._find_previous(self.get_slot_in_gap(gap))
-        while node is not None and node >= self._first_node:
-            if node in self._tokens:
-                tokens.append(self._tokens[node])
-            node = self._find_previous(node)
-        return tokens[::-1]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ class EditedCell:
     #: Encoded values of other members that the batch sets; None removes a member.
     members: dict[str, bytes | None] = field(default_factory=dict)
     clears_outputs: bool = False
-    is_moved: bool = False
     #: The number of the operation that removes it.
     removed_by: int | None = None
     _section_text: SectionText | None = None

@@ -142,9 +142,8 @@ class WorkingCopy:
         members: dict[str, bytes | None],
     ) -> EditedCell:
         """Insert a new cell at a position; ``members`` are further encoded members."""
-        gap_index = self.cell_order.get_gap_index(slot)
         token = self.cell_order.insert(slot)
-        cell = EditedCell(token, None, gap_index, cell_id, cell_type, source, members)
+        cell = EditedCell(token, None, slot.gap, cell_id, cell_type, source, members)
         self.cells[token] = cell
         if cell_id is not None:
             self._inserted_tokens[cell_id] = token

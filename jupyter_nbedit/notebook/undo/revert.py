@@ -201,7 +201,6 @@ def _restore_cells(
             )
         else:
             cell = working_copy.get_cell_by_token(token)
-        cell.is_moved = part.is_moved
         cell.removed_by = 0 if part.before is None else None
         if token >= 0 and (part.is_moved or part.before is None):
             removed_indexes.append(token)
