@@ -24,15 +24,20 @@ TEXT = samples.three_cells()
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
+def derive(base: type) -> Any:
+    """Return Jupytext's class for a class of contents managers."""
+    needs("jupytext")
+    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as build  # noqa: PLC0415 -- is not always there
+
+    return build(base)
+
+
 def get_kind(manager: Any, path: str = NAME) -> str:
     locks = PathLocks(Path(), logging.getLogger(__name__))
     return asyncio.run(StorageResolver({"contents_manager": manager}, locks).resolve(path)).kind
 
 
 def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path) -> None:
-    needs("jupytext")
-    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415 -- is not always there
-
     (tmp_path / NAME).write_bytes(TEXT)
     locks = PathLocks(tmp_path / "locks", logging.getLogger(__name__))
     for base in (AsyncLargeFileManager, AsyncFileContentsManager, InformativeManager):
@@ -48,9 +53,6 @@ def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path) -> None
 
 
 def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(tmp_path: Path) -> None:
-    needs("jupytext")
-    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415 -- is not always there
-
     (tmp_path / NAME).write_bytes(TEXT)
     for configuration in ('formats = "ipynb,py:percent"\n', "formats = [\n"):
         (tmp_path / "jupytext.toml").write_text(configuration)
@@ -62,9 +64,6 @@ def test_a_pair_stays_a_pair_while_its_configuration_is_unreadable(tmp_path: Pat
 def test_a_manager_that_overrides_more_than_jupytext_uses_contents_storage(
     tmp_path: Path, name: str
 ) -> None:
-    needs("jupytext")
-    from jupytext.async_contentsmanager import build_async_jupytext_contents_manager_class as derive  # noqa: PLC0415
-
     (tmp_path / NAME).write_bytes(TEXT)
     if name == "save ":
         heir = type("Heir", (derive(AsyncLargeFileManager),), {"save": anything})

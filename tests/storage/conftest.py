@@ -45,34 +45,28 @@ class Root:
     storages: StorageResolver
 
     def read(self, path: str = NAME) -> Content:
-        return asyncio.run(self._read(path))
+        content: Content = asyncio.run(self._call("read", path))
+        return content
 
     def write(
         self, base: Content, path: str = NAME, splices: Sequence[Splice] = EDIT
     ) -> WriteResult:
-        return asyncio.run(self._write(path, base, splices))
+        result: WriteResult = asyncio.run(self._call("write", path, base, splices))
+        return result
 
     def edit(self, path: str = NAME) -> WriteResult:
         """Read and write, as an edit does."""
         return self.write(self.read(path), path)
 
     def create(self, path: str = NAME, text: bytes = TEXT) -> WriteResult:
-        return asyncio.run(self._create(path, text))
+        result: WriteResult = asyncio.run(self._call("create", path, text))
+        return result
 
     def ensure_absent(self, path: str = NAME) -> None:
-        asyncio.run(self._ensure_absent(path))
+        asyncio.run(self._call("ensure_absent", path))
 
-    async def _read(self, path: str) -> Content:
-        return await (await self.storages.resolve(path)).read(path)
-
-    async def _write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        return await (await self.storages.resolve(path)).write(path, base, splices)
-
-    async def _create(self, path: str, text: bytes) -> WriteResult:
-        return await (await self.storages.resolve(path)).create(path, text)
-
-    async def _ensure_absent(self, path: str) -> None:
-        await (await self.storages.resolve(path)).ensure_absent(path)
+    async def _call(self, method: str, path: str, *arguments: Any) -> Any:
+        return await getattr(await self.storages.resolve(path), method)(path, *arguments)
 
 
 def build_root(

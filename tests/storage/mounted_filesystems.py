@@ -20,7 +20,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 
 TEXT = b'{"cells": []}'
-NAMES = ("a.ipynb", "A.ipynb", "B.IPYNB", "b.ipynb", "caf\u00e9.ipynb", "cafe\u0301.ipynb")
+NAMES = ("a.ipynb", "A.ipynb", "b.ipynb", "caf\u00e9.ipynb", "cafe\u0301.ipynb")
 
 
 class FileSystem(NamedTuple):
