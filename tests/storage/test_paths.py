@@ -179,6 +179,7 @@ OUTSIDE = [
     # Longer than any file's: each of its folders would be looked at.
     "sub/../" * 10_000 + "a.ipynb",
     "../" * 10_000 + "x",
+    "y/" * 20_000 + "y",
 ]
 
 
