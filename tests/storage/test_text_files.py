@@ -41,13 +41,16 @@ ODD = {
 }
 
 
-def read_all(base: Content | None) -> bytes:
-    assert base is not None
-    return base.text
+def change_by(
+    function: Callable[[bytes], bytes],
+) -> Callable[[Content | None], tuple[bytes, bytes]]:
+    """Return a change of a file, which is described by the text before; empty without a file."""
 
+    def change(base: Content | None) -> tuple[bytes, bytes]:
+        text = b"" if base is None else base.text
+        return function(text), text
 
-def replace_by(data: bytes) -> Callable[[Content | None], tuple[bytes, bytes | None]]:
-    return lambda base: (data, None if base is None else base.text)
+    return change
 
 
 class SavingManager(AsyncLargeFileManager):
@@ -99,21 +102,16 @@ def stock(place: Root) -> TextFileService:
 async def test_a_file_is_read_and_written_byte_for_byte(
     files: TextFileService, root: Path, kind: str
 ) -> None:
-    (root / NAME).write_bytes(ODD[kind])
-    assert (await files.read(NAME)).text == ODD[kind]
-    for text in ODD.values():
-        (root / NAME).write_bytes(b"other")
-        result, read = await files.update(NAME, replace_by(text))
-        assert read == b"other"
-        assert (root / NAME).read_bytes() == text
+    await files.create(NAME, ODD[kind])
+    assert (await files.read(NAME)).text == (root / NAME).read_bytes() == ODD[kind]
+    for before in (b"other", None):
+        (root / NAME).unlink() if before is None else (root / NAME).write_bytes(before)
+        result, read = await files.update(NAME, change_by(lambda _: ODD[kind]))
+        assert read == (before or b"")
+        assert (root / NAME).read_bytes() == ODD[kind]
         assert result is not None
-        assert result.hash == hashlib.sha256(text).hexdigest()
+        assert result.hash == hashlib.sha256(ODD[kind]).hexdigest()
         assert not result.warnings
-
-
-async def test_a_missing_file_is_made(files: TextFileService, root: Path) -> None:
-    assert (await files.update(NAME, replace_by(b"new")))[1] is None
-    assert (root / NAME).read_bytes() == b"new"
 
 
 async def test_a_new_file_does_not_overwrite_one_created_meanwhile(
@@ -139,7 +137,7 @@ async def test_two_concurrent_changes_of_a_file_are_both_made(
     (root / NAME).write_bytes(b"")
 
     async def add(n: int) -> None:
-        await stock.update(NAME, lambda base: (read_all(base) + b"%d\n" % n, None))
+        await stock.update(NAME, change_by(lambda text: text + b"%d\n" % n))
 
     await asyncio.gather(*map(add, range(6)))
     assert sorted((root / NAME).read_text().split()) == list("012345")
@@ -151,15 +149,13 @@ async def test_a_change_is_computed_again_after_a_concurrent_change(
     (root / NAME).write_text("a")
     seen: list[bytes] = []
 
-    def change(base: Content | None) -> tuple[bytes, int]:
-        seen.append(read_all(base))
+    def change(text: bytes) -> bytes:
+        seen.append(text)
         if len(seen) == 1:
             (root / NAME).write_text("between")
-        return seen[-1] + b"!", len(seen)
+        return text + b"!"
 
-    result, count = await files.update(NAME, change)
-    assert result is not None
-    assert count == 2
+    assert (await files.update(NAME, change_by(change)))[1] == b"between"
     assert seen == [b"a", b"between"]
     assert (root / NAME).read_text() == "between!"
 
@@ -167,12 +163,12 @@ async def test_a_change_is_computed_again_after_a_concurrent_change(
 async def test_a_change_that_always_conflicts_gives_up(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("0")
 
-    def change(base: Content | None) -> tuple[bytes, None]:
-        (root / NAME).write_bytes(b"%d" % (int(read_all(base)) + 1))
-        return b"never", None
+    def change(text: bytes) -> bytes:
+        (root / NAME).write_bytes(b"%d" % (int(text) + 1))
+        return b"never"
 
     with pytest.raises(Busy):
-        await files.update(NAME, change)
+        await files.update(NAME, change_by(change))
     assert b"never" not in (root / NAME).read_bytes()
 
 
@@ -191,7 +187,7 @@ async def test_a_file_whose_storage_changes_each_time_is_given_up(place: Root, r
 async def test_an_empty_change_writes_nothing(files: TextFileService, root: Path) -> None:
     (root / NAME).write_text("a")
     with no_changes(root):
-        assert await files.update(NAME, lambda base: (read_all(base), 1)) == (None, 1)
+        assert await files.update(NAME, change_by(lambda text: text)) == (None, b"a")
 
 
 @pytest.mark.parametrize(
