@@ -85,7 +85,7 @@ OVERRIDES = {
 }
 _PARAMETERS = {"path": NAME, "cell": "alpha", "edit_id": "999999", "proposal_id": "999999"}
 # Of the two tools that ask for reading first, `NotebookEdit` is about what the row of `Read` has
-# read. Nobody has read the text: 428 is the own answer of `HistoryEdit`, said behind the gate.
+# read. Nobody has read the text: 428 is the own answer of `Edit`, said behind the gate.
 _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
     "sections/notebook_edit": ({"file": "~a.ipynb", "action": "read"}, 200),
     "claude_code/Read": ({"file_path": "~a.ipynb"}, 200),

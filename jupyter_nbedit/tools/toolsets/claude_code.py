@@ -1,4 +1,4 @@
-"""The toolset ``claude_code``: ``Read``, ``Write``, ``HistoryEdit`` and ``NotebookEdit``.
+"""The toolset ``claude_code``: ``Read``, ``Write``, ``Edit`` and ``NotebookEdit``.
 
 Paths are absolute. Whoever changes a file has read it before, as it is now.
 """

@@ -95,7 +95,7 @@ class OmpOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OmpFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers when nothing was result."""
+    """What it answers when nothing was changed."""
 
     content: list[TextBlock]
 
