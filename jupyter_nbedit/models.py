@@ -35,27 +35,30 @@ class Author:
     session: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Claim:
-    """Parts of a proposal that a server is accepting, so that no other server decides on them."""
+    """The claim of a person to decide on parts of a proposal, so that nobody else does.
 
-    claim_id: int
+    It is stored before the notebook is written, while that is locked, and is deleted when the
+    decision is stored. If the server is killed in between, the next request finishes the decision.
+    """
+
     proposal_id: int
     #: The numbers of the parts; empty if the proposal has no parts.
     parts: Collection[int]
-    #: The id of the run of the server; see `Presence`.
-    server: str
-    #: The person who accepts the parts, and their client.
+    #: The person who decides, and their client.
     user: str
     client: str | None
-    #: The notebook before the write, None for a new one, and after; None before the write begins.
+    #: The number of the claim, as soon as it is stored.
+    claim_id: int | None = None
+    #: The notebook before the write, None for a new one, and after it.
     hash_before: str | None = None
     hash_after: str | None = None
     #: The number of the edit, as soon as the edit is in the history.
     edit_id: int | None = None
 
     def covers(self, parts: Collection[int]) -> bool:
-        """Return whether one of the parts is claimed; True if the proposal has no parts."""
+        """Return whether this is about one of some parts; True if the proposal has no parts."""
         return not self.parts or not parts or not set(self.parts).isdisjoint(parts)
 
 

@@ -30,7 +30,6 @@ from jupyter_nbedit.db.errors import (
     is_locked,
     map_sqlite_errors,
 )
-from jupyter_nbedit.db.running_servers import Presence
 from jupyter_nbedit.db.schema import SCHEMA, Schema
 from jupyter_nbedit.errors import HistoryUnavailable
 
@@ -80,8 +79,6 @@ class Database:
     def __post_init__(self) -> None:
         self._file = PrivateFile(self.folder / NAME, self.keep_days)
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
-        #: Which servers of this user are running; to be used on the thread of the database.
-        self.presence = Presence(self.folder)
 
     async def read(self, query: Query[_Result], *, purpose: Purpose = HISTORY) -> _Result:
         """Run a query that only reads."""
@@ -130,13 +127,8 @@ class Database:
 
     async def close(self) -> None:
         """Finish the pending queries and close the file; later queries fail."""
-
-        def close() -> None:
-            self._close()
-            self.presence.close()
-
         try:
-            await self._submit(close, HISTORY)
+            await self._submit(self._close, HISTORY)
         except HistoryUnavailable as error:
             self.log.warning("%s", error.message)
         self._thread.shutdown(wait=False)

@@ -104,9 +104,9 @@ _FIRST: Migration = (
     """,
 )
 
-# A claim names the server that is accepting parts of a proposal. A server that is killed leaves its
-# claims behind, with the hashes of the notebook before and after the write, and the number of the
-# edit as soon as the edit is in the history.
+# A claim is made before an accepted proposal is written. A server that is killed leaves it behind,
+# with the hashes of the notebook before and after the write, and the number of the edit as soon as
+# the edit is in the history. The column ``server`` is not used any more.
 _CLAIMS: Migration = (
     """
     CREATE TABLE claims (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
@@ -13,7 +12,6 @@ from jupyter_nbedit.errors import (
     CellChanged,
     HistoryUnavailable,
     InvalidRequest,
-    NbEditError,
     ProposalClosed,
     ProposalNotFound,
     UndoConflict,
@@ -24,6 +22,7 @@ from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.proposals.models import Proposal
 from jupyter_nbedit.proposals.service import ProposalService, choose_parts
+from jupyter_nbedit.proposals.store import ProposalStore
 from jupyter_nbedit.reading.loading import LoadedNotebook
 
 # The name of the operation in replies and events.
@@ -52,79 +51,70 @@ class AcceptService:
         `CellChanged` if a cell of the proposal was changed since it was proposed, and an
         `NbEditError` as for any edit; nothing was written then.
         """
-        if dry_run:
+        async with self.proposals.lock_decision(proposal_id):
             proposal = await self.proposals.get(proposal_id)
-            request = _build_request(proposal, author, hash, None)
-            return await self._apply(request, proposal, choose_parts(proposal, parts))
-        async with self.proposals.claim(proposal_id, parts, author) as (proposal, claim):
-            request = _build_request(proposal, author, hash, claim)
+            parts = choose_parts(proposal, parts)
+            claim = Claim(proposal_id, parts, author.user, author.client)
+            # The proposer makes the edit, and the other user accepts it.
+            request = WriteRequest(
+                proposal.path,
+                Author(proposal.user, proposal.client, proposal.message, author.session),
+                dry_run=dry_run,
+                hash=hash,
+                accepted_by=author.user,
+                claim=None if dry_run else claim,
+            )
+            reply = await self._apply(request, proposal, claim)
+            if dry_run:
+                return reply
+            claim.edit_id = reply.edit_id
             try:
-                reply = await self._apply(request, proposal, claim.parts)
-            except NbEditError as error:
-                if not error.details.get("applied"):
-                    with suppress(HistoryUnavailable):
-                        await self.proposals.store.release(claim)
-                raise
-            try:
-                await self.proposals.decide(claim, "accepted", reply.edit_id)
+                await self.proposals.decide(claim, "accepted")
             except HistoryUnavailable as error:
                 reply.warnings.append(
                     f"The edit is in, but it could not be stored yet that proposal {proposal_id} "
                     f"was accepted. {error.message}"
                 )
             except (ProposalNotFound, ProposalClosed):
-                # The proposal was deleted with its notebook, or another server has stored it.
+                # The proposal was deleted with its notebook, or another request has stored it.
                 pass
             return reply
 
-    async def _apply(
-        self, request: WriteRequest, proposal: Proposal, parts: Collection[int]
-    ) -> EditReply:
-        payload = await self.proposals.store.get_payload(proposal.proposal_id)
+    async def _apply(self, request: WriteRequest, proposal: Proposal, claim: Claim) -> EditReply:
         if proposal.kind == "edit":
-            return await self.edits.run(request, ProposalPlanner(proposal, parts, payload))
+            return await self.edits.run(request, ProposalPlanner(self.proposals.store, claim))
         if request.hash is not None:
             message = "The notebook is not there yet, so there is no version to match."
             raise InvalidRequest(message)
+        _, payload = await self.proposals.store.get_payload(claim)
         return await self.edits.create_from_bytes(request, payload)
-
-
-def _build_request(
-    proposal: Proposal, accepted_by: Author, digest: str | None, claim: Claim | None
-) -> WriteRequest:
-    """Return the request of an acceptance; a dry run without a claim."""
-    # The proposer makes the edit, and the other user accepts it.
-    return WriteRequest(
-        proposal.path,
-        Author(proposal.user, proposal.client, proposal.message, accepted_by.session),
-        dry_run=claim is None,
-        hash=digest,
-        accepted_by=accepted_by.user,
-        claim=claim,
-    )
 
 
 @dataclass(frozen=True)
 class ProposalPlanner:
-    """Plans to apply parts of a proposal; ``payload`` is its encoded record."""
+    """Plans to apply the parts of a proposal that a person accepts."""
 
-    proposal: Proposal
-    parts: Collection[int]
-    payload: bytes
+    store: ProposalStore
+    claim: Claim
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
-        """Plan the change; raise `CellChanged` if a cell was changed since it was proposed."""
-        await notebook.compute_hash()
-        weight = len(notebook.content.data) + len(self.payload)
-        return await run_in_thread_if_large(weight, self._revert, notebook)
+        """Plan the change, for the proposal as it is while the notebook is locked.
 
-    def _revert(self, notebook: LoadedNotebook) -> PlannedEdit:
-        proposal, parts = self.proposal, self.parts
+        Raise `CellChanged` if a cell was changed since it was proposed, and `ProposalClosed` if a
+        part is not pending any more.
+        """
+        proposal, payload = await self.store.get_payload(self.claim)
+        await notebook.compute_hash()
+        weight = len(notebook.content.data) + len(payload)
+        return await run_in_thread_if_large(weight, self._revert, notebook, proposal, payload)
+
+    def _revert(self, notebook: LoadedNotebook, proposal: Proposal, payload: bytes) -> PlannedEdit:
+        parts = self.claim.parts
         accepted_parts = {part.part for part in proposal.parts if part.status == "accepted"}
         try:
             plan = revert(
                 notebook.document,
-                UndoRecord.decode(self.payload),
+                UndoRecord.decode(payload),
                 op=_OP,
                 is_exact=notebook.hash == proposal.hash_before,
                 part_numbers=None if len(parts) == len(proposal.parts) else parts,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING
@@ -100,22 +100,15 @@ class ProposalService:
         self, proposal_id: int, parts: Collection[int] | None, author: Author
     ) -> Proposal:
         """Reject a proposal or parts of it; raise the errors of `choose_parts`."""
-        async with self.claim(proposal_id, parts, author) as (_, claim):
-            return await self.decide(claim, "rejected")
+        async with self.lock_decision(proposal_id):
+            parts = choose_parts(await self.get(proposal_id), parts)
+            return await self.decide(
+                Claim(proposal_id, parts, author.user, author.client), "rejected"
+            )
 
-    @asynccontextmanager
-    async def claim(
-        self, proposal_id: int, parts: Collection[int] | None, author: Author
-    ) -> AsyncIterator[tuple[Proposal, Claim]]:
-        """Let nobody else decide on parts of a proposal; raise the errors of `choose_parts`."""
-        async with self._decision_locks.setdefault(proposal_id, asyncio.Lock()):
-            proposal = await self.get(proposal_id)
-            claim = await self.store.claim(proposal_id, choose_parts(proposal, parts), author)
-            try:
-                yield proposal, claim
-            finally:
-                # The next request for proposals resolves the claim if it still exists.
-                self.store.abandon(claim)
+    def lock_decision(self, proposal_id: int) -> asyncio.Lock:
+        """Return the lock to take during a decision on a proposal."""
+        return self._decision_locks.setdefault(proposal_id, asyncio.Lock())
 
     async def add(
         self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
@@ -166,9 +159,9 @@ class ProposalService:
             before = page[-1].proposal_id
         return proposals[:limit]
 
-    async def decide(self, claim: Claim, verdict: Verdict, edit_id: int | None = None) -> Proposal:
+    async def decide(self, claim: Claim, verdict: Verdict) -> Proposal:
         """Store a decision and emit its event; see `ProposalStore.decide`."""
-        proposal = await self.store.decide(claim, verdict, edit_id)
+        proposal = await self.store.decide(claim, verdict)
         self.log.info(
             "Proposal %d for %r by %r is %s, by %r",
             proposal.proposal_id,
@@ -193,10 +186,9 @@ class ProposalService:
         """Return whether the notebook has the claimed parts; None if that is unknown now."""
         if claim.edit_id is not None:
             return True
-        if claim.hash_after is None:
-            return False
         proposal = await self.store.get(claim.proposal_id)
         try:
+            # A write that is going on ends first.
             async with self.storages.lock(proposal.path) as storage:
                 notebook = await load_notebook(storage, proposal.path)
                 digest = await notebook.compute_hash()
@@ -220,12 +212,12 @@ class ProposalService:
 
         Claimed parts that are in the notebook become accepted; the others can be decided again.
         """
-        for claim in await self.store.list_abandoned_claims():
-            # Another server may resolve the same claim, and the notebook may be deleted meanwhile.
+        for claim in await self.store.list_claims():
+            # Another request may finish the same claim, and the notebook may be deleted meanwhile.
             with suppress(ProposalNotFound, ProposalClosed):
                 was_applied = await self._find_out_if_applied(claim)
                 if was_applied:
-                    await self.decide(claim, "accepted", claim.edit_id)
+                    await self.decide(claim, "accepted")
                 elif was_applied is False:
                     await self.store.release(claim)
         await self._expire_pending()

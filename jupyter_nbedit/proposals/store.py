@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,12 @@ from msgspec.structs import asdict, replace
 from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.history.models import CellDiff
-from jupyter_nbedit.models import Author, Claim
+from jupyter_nbedit.models import Claim
 from jupyter_nbedit.proposals.models import (
     Proposal,
     ProposalContent,
     Status,
     Verdict,
-    build_closed_error,
     check_pending,
 )
 
@@ -73,16 +72,18 @@ _PRUNE_CLOSED = """
         ) WHERE expires <= :long_ago OR number > :most_closed OR (number > 1 AND size > :most_bytes)
     )
 """
+# The column ``server`` is not used any more.
 _INSERT_CLAIM = """
-    INSERT INTO claims (proposal_id, parts, server, user, client)
-    VALUES (?, ?, ?, ?, ?)
+    INSERT OR REPLACE INTO claims
+        (claim_id, proposal_id, parts, server, user, client, hash_before, hash_after)
+    VALUES (?, ?, ?, '', ?, ?, ?, ?)
 """
 _SELECT_CLAIMS = """
-    SELECT claim_id, proposal_id, claims.parts, server, user, client, hash_before, hash_after,
+    SELECT proposal_id, claims.parts, user, client, claim_id, hash_before, hash_after,
         claims.edit_id
     FROM claims JOIN proposals USING (proposal_id) WHERE
 """
-_RECORD_WRITE = "UPDATE claims SET hash_before = ?, hash_after = ? WHERE claim_id = ?"
+_SELECT_EDIT_ID = "SELECT edit_id FROM claims WHERE claim_id = ?"
 _DELETE_CLAIM = "DELETE FROM claims WHERE claim_id = ?"
 _DELETE_ORPHANED_CLAIMS = """
     DELETE FROM claims WHERE proposal_id NOT IN (SELECT proposal_id FROM proposals)
@@ -107,8 +108,6 @@ class ProposalStore:
     max_pending: int = 1_000
     #: Returns the time in UTC.
     get_time: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc)
-    # The claims that this server is working on.
-    _active: set[int] = field(default_factory=set)
 
     async def add(
         self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
@@ -149,18 +148,19 @@ class ProposalStore:
             lambda connection: _select_proposal(connection, root, proposal_id), purpose=PROPOSALS
         )
 
-    async def get_payload(self, proposal_id: int) -> bytes:
-        """Return the encoded change of a proposal; raise `ProposalClosed` if it is decided."""
+    async def get_payload(self, claim: Claim) -> tuple[Proposal, bytes]:
+        """Return the proposal of a decision as it is now, and its encoded change.
+
+        Raise `ProposalClosed` if a part is not pending, or is in another claim.
+        """
         root = self.get_root()
 
-        def select(connection: sqlite3.Connection) -> bytes:
-            proposal = _select_proposal(connection, root, proposal_id)
+        def select(connection: sqlite3.Connection) -> tuple[Proposal, bytes]:
+            proposal = _select_undecided(connection, root, claim)
             (payload,) = connection.execute(
-                "SELECT payload FROM proposals WHERE proposal_id = ?", (proposal_id,)
+                "SELECT payload FROM proposals WHERE proposal_id = ?", (claim.proposal_id,)
             ).fetchone()
-            if payload is None:
-                raise build_closed_error(proposal_id, proposal.status)
-            return bytes(payload)
+            return proposal, bytes(payload)
 
         return await self.database.read(select, purpose=PROPOSALS)
 
@@ -187,18 +187,19 @@ class ProposalStore:
             purpose=PROPOSALS,
         )
 
-    async def decide(self, claim: Claim, verdict: Verdict, edit_id: int | None = None) -> Proposal:
-        """Store a decision on claimed parts, and the edit that has applied them; end the claim.
+    async def decide(self, claim: Claim, verdict: Verdict) -> Proposal:
+        """Store a decision and the edit that has applied the parts; delete its claim.
 
-        Raise `ProposalClosed` if the claim does not exist any more.
+        Raise `ProposalClosed` if a part is not pending, or is in another claim.
         """
         limits = self._build_limits()
         root, proposal_id = limits["root"], claim.proposal_id
 
         def update(connection: sqlite3.Connection) -> Proposal:
-            before = _select_proposal(connection, root, proposal_id)
-            if not connection.execute(_DELETE_CLAIM, (claim.claim_id,)).rowcount:
-                raise build_closed_error(proposal_id, before.status)
+            row = connection.execute(_SELECT_EDIT_ID, (claim.claim_id,)).fetchone()
+            (edit_id,) = row or (claim.edit_id,)
+            connection.execute(_DELETE_CLAIM, (claim.claim_id,))
+            before = _select_undecided(connection, root, claim)
             parts = [
                 replace(part, status=verdict) if part.part in claim.parts else part
                 for part in before.parts
@@ -220,38 +221,22 @@ class ProposalStore:
             update, purpose=ACCEPTANCE if verdict == "accepted" else DECISION
         )
 
-    async def claim(self, proposal_id: int, parts: Collection[int], author: Author) -> Claim:
-        """Claim pending parts for a decision, so that nobody else decides on them.
-
-        Raise `ProposalClosed` if a part is not pending, or is claimed already.
-        """
-        root, presence = self.get_root(), self.database.presence
-        numbers, decider = sorted(parts), (presence.server, author.user, author.client)
-
-        def insert(connection: sqlite3.Connection) -> Claim:
-            presence.announce()
-            check_pending(_select_proposal(connection, root, proposal_id), parts)
-            _check_unclaimed(connection, proposal_id, parts)
-            row = (proposal_id, _encode_json(numbers), *decider)
-            claim_id = connection.execute(_INSERT_CLAIM, row).lastrowid
-            claim = Claim(claim_id or 0, proposal_id, numbers, *decider)
-            # Only the thread of the database changes and reads the set.
-            self._active.add(claim.claim_id)
-            return claim
-
-        return await self.database.write(insert, purpose=PROPOSALS)
-
     async def record_write(self, claim: Claim, hash_before: str | None, hash_after: str) -> None:
-        """Store the hashes of the notebook before and after the write that follows.
+        """Store a claim with the hashes of the notebook before and after the write that follows.
 
-        Raise `ProposalClosed` if the claim does not exist any more.
+        The caller has locked the notebook. Raise `ProposalClosed` if a part is not pending, or is
+        in another claim.
         """
-        row = (hash_before, hash_after, claim.claim_id)
-        if not await self.database.write(
-            lambda connection: connection.execute(_RECORD_WRITE, row).rowcount, purpose=PROPOSALS
-        ):
-            proposal = await self.get(claim.proposal_id)
-            raise build_closed_error(claim.proposal_id, proposal.status)
+        root = self.get_root()
+        row = (claim.proposal_id, _encode_json(claim.parts), claim.user, claim.client)
+
+        def insert(connection: sqlite3.Connection) -> int | None:
+            _select_undecided(connection, root, claim)
+            # An earlier attempt may have found that the notebook was changed by others.
+            values = (claim.claim_id, *row, hash_before, hash_after)
+            return connection.execute(_INSERT_CLAIM, values).lastrowid
+
+        claim.claim_id = await self.database.write(insert, purpose=PROPOSALS)
 
     async def release(self, claim: Claim) -> None:
         """Delete a claim, so that the parts can be decided again."""
@@ -260,23 +245,12 @@ class ProposalStore:
             purpose=PROPOSALS,
         )
 
-    def abandon(self, claim: Claim) -> None:
-        """Stop working on a claim; if it still exists, `list_abandoned_claims` lists it."""
-        self._active.discard(claim.claim_id)
-
-    async def list_abandoned_claims(self) -> list[Claim]:
-        """List the claims of servers that have ended, and those that this server has abandoned."""
-        root, presence = self.get_root(), self.database.presence
-
-        def select(connection: sqlite3.Connection) -> list[Claim]:
-            return [
-                claim
-                for claim in _select_claims(connection, "root = ?", root)
-                if not presence.is_alive(claim.server)
-                or (claim.server == presence.server and claim.claim_id not in self._active)
-            ]
-
-        return await self.database.read(select, purpose=PROPOSALS)
+    async def list_claims(self) -> list[Claim]:
+        """List the claims of writes that are going on, or that a killed server has begun."""
+        root = self.get_root()
+        return await self.database.read(
+            lambda connection: _select_claims(connection, "root = ?", root), purpose=PROPOSALS
+        )
 
     async def expire(self) -> list[Proposal]:
         """Expire pending proposals and return them; delete those that were closed long ago."""
@@ -363,30 +337,32 @@ def _select_proposal(
 
 def _select_claims(connection: sqlite3.Connection, condition: str, value: object) -> list[Claim]:
     return [
-        Claim(claim_id, proposal_id, json.loads(parts), *rest)
-        for claim_id, proposal_id, parts, *rest in connection.execute(
-            _SELECT_CLAIMS + condition, (value,)
-        )
+        Claim(proposal_id, json.loads(parts), *rest)
+        for proposal_id, parts, *rest in connection.execute(_SELECT_CLAIMS + condition, (value,))
     ]
 
 
-def _check_unclaimed(
-    connection: sqlite3.Connection, proposal_id: int, parts: Collection[int]
-) -> None:
-    """Raise `ProposalClosed` if one of some parts is claimed."""
-    for claim in _select_claims(connection, "proposal_id = ?", proposal_id):
-        if claim.covers(parts):
+def _select_undecided(connection: sqlite3.Connection, root: str, claim: Claim) -> Proposal:
+    """Return the proposal of a claim.
+
+    Raise `ProposalClosed` if a part is not pending, or is in another claim.
+    """
+    proposal = _select_proposal(connection, root, claim.proposal_id)
+    check_pending(proposal, claim.parts)
+    for other in _select_claims(connection, "proposal_id = ?", claim.proposal_id):
+        if other.claim_id != claim.claim_id and other.covers(claim.parts):
             message = (
-                f"A server is accepting proposal {proposal_id}, or parts of it, at this moment, so "
-                "it cannot be decided here. Nothing was written; look at the proposal again in a "
-                "moment."
+                f"A server is accepting proposal {claim.proposal_id}, or parts of it, at this "
+                "moment, so it cannot be decided here. Nothing was written; look at the proposal "
+                "again in a moment."
             )
             raise ProposalClosed(
                 message,
-                proposal_id=proposal_id,
+                proposal_id=claim.proposal_id,
                 status="pending",
-                parts=sorted(set(claim.parts).intersection(parts)),
+                parts=sorted(set(other.parts).intersection(claim.parts)),
             )
+    return proposal
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
 from jupyter_nbedit.history.models import CellDiff
-from jupyter_nbedit.models import Author
+from jupyter_nbedit.models import Claim
 from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.proposals.models import Proposal, ProposalContent, Verdict
 from jupyter_nbedit.proposals.service import ProposalService
@@ -78,8 +78,7 @@ async def list_proposal_events(services: ServiceBuilder) -> list[tuple[int, str,
 
 
 async def decide(board: ProposalService, number: int, verdict: Verdict, *parts: int) -> Proposal:
-    async with board.claim(number, parts, Author("ada", "JupyterLab")) as (_, claim):
-        return await board.decide(claim, verdict)
+    return await board.decide(Claim(number, parts, "ada", "JupyterLab"), verdict)
 
 
 # What is kept -------------------------------------------------------------------------------------
@@ -91,7 +90,8 @@ async def test_a_proposal_is_unchanged_after_a_restart(services: ServiceBuilder)
     )
     after = services.build_proposals()
     assert await after.get(before.proposal_id) == before
-    assert await after.store.get_payload(before.proposal_id) == b"work"
+    claim = Claim(before.proposal_id, [0], "ada", None)
+    assert await after.store.get_payload(claim) == (before, b"work")
     assert before.status == "pending"
     assert (before.created, before.expires) == (START, START + timedelta(hours=24))
 
@@ -153,9 +153,7 @@ async def test_the_oldest_decided_proposals_are_deleted(services: ServiceBuilder
     numbers = []
     for _ in range(1002):
         numbers.append((await add_proposal(board, parts=1)).proposal_id)
-        await board.store.decide(
-            await board.store.claim(numbers[-1], [0], Author("ada")), "accepted"
-        )
+        await board.store.decide(Claim(numbers[-1], [0], "ada", None), "accepted")
     await board.store.expire()
     assert await list_proposals(board, only_pending=False, limit=2000) == numbers[:1:-1]
 
@@ -176,7 +174,7 @@ async def test_a_proposal_expires_and_is_deleted_later(services: ServiceBuilder)
     assert [one.status for one in over.parts] == ["accepted", "pending"]
     assert (await board.get(decided)).status == "rejected"
     with pytest.raises(ProposalClosed):
-        await board.store.get_payload(number)
+        await board.store.get_payload(Claim(number, [1], "ada", None))
     assert await list_proposals(board) == []
     assert (await list_proposal_events(services))[-1] == (number, "expired", None, 1)
     services.now = START + timedelta(hours=4)
