@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -69,17 +69,14 @@ class Cell:
         InvalidNotebook
             If a member that nbformat defines is repeated: replacing one would expose the other.
         """
-        members: dict[str, Member] = {}
-        for member in self.all_members:
-            if member.name in members and member.name in _UNIQUE_CELL_MEMBERS:
-                message = (
-                    f"Cell {self.index} has two members named {member.name!r}. Nothing was "
-                    "changed, "
-                    "because programs disagree about which of them counts; remove one of them "
-                    "first."
-                )
-                raise InvalidNotebook(message, index=self.index, member=member.name)
-            members[member.name] = member
+        members = {member.name: member for member in self.all_members}
+        name = _find_repeated(self.all_members, members, _UNIQUE_CELL_MEMBERS)
+        if name is not None:
+            message = (
+                f"Cell {self.index} has two members named {name!r}. Nothing was changed, because "
+                "programs disagree about which of them counts; remove one of them first."
+            )
+            raise InvalidNotebook(message, index=self.index, member=name)
         return members
 
     def read_value(self, name: str, default: Any = None) -> Any:
@@ -185,7 +182,14 @@ class Document:
         members: list[Member],
         scan: ScanResult | None = None,
     ) -> Document:
-        members_by_name = _check_unique(members)
+        members_by_name = {member.name: member for member in members}
+        name = _find_repeated(members, members_by_name, _UNIQUE_NOTEBOOK_MEMBERS)
+        if name is not None:
+            message = (
+                f"The notebook has two members named {name!r}, and programs disagree about which "
+                "of them counts; remove one of them first."
+            )
+            raise InvalidNotebook(message, member=name)
         nbformat = _read_integer(text, members_by_name, "nbformat")
         if nbformat != _NBFORMAT:
             message = (
@@ -394,17 +398,14 @@ def _parse_ordinal(address: str) -> int | None:
     return parse_index(digits) if prefix == "cell" else None
 
 
-def _check_unique(members: list[Member]) -> dict[str, Member]:
-    members_by_name: dict[str, Member] = {}
-    for member in members:
-        if member.name in members_by_name and member.name in _UNIQUE_NOTEBOOK_MEMBERS:
-            message = (
-                f"The notebook has two members named {member.name!r}, and programs disagree about "
-                "which of them counts; remove one of them first."
-            )
-            raise InvalidNotebook(message, member=member.name)
-        members_by_name[member.name] = member
-    return members_by_name
+def _find_repeated(
+    members: list[Member], members_by_name: dict[str, Member], names: Collection[str]
+) -> str | None:
+    """Return the first of some names that several members have, or None."""
+    if len(members_by_name) == len(members):
+        return None
+    repeated = (member.name for member in members if members_by_name[member.name] is not member)
+    return next((name for name in repeated if name in names), None)
 
 
 def _read_integer(

@@ -33,26 +33,22 @@ from jupyter_nbedit.notebook.undo.removed_bytes import UndoBlobBuilder
 
 # The number of neighbours of a gap that are stored on either side.
 _NEIGHBOURS = 3
+_INDEX = Meta(description="The cell's index after the batch; of a deleted cell, its index before.")
+_SOURCE = Meta(description="The cell's source, if the operation removed it.")
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """One of the cells that an operation affected."""
 
     cell_id: str | None
-    index: Annotated[
-        int,
-        Meta(description="The cell's index after the batch; of a deleted cell, its index before."),
-    ]
+    index: Annotated[int, _INDEX]
     cell_type: str
     source_hash: str
     outputs_cleared: (
         Annotated[bool, Meta(description="Whether the cell had outputs that were cleared.")]
         | UnsetType
     ) = UNSET
-    source: (
-        Annotated[str, Meta(description="The cell's source, if the operation removed it.")]
-        | UnsetType
-    ) = UNSET
+    source: Annotated[str, _SOURCE] | UnsetType = UNSET
 
     @classmethod
     def from_cell(
@@ -80,17 +76,11 @@ class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
 
     op: str
     cell_id: str | None
-    index: Annotated[
-        int | None,
-        Meta(description="The cell's index after the batch; of a deleted cell, its index before."),
-    ]
+    index: Annotated[int | None, _INDEX]
     cell_type: str | None
     source_hash: str | None
     outputs_cleared: bool | UnsetType = UNSET
-    source: (
-        Annotated[str, Meta(description="The cell's source, if the operation removed it.")]
-        | UnsetType
-    ) = UNSET
+    source: Annotated[str, _SOURCE] | UnsetType = UNSET
     cells: (
         Annotated[
             list[CellResult],

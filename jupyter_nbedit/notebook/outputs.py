@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -96,13 +96,16 @@ def to_text(output: dict[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def read_attachments(cell: Cell, render: Callable[[str, Any], Any]) -> dict[str, dict[str, Any]]:
-    """Return a cell's attachments by name and type, each rendered by a function."""
-    attachments = cell.read_value("attachments")
+def read_attachments(cell: Cell, *, is_summary: bool) -> dict[str, dict[str, Any]]:
+    """Return a cell's attachments by name and type, each as it is or as its type and size."""
+    attachments = cell.attachments
     if not isinstance(attachments, dict):
         return {}
     return {
-        name: {mime: render(mime, _join_lines(value)) for mime, value in bundle.items()}
+        name: {
+            mime: summarize(mime, _join_lines(value)) if is_summary else _join_lines(value)
+            for mime, value in bundle.items()
+        }
         for name, bundle in attachments.items()
         if isinstance(bundle, dict)
     }
@@ -111,11 +114,6 @@ def read_attachments(cell: Cell, render: Callable[[str, Any], Any]) -> dict[str,
 def summarize(mime: str, value: Any) -> Stub:
     """Render data as its type and size."""
     return {"mime": mime, "bytes": _compute_size(mime, value)}
-
-
-def keep_data(_mime: str, value: Any) -> Any:
-    """Render data as it is."""
-    return value
 
 
 def to_json(value: Any) -> str:

@@ -11,6 +11,7 @@ gives the level.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,9 +32,8 @@ from jupyter_nbedit.notebook.operations import (
 #: An operation on a section of a text or a notebook.
 SectionOperation = AppendToSection | ReplaceSection | RemoveEntry
 
-_FRONT_MATTER_ENDS = ("---", "...")
+_FRONT_MATTER = re.compile("\ufeff?---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\\.\\.\\.)[ \t\r]*(?:\n|\\Z)")
 _WHITE = " \t"
-_WHITE_OR_BREAK = " \t\r\n"
 _LEVELS = 6
 _SHOWN_HEADINGS = 100
 _SHOWN_CHARACTERS = 100
@@ -63,26 +63,8 @@ def check_section_name(name: str) -> None:
 
 def list_text_headings(text: str) -> list[Heading]:
     """Return the headings of a Markdown text; front matter has none."""
-    return blocks.list_headings(text, _find_front_matter_end(text))
-
-
-def _find_front_matter_end(text: str) -> int:
-    """Return the end of the front matter of a Markdown text; 0 if it has none."""
-    start = len(blocks.BYTE_ORDER_MARK) if text.startswith(blocks.BYTE_ORDER_MARK) else 0
-    stop = _find_line_end(text, start)
-    if not text.startswith("---", start) or text[start:stop].rstrip(_WHITE_OR_BREAK) != "---":
-        return 0
-    while stop < len(text):
-        start, stop = stop, _find_line_end(text, stop)
-        if text.startswith(_FRONT_MATTER_ENDS, start) and (
-            text[start:stop].rstrip(_WHITE_OR_BREAK) in _FRONT_MATTER_ENDS
-        ):
-            return stop
-    return 0
-
-
-def _find_line_end(text: str, start: int) -> int:
-    return text.find("\n", start) + 1 or len(text)
+    front_matter = _FRONT_MATTER.match(text)
+    return blocks.list_headings(text, front_matter.end() if front_matter else 0)
 
 
 def read(text: str, name: str) -> str:

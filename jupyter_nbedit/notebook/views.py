@@ -12,12 +12,10 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.outputs import (
-    keep_data,
     list_output_spans,
     list_text_fields,
     read_attachments,
     read_outputs,
-    summarize,
     to_json,
     to_readable,
 )
@@ -153,7 +151,11 @@ def render_cell(cell: Cell, options: ViewOptions) -> CellView:
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
         execution_count=(count if isinstance(count, int) else None) if is_code else UNSET,
         metadata=cell.metadata if is_full else UNSET,
-        attachments=(_render_attachments(cell, options) or UNSET) if is_full else UNSET,
+        attachments=(
+            read_attachments(cell, is_summary=options.outputs_detail != "full") or UNSET
+            if is_full
+            else UNSET
+        ),
         outputs=_render_outputs(cell, options.outputs_detail) if is_code else UNSET,
     )
 
@@ -164,10 +166,6 @@ def summarize_source(source: str) -> str:
     if len(first) <= _LONGEST_SUMMARY:
         return first
     return f"{first[:_LONGEST_SUMMARY]}…"
-
-
-def _render_attachments(cell: Cell, options: ViewOptions) -> dict[str, dict[str, Any]]:
-    return read_attachments(cell, keep_data if options.outputs_detail == "full" else summarize)
 
 
 def _render_outputs(
