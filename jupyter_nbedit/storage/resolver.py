@@ -177,10 +177,9 @@ class StorageResolver:
         """
         try:
             self._check_inside(path)
+            walker = await self._walk(self.manager, path.strip("/"), recursive=recursive)
         except NotebookNotFound:
             raise FolderNotFound from None
-        manager = self.manager
-        walker = await self._walk(manager, path, recursive=recursive)
         live_files = list_live_file_identities(self.settings)
         return (
             partial(self._walk_with_rooms, walker, live_files, asyncio.get_running_loop())

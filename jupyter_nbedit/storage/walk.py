@@ -20,7 +20,6 @@ from jupyter_server.utils import ensure_async
 from jupyter_nbedit.concurrency import run_on_loop
 from jupyter_nbedit.errors import (
     Busy,
-    FolderNotFound,
     Forbidden,
     InvalidRequest,
     NbEditError,
@@ -136,22 +135,21 @@ def _is_before(path: str, start: str) -> bool:
 async def walk_files(
     manager: AsyncFileContentsManager, path: str, *, recursive: bool, top: str | None = None
 ) -> Walker:
-    """Prepare a walk through a directory of the stock file manager; see `StorageResolver.walk`.
+    """Prepare a walk through a directory of the stock file manager, or to a notebook.
 
-    Links on the path must not lead out of the directory `top`, if there is one.
+    Raise `NotebookNotFound` if the path is missing, hidden, or leads out of the directory `top`.
     """
-    path = path.strip("/")
     try:
         os_path = await to_os_path(manager, path) if path else os.path.abspath(manager.root_dir)
         real = resolve_path(os_path, top)
-    except (NotebookNotFound, OSError):
-        raise FolderNotFound from None
+    except OSError:
+        raise NotebookNotFound from None
     walk = _FileWalk(manager, path, real, is_recursive=recursive)
     if os.path.isdir(real):
         return partial(walk.walk_folder, path)
     if path.endswith(SUFFIX):
         return partial(walk.walk_notebook, path)
-    raise FolderNotFound
+    raise NotebookNotFound
 
 
 class _FileWalk(_Walk):
@@ -198,20 +196,19 @@ class _FileWalk(_Walk):
 
 
 async def walk_contents(manager: Any, locks: PathLocks, path: str, *, recursive: bool) -> Walker:
-    """Prepare a walk through a directory of any contents manager; see `StorageResolver.walk`."""
-    path = path.strip("/")
+    """Prepare a walk through a directory of any contents manager, or to a notebook.
+
+    Raise `NotebookNotFound` if the path is missing or hidden.
+    """
     walk = _ContentsWalk(manager, locks, asyncio.get_running_loop(), is_recursive=recursive)
-    try:
-        if path:
-            await check_visible(manager, path)
-        with map_contents_errors():
-            if await ensure_async(manager.dir_exists(path)):
-                return partial(walk.walk_folder, path)
-            if path.endswith(SUFFIX) and await ensure_async(manager.file_exists(path)):
-                return partial(walk.walk_notebook, path)
-    except NotebookNotFound:
-        pass
-    raise FolderNotFound
+    if path:
+        await check_visible(manager, path)
+    with map_contents_errors():
+        if await ensure_async(manager.dir_exists(path)):
+            return partial(walk.walk_folder, path)
+        if path.endswith(SUFFIX) and await ensure_async(manager.file_exists(path)):
+            return partial(walk.walk_notebook, path)
+    raise NotebookNotFound
 
 
 class _ContentsWalk(_Walk):

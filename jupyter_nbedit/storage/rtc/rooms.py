@@ -35,13 +35,13 @@ _ATTEMPTS = 8
 class Room(ABC):
     """A room that has a file open, and owns it while it is live.
 
-    `id` consists of format, type and id of the file; `path` is its API path, or None if it is gone.
-    `document` is the shared document, one of ``jupyter_ydoc``, or None if the room has another
-    kind. `room` is the room of the back end.
+    `id` consists of format, type and id of the file; `path` is its API path. `document` is the
+    shared document, one of ``jupyter_ydoc``, or None if the room has another kind. `room` is the
+    room of the back end.
     """
 
     id: str
-    path: str | None
+    path: str
     document: Any
     room: Any
 
@@ -199,11 +199,7 @@ def find_room(
     identity = get_file_identity(manager, path)
     for kind in kinds:
         for room in rooms:
-            if (
-                room.id.startswith(f"{kind}:")
-                and room.path is not None
-                and get_file_identity(manager, room.path) == identity
-            ):
+            if room.id.startswith(f"{kind}:") and get_file_identity(manager, room.path) == identity:
                 if room.document is None:
                     message = (
                         "This file is open in a room of real-time collaboration of a kind that is "
@@ -218,8 +214,7 @@ def find_room(
 def list_live_file_identities(settings: Mapping[str, Any]) -> set[object]:
     """Return `get_file_identity` of all files in live rooms."""
     manager = settings["contents_manager"]
-    paths = [room.path for room in _iterate_rooms(settings)]
-    return {get_file_identity(manager, path) for path in paths if path is not None}
+    return {get_file_identity(manager, room.path) for room in _iterate_rooms(settings)}
 
 
 def get_file_identity(manager: Any, path: str) -> object:
@@ -238,20 +233,22 @@ def get_file_identity(manager: Any, path: str) -> object:
 
 
 def _iterate_rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
+    """Yield the rooms of files that are still there."""
+
     def find_path(room_id: str) -> str | None:
         path: str | None = settings["file_id_manager"].get_path(room_id.split(":", _COLONS)[-1])
         return path
 
     manager, rooms = _get_back_ends(settings)
     for room in manager.list_document_rooms() if manager is not None else ():
-        if room.file_api is not None and not room.stopped:
+        if room.file_api is not None and not room.stopped and (path := find_path(room.room_id)):
             document = getattr(room, "_jupyter_ydoc", None)
-            yield _DocumentsRoom(room.room_id, find_path(room.room_id), document, room, manager)
+            yield _DocumentsRoom(room.room_id, path, document, room, manager)
     for room_id, room in list(rooms.items()):
         # Forks and the room for user presence have no file.
-        if room_id.count(":") >= _COLONS:
+        if room_id.count(":") >= _COLONS and (path := find_path(room_id)):
             document = getattr(room, "_document", None)
-            yield _CollaborationRoom(room_id, find_path(room_id), document, room, rooms)
+            yield _CollaborationRoom(room_id, path, document, room, rooms)
 
 
 @asynccontextmanager
