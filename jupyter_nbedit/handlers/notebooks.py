@@ -38,7 +38,6 @@ from jupyter_nbedit.models import (
     ChangeMetadata,
     EditBody,
     EditReply,
-    WriteRequest,
     get_or_none,
 )
 from jupyter_nbedit.notebook.document import Document
@@ -230,7 +229,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         """Create the notebook in an existing folder; never replace a file."""
         body = await self.parse_body(CreateBody)
         self._check_only_new()
-        request = WriteRequest(path, self.build_author(body), dry_run=body.dry_run)
+        request = self.build_request(path, body)
         if await self.replay_response():
             return
         creation = self.services.edits.create(

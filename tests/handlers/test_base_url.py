@@ -52,16 +52,6 @@ def test_links_in_replies_lead_to_the_named_resources(client: Client, notebook: 
     assert found.json["path"] == "ü x/100%.ipynb"
 
 
-@pytest.mark.usefixtures("notebook")
-def test_the_openapi_document_names_the_url_of_this_server(client: Client) -> None:
-    document = client.request("GET", "nbedit/openapi.json").json
-
-    (server,) = document["servers"]
-    assert server["url"] == client.base_url.rstrip("/")
-    (path,) = (path for path in document["paths"] if path.endswith("/notebooks/{path}"))
-    assert follow(client, server["url"] + path.replace("{path}", NOTEBOOK)).status == 200
-
-
 def test_the_location_of_a_new_notebook_and_cell_is_correct(client: Client, notebook: Path) -> None:
     new = f"{client.base_url}nbedit/notebooks/%C3%BC%20x/new%3F%20%2541.ipynb"
 
