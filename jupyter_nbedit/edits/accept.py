@@ -51,34 +51,33 @@ class AcceptService:
         `CellChanged` if a cell of the proposal was changed since it was proposed, and an
         `NbEditError` as for any edit; nothing was written then.
         """
-        async with self.proposals.lock_decision(proposal_id):
-            proposal = await self.proposals.get(proposal_id)
-            parts = choose_parts(proposal, parts)
-            claim = Claim(proposal_id, parts, author.user, author.client)
-            # The proposer makes the edit, and the other user accepts it.
-            request = WriteRequest(
-                proposal.path,
-                Author(proposal.user, proposal.client, proposal.message, author.session),
-                dry_run=dry_run,
-                hash=hash,
-                accepted_by=author.user,
-                claim=None if dry_run else claim,
-            )
-            reply = await self._apply(request, proposal, claim)
-            if dry_run:
-                return reply
-            claim.edit_id = reply.edit_id
-            try:
-                await self.proposals.decide(claim, "accepted")
-            except HistoryUnavailable as error:
-                reply.warnings.append(
-                    f"The edit is in, but it could not be stored yet that proposal {proposal_id} "
-                    f"was accepted. {error.message}"
-                )
-            except (ProposalNotFound, ProposalClosed):
-                # The proposal was deleted with its notebook, or another request has stored it.
-                pass
+        proposal = await self.proposals.get(proposal_id)
+        parts = choose_parts(proposal, parts)
+        claim = Claim(proposal_id, parts, author.user, author.client)
+        # The proposer makes the edit, and the other user accepts it.
+        request = WriteRequest(
+            proposal.path,
+            Author(proposal.user, proposal.client, proposal.message, author.session),
+            dry_run=dry_run,
+            hash=hash,
+            accepted_by=author.user,
+            claim=None if dry_run else claim,
+        )
+        reply = await self._apply(request, proposal, claim)
+        if dry_run:
             return reply
+        claim.edit_id = reply.edit_id
+        try:
+            await self.proposals.decide(claim, "accepted")
+        except HistoryUnavailable as error:
+            reply.warnings.append(
+                f"The edit is in, but it could not be stored yet that proposal {proposal_id} "
+                f"was accepted. {error.message}"
+            )
+        except (ProposalNotFound, ProposalClosed):
+            # The proposal was deleted with its notebook, or another request has stored it.
+            pass
+        return reply
 
     async def _apply(self, request: WriteRequest, proposal: Proposal, claim: Claim) -> EditReply:
         if proposal.kind == "edit":

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 from jupyter_nbedit.errors import (
     Busy,
@@ -57,9 +56,6 @@ class ProposalService:
     storages: StorageResolver
     events: EventEmitter
     log: Logger
-    _decision_locks: WeakValueDictionary[int, asyncio.Lock] = field(
-        default_factory=WeakValueDictionary
-    )
     # Is set at the next change of any proposal, and is then replaced.
     _change: asyncio.Event = field(default_factory=asyncio.Event)
     _expiry_task: asyncio.Task[None] | None = None
@@ -100,15 +96,8 @@ class ProposalService:
         self, proposal_id: int, parts: Collection[int] | None, author: Author
     ) -> Proposal:
         """Reject a proposal or parts of it; raise the errors of `choose_parts`."""
-        async with self.lock_decision(proposal_id):
-            parts = choose_parts(await self.get(proposal_id), parts)
-            return await self.decide(
-                Claim(proposal_id, parts, author.user, author.client), "rejected"
-            )
-
-    def lock_decision(self, proposal_id: int) -> asyncio.Lock:
-        """Return the lock to take during a decision on a proposal."""
-        return self._decision_locks.setdefault(proposal_id, asyncio.Lock())
+        parts = choose_parts(await self.get(proposal_id), parts)
+        return await self.decide(Claim(proposal_id, parts, author.user, author.client), "rejected")
 
     async def add(
         self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes

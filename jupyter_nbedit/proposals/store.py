@@ -19,6 +19,7 @@ from jupyter_nbedit.models import Claim
 from jupyter_nbedit.proposals.models import (
     Proposal,
     ProposalContent,
+    ProposedPart,
     Status,
     Verdict,
     check_pending,
@@ -151,6 +152,7 @@ class ProposalStore:
     async def get_payload(self, claim: Claim) -> tuple[Proposal, bytes]:
         """Return the proposal of a decision as it is now, and its encoded change.
 
+        Parts whose edit is in the history count as accepted, though that may not be stored yet.
         Raise `ProposalClosed` if a part is not pending, or is in another claim.
         """
         root = self.get_root()
@@ -160,6 +162,10 @@ class ProposalStore:
             (payload,) = connection.execute(
                 "SELECT payload FROM proposals WHERE proposal_id = ?", (claim.proposal_id,)
             ).fetchone()
+            for other in _select_claims(connection, "proposal_id = ?", claim.proposal_id):
+                if other.edit_id is not None:
+                    parts = _set_status(proposal.parts, other.parts, "accepted")
+                    proposal = replace(proposal, parts=parts)
             return proposal, bytes(payload)
 
         return await self.database.read(select, purpose=PROPOSALS)
@@ -200,10 +206,7 @@ class ProposalStore:
             (edit_id,) = row or (claim.edit_id,)
             connection.execute(_DELETE_CLAIM, (claim.claim_id,))
             before = _select_undecided(connection, root, claim)
-            parts = [
-                replace(part, status=verdict) if part.part in claim.parts else part
-                for part in before.parts
-            ]
+            parts = _set_status(before.parts, claim.parts, verdict)
             edit_ids = before.edit_ids + ([] if edit_id is None else [edit_id])
             row = {
                 "proposal_id": proposal_id,
@@ -363,6 +366,12 @@ def _select_undecided(connection: sqlite3.Connection, root: str, claim: Claim) -
                 parts=sorted(set(other.parts).intersection(claim.parts)),
             )
     return proposal
+
+
+def _set_status(
+    parts: Sequence[ProposedPart], numbers: Collection[int], verdict: Verdict
+) -> list[ProposedPart]:
+    return [replace(part, status=verdict) if part.part in numbers else part for part in parts]
 
 
 def _is_inside(path: str, folder: str) -> bool:
