@@ -72,22 +72,21 @@ class FileStorage:
         self._temp_files = temp_files
         self._rooms = rooms
         self._own_writes = own_writes or OwnWriteCache()
-        self._locked = locked
+        self._real_paths = {} if locked is None else dict([locked])
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[None]:
         """Lock a notebook against other writers of this server and of the user's other servers."""
         async with self._locks.lock(await to_os_path(self._manager, path)) as (real_path,):
-            self._locked = (path, real_path)
+            self._real_paths[path] = real_path
             try:
                 yield
             finally:
-                self._locked = None
+                del self._real_paths[path]
 
     async def _get_os_path(self, path: str) -> str:
-        if self._locked is not None and path == self._locked[0]:
-            return self._locked[1]
-        return await to_os_path(self._manager, path)
+        os_path = self._real_paths.get(path)
+        return await to_os_path(self._manager, path) if os_path is None else os_path
 
     async def read(self, path: str) -> Content:
         """Read a file; wait for the end of another program's save."""
@@ -168,7 +167,7 @@ class FileStorage:
 
     def _resolve(self, os_path: str) -> str:
         with map_os_errors():
-            if self._locked is not None and os_path == self._locked[1]:
+            if os_path in self._real_paths.values():
                 check_below(os_path, self._top)
                 os.lstat(os_path)
                 return os_path
