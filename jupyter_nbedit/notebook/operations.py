@@ -438,17 +438,8 @@ def _check_expect(operation: Operation) -> None:
 def validate_metadata(field: str, value: Any) -> None:
     """Refuse ``trusted`` at any depth, which only the server may set, and too much depth.
 
-    Parameters
-    ----------
-    field
-        The name of the field in the request.
-    value
-        The new metadata.
-
-    Raises
-    ------
-    InvalidOperation
-        Without the operation's index, which the caller adds.
+    ``field`` is the name of the field in the request. Raise `InvalidOperation` without the
+    operation's index, which the caller adds.
     """
     pending = [(value, 1)]
     while pending:

@@ -37,9 +37,8 @@ class Difference(NamedTuple):
 def list_differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]:
     """List the differences of two sequences, in order; no two are adjacent."""
     differences: list[Difference] = []
-    trimmed_difference = _trim(old, new, Difference(0, len(old), 0, len(new)))
     limit = _STEPS + _STEPS_PER_CHARACTER * (sum(map(len, old)) + sum(map(len, new)))
-    for part in _refine(old, new, trimmed_difference, limit):
+    for part in _refine(old, new, _find_change(old, new), limit):
         if differences and (differences[-1].stop, differences[-1].new_stop) == (
             part.start,
             part.new_start,
@@ -103,6 +102,11 @@ def _match(old: Sequence[str], new: Sequence[str], part: Difference) -> Iterator
                 part.new_start + new_start,
                 part.new_start + new_stop,
             )
+
+
+def _find_change(old: Sequence[str], new: Sequence[str]) -> Difference:
+    """Return the difference of two sequences as one range."""
+    return _trim(old, new, Difference(0, len(old), 0, len(new)))
 
 
 def _trim(old: Sequence[str], new: Sequence[str], part: Difference) -> Difference:
@@ -183,14 +187,12 @@ def rebase_hunks(hunks: Sequence[Hunk], before: str, current: str) -> list[Hunk]
     """
     if before == current:
         return list(hunks)
-    start = count_common_start(before, current)
-    end = count_common_start(before[start:][::-1], current[start:][::-1])
-    shift = len(current) - len(before)
+    change, shift = _find_change(before, current), len(current) - len(before)
     rebased_hunks: list[Hunk] = []
     for hunk in hunks:
-        if hunk.stop < start:
+        if hunk.stop < change.start:
             rebased_hunks.append(hunk)
-        elif hunk.start > len(before) - end:
+        elif hunk.start > change.stop:
             rebased_hunks.append(_shift(hunk, shift))
         else:
             return None
@@ -210,8 +212,7 @@ def is_still_applied(before: str, after: str, current: str) -> bool:
 
 def _is_untouched(hunks: Sequence[Hunk], before: str, current: str) -> bool:
     """Return whether all hunks on ``before`` still apply to the current text."""
-    start = count_common_start(before, current)
-    end = len(before) - count_common_start(before[start:][::-1], current[start:][::-1])
+    start, end, *_ = _find_change(before, current)
     return all(
         hunk.stop < start
         or hunk.start > end

@@ -83,14 +83,6 @@ def read_range(text: Buffer, start: int, stop: int) -> tuple[bytes, int]:
     return (text, 0) if isinstance(text, bytes) else (text[start:stop], start)
 
 
-def read_into(text: Buffer, start: int, buffer: memoryview) -> None:
-    """Fill a buffer from an offset; the text must have that many bytes."""
-    if isinstance(text, bytes):
-        buffer[:] = memoryview(text)[start : start + len(buffer)]
-    else:
-        text.read_into(start, buffer)
-
-
 def iterate_chunks(text: Buffer, start: int = 0, stop: int | None = None) -> Iterator[memoryview]:
     """Yield a range of a text in parts; `bytes` are not copied."""
     end = len(text) if stop is None else stop

@@ -15,7 +15,7 @@ from typing import overload
 import msgspec
 
 from jupyter_nbedit.notebook.json_spans import Span, list_bounds
-from jupyter_nbedit.notebook.lazy.buffer import Buffer, read_into
+from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.splices import Splice
 
 #: The id of a cell, or None, and its type.
@@ -63,6 +63,11 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
 
     def add_unresolved(self, count: int, span: Span) -> None:
         """Add cells that fill a range of the text except for their separators."""
+        if count == 1:
+            # It may be large, and need not be read.
+            self._starts.append(span.start)
+            self._stops.append(span.stop)
+            return
         first = len(self)
         zeros = bytes(count * self._starts.itemsize)
         self._starts.frombytes(zeros)
@@ -113,9 +118,7 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
         last, span = self._unresolved.get(first, (-1, Span(0, 0)))
         if index >= last:
             return
-        cells = bytearray(2 + span.stop - span.start)
-        cells[:1], cells[-1:] = b"[", b"]"
-        read_into(self._text, span.start, memoryview(cells)[1:-1])
+        cells = b"".join((b"[", self._text[span.start : span.stop], b"]"))
         offset = span.start - 1
         starts, stops = list_bounds(cells, Span(0, len(cells)))
         if len(starts) != last - first:

@@ -32,23 +32,15 @@ _MAX_BLOCK_NESTING, _MAX_INLINE_NESTING = 100, 20
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of a text.
+    """A heading of a text."""
 
-    Parameters
-    ----------
-    level
-        1 to 6.
-    raw
-        Its text with markup.
-    line
-        The number of its first line, from 1.
-    start, body
-        The offsets of its first line, and of the line after it.
-    """
-
+    #: 1 to 6.
     level: int
+    #: Its text with markup.
     raw: str
+    #: The number of its first line, from 1.
     line: int
+    #: The offsets of its first line, and of the line after it.
     start: int
     body: int
 
