@@ -1,9 +1,6 @@
 """All errors of this package; `jupyter_nbedit.handlers.errors` has their HTTP statuses.
 
-All classes derive from `NbEditError`, `InvalidOperation` from `InvalidRequest`, `PlanMode` and
-`CellProtected` from `Forbidden`, `FolderNotFound` from `NotebookNotFound`, and `ChangedDuringRead`
-from `Busy`. The message is for people, ``reason`` and ``details`` are for programs. None of them
-ever contains an absolute path.
+None of them ever contains an absolute path.
 
 This module and `jupyter_nbedit.api` are public; all other modules are private.
 """
