@@ -62,7 +62,7 @@ async def test_an_edit_is_answered_and_recorded_like_one_over_http(
     reply = await api.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
     assert sources(notebook)[1] == "# Changed"
     assert reply.operations[0].cell_id == "beta"
-    entry, _ = await app.edit_history.get_entry(NAME, reply.edit_id or 0)
+    entry = await app.edit_history.get_entry(NAME, reply.edit_id or 0)
     assert (entry.user, entry.client, entry.message) == ("ada", "an extension", "why")
     over_http = await local.patch(NAME, {**REPLACE, "source": "again"})
     assert over_http.json["hash_before"] == reply.hash

@@ -43,14 +43,14 @@ class UndoPlanner:
         """
         before = None
         for _ in range(_MOST_SKIPPED):
-            entry, data = await self._select_entry(notebook.path, before)
-            repeat, data = await self._find_newest_repeat(notebook, entry, data)
+            entry = await self._select_entry(notebook.path, before)
+            repeat = await self._find_newest_repeat(notebook, entry)
             # A notebook that is as the edit left it needs no history to find the cells.
             is_exact = notebook.hash == repeat.hash
             others = [] if is_exact else await self._list_other_edits(repeat)
-            weight = len(notebook.content.data) + len(data) + _EDIT_WEIGHT * len(others)
+            weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(others)
             planned = await run_in_thread_if_large(
-                weight, _revert, notebook, entry.edit_id, repeat, data, others
+                weight, _revert, notebook, entry.edit_id, repeat, others
             )
             if planned.plan.splices or self.edit_id is not None:
                 return planned
@@ -62,32 +62,28 @@ class UndoPlanner:
         )
         raise NothingToUndo(message)
 
-    async def _find_newest_repeat(
-        self, notebook: LoadedNotebook, entry: Entry, data: bytes
-    ) -> tuple[Entry, bytes]:
-        """Return the last redo of an edit, and its record; the edit itself if there is none.
+    async def _find_newest_repeat(self, notebook: LoadedNotebook, entry: Entry) -> Entry:
+        """Return the last redo of an edit; the edit itself if there is none.
 
         The notebook, and the order of its cells, may have been different by then.
         """
         number = await self.history.find_newest_repeat(entry.path, entry.edit_id)
         if number == entry.edit_id:
-            return entry, data
-        repeat, repeat_data = await self.history.get_entry(entry.path, number)
-        if repeat_data is None:
-            return entry, data
+            return entry
+        repeat = await self.history.get_entry(entry.path, number)
+        if not repeat.record:
+            return entry
         if notebook.hash != repeat.hash:
-            _check_moves(
-                entry.edit_id, _decode_record(entry, data), _decode_record(repeat, repeat_data)
-            )
-        return repeat, repeat_data
+            _check_moves(entry.edit_id, _decode_record(entry), _decode_record(repeat))
+        return repeat
 
     async def _list_other_edits(self, entry: Entry) -> Sequence[PastEdit]:
         """Return the other edits that may have changed the order of the cells."""
         related = await self.history.list_related(entry.path, entry.edit_id, _decode_order)
         return [PastEdit(*row) for row in related if row[0] != entry.edit_id]
 
-    async def _select_entry(self, path: str, before: int | None) -> tuple[Entry, bytes]:
-        """Return the edit to undo, and its encoded record."""
+    async def _select_entry(self, path: str, before: int | None) -> Entry:
+        """Return the edit to undo, with its record."""
         edit_id = self.edit_id
         if edit_id is None:
             edit_id = await self.history.find_next_undoable(path, redo=self.redo, before=before)
@@ -98,12 +94,12 @@ class UndoPlanner:
                 "the edits it has."
             )
             raise NothingToUndo(message)
-        entry, data = await self.history.get_entry(path, edit_id)
+        entry = await self.history.get_entry(path, edit_id)
         if self.redo and entry.kind != "undo":
             if entry.undone_by is None:
                 message = f"Edit {edit_id} was not undone, so there is nothing to redo."
                 raise NothingToUndo(message, edit_id=edit_id)
-            entry, data = await self.history.get_entry(path, entry.undone_by)
+            entry = await self.history.get_entry(path, entry.undone_by)
         if entry.kind == "undo" and not self.redo:
             message = (
                 f"Edit {edit_id} has undone edit {entry.undoes}. To redo that one, send this to "
@@ -122,10 +118,10 @@ class UndoPlanner:
                 "Jupyter's Contents API."
             )
             raise NothingToUndo(message, edit_id=edit_id)
-        if data is None:
+        if not entry.record:
             message = f"The history does not have what edit {edit_id} changed."
             raise EditNotFound(message, edit_id=edit_id)
-        return entry, data
+        return entry
 
 
 def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
@@ -155,18 +151,14 @@ def _decode_order(data: bytes) -> UndoRecord | None:
 
 
 def _revert(
-    notebook: LoadedNotebook,
-    edit_id: int,
-    entry: Entry,
-    data: bytes,
-    others: Sequence[PastEdit],
+    notebook: LoadedNotebook, edit_id: int, entry: Entry, others: Sequence[PastEdit]
 ) -> PlannedEdit:
     """Plan to revert the edit of an entry: the edit ``edit_id`` itself, or the last redo of it.
 
-    ``data`` is its record; ``others`` are the edits that may have changed the order of the cells.
+    ``others`` are the edits that may have changed the order of the cells.
     """
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
-    record = _decode_record(entry, data)
+    record = _decode_record(entry)
     edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
     known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
     is_exact = notebook.hash == entry.hash
@@ -185,9 +177,9 @@ def _revert(
     )
 
 
-def _decode_record(entry: Entry, data: bytes) -> UndoRecord:
+def _decode_record(entry: Entry) -> UndoRecord:
     try:
-        return UndoRecord.decode(data)
+        return UndoRecord.decode(entry.record)
     except ValueError as error:
         message = f"Edit {entry.edit_id} cannot be undone. {error}"
         raise HistoryUnavailable(message, edit_id=entry.edit_id) from None

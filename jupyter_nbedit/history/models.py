@@ -90,9 +90,12 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(HistoryEdit, frozen=True, kw_only=True):
-    """An edit as stored. ``trusted``: whether the notebook was trusted before; never sent."""
+    """An edit as stored; its further fields are never sent."""
 
+    #: Whether the notebook was trusted before.
     trusted: bool
+    #: The encoded undo record; empty if it was too large to be stored.
+    record: bytes = b""
 
 
 _Edit = TypeVar("_Edit", bound=HistoryEdit)

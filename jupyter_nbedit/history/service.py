@@ -106,9 +106,9 @@ class HistoryService:
         Raise `EditNotFound` if the history of the notebook has no edit of that number.
         """
         await self.storages.check(path)
-        entry, record = await self.history.get_entry(path, edit_id)
+        entry = await self.history.get_entry(path, edit_id)
         try:
-            parts = [] if record is None else build_cell_diffs(UndoRecord.decode(record).parts)
+            parts = build_cell_diffs(UndoRecord.decode(entry.record).parts) if entry.record else []
         except ValueError:
             message = (
                 "What this edit did cannot be read: its record is damaged. DELETE the notebook's "

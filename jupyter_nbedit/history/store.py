@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.models import (
@@ -135,8 +137,8 @@ class EditHistory:
             for *row, name in rows
         ]
 
-    async def get_entry(self, path: str, edit_id: int) -> tuple[Entry, bytes | None]:
-        """Return an edit of a notebook and its encoded undo record.
+    async def get_entry(self, path: str, edit_id: int) -> Entry:
+        """Return an edit of a notebook with its undo record.
 
         Raise `EditNotFound` if the history of the notebook has no edit of that number.
         """
@@ -151,7 +153,7 @@ class EditHistory:
                 "GET its `history` for those it has."
             )
             raise EditNotFound(message, edit_id=edit_id)
-        return build_edit_from_row(row[:-1], path, Entry), row[-1]
+        return replace(build_edit_from_row(row[:-1], path, Entry), record=row[-1] or b"")
 
     async def find_newest_repeat(self, path: str, edit_id: int) -> int:
         """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did."""

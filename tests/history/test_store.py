@@ -174,9 +174,9 @@ async def test_a_record_too_large_for_others_is_not_stored(
     small = await history.add(build_entry(), b"record")
     large = await history.add(build_entry(), bytes(60_000))
     entries = [await history.get_entry("a.ipynb", number) for number in (small, large)]
-    assert [(entry.undoable, record) for entry, record in entries] == [
+    assert [(entry.undoable, entry.record) for entry in entries] == [
         (True, b"record"),
-        (False, None),
+        (False, b""),
     ]
 
 
@@ -221,7 +221,7 @@ async def test_a_history_is_renamed_with_its_notebook_and_folder(services: Servi
     await history.on_renamed("x", "deep/er")
     paths = {entry.path for entry in await history.list_page(None, limit=50)}
     assert paths == {"b", "deep/er/a", "deep/er/%/b", "x0/c"}
-    assert (await history.get_entry("b", 1))[1] == b"record"
+    assert (await history.get_entry("b", 1)).record == b"record"
     assert await history.find_next_undoable("deep/er/a", redo=False) == 2
     with pytest.raises(EditNotFound):
         await history.get_entry("a", 1)
