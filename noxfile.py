@@ -41,6 +41,7 @@ SETUP_NAMES = ("setups", "documents")
 # One more than two cores: some test always waits for a server, a disk or a process.
 WORKERS = min(4, max(3, os.cpu_count() or 1))
 CORE = ("tests/notebook", "tests/storage")
+PROSE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "jupyter_nbedit")
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
 
 DAY = ["lint", "core", "python", "lab", "browser"]
@@ -76,7 +77,7 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 
 @nox.session(venv_backend="none")
 def lint(session: nox.Session) -> None:
-    """Check style and types of Python and TypeScript, and the direction of imports."""
+    """Check style, types and spelling, and the direction of imports."""
     install_node_modules(session, LAB)
     install_node_modules(session, UI_TESTS)
     run_together(
@@ -84,6 +85,7 @@ def lint(session: nox.Session) -> None:
         (("mypy",), ROOT),
         (("npm", "run", "lint"), LAB),
         (("npm", "run", "lint"), UI_TESTS),
+        (("codespell", *PROSE), ROOT),
         (("ruff", "check"), ROOT),
         (("ruff", "format", "--check"), ROOT),
         (("lint-imports",), ROOT),
