@@ -132,17 +132,15 @@ def _rebase_changes(document: Any, patch: CellPatch, ids: Sequence[str]) -> dict
     for removed_cell in patch.removed_cells:
         if str(cells[removed_cell.index]["source"]) != removed_cell.source:
             raise StaleContent
-    expected_metadata = [
-        (cells[step.index_before]["metadata"], step.metadata) for step in patch.changed_cells
+    expected = [(cells[cell.index]["metadata"], cell.metadata) for cell in patch.removed_cells]
+    expected += [
+        (cells[change.index_before]["metadata"], change.metadata[0])
+        for change in patch.changed_cells
+        if change.metadata is not None
     ]
-    expected_metadata += [
-        (cells[step.index]["metadata"], (step.metadata, {})) for step in patch.removed_cells
-    ]
-    expected_metadata.append((document.ydoc["meta"]["metadata"], patch.metadata))
-    if any(
-        expected is not None and _convert_to_plain(shared) != expected[0]
-        for shared, expected in expected_metadata
-    ):
+    if patch.metadata is not None:
+        expected.append((document.ydoc["meta"]["metadata"], patch.metadata[0]))
+    if any(_convert_to_plain(shared) != metadata for shared, metadata in expected):
         raise StaleContent
     return {
         change.index_before: _rebase_source(
