@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -22,21 +22,19 @@ class ProposedPart(CellDiff, frozen=True, kw_only=True):
 
     status: Literal["pending", "accepted", "rejected"]
 
-    def collect_votes(self, document: Document) -> Iterator[bool]:
-        """Yield whether the part was applied; nothing if its cell has both states, or neither."""
-        cells = [document.get_cell(index) for index in range(len(document))]
-        if self.cell_id is not None:
-            cells = [cell for cell in cells if cell.id == self.cell_id]
-            if self.before is None or self.after is None:
-                yield bool(cells) == (self.after is not None)
-                return
-        states = [(cell.cell_type, cell.source) for cell in cells]
-        has_after, has_before = (
+    def is_applied(self, cells: Mapping[str | None, Collection[tuple[str, str]]]) -> bool | None:
+        """Return whether the part was applied; None if its cell has both states, or neither.
+
+        ``cells`` are the type and the source of each cell by id, and of all of them by None.
+        """
+        states = cells.get(self.cell_id, ())
+        if self.cell_id is not None and (self.before is None or self.after is None):
+            return bool(states) == (self.after is not None)
+        has_before, has_after = (
             state is not None and (state.cell_type, state.source) in states
-            for state in (self.after, self.before)
+            for state in (self.before, self.after)
         )
-        if has_after != has_before:
-            yield has_after
+        return None if has_before == has_after else has_after
 
 
 class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,13 +95,12 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
 
         The notebook may have changed since; all parts are looked for if ``parts`` is empty.
         """
-        votes = [
-            vote
-            for part in self.parts
-            if not parts or part.part in parts
-            for vote in part.collect_votes(document)
-        ]
-        return bool(votes) and all(votes)
+        cells: dict[str | None, set[tuple[str, str]]] = {}
+        for cell in map(document.get_cell, range(len(document))):
+            for key in (cell.id, None):
+                cells.setdefault(key, set()).add((cell.cell_type, cell.source))
+        votes = {part.is_applied(cells) for part in self.parts if not parts or part.part in parts}
+        return True in votes and False not in votes
 
 
 def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
