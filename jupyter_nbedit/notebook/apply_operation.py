@@ -212,30 +212,22 @@ def _gather_attachments(
     working_copy: WorkingCopy, first: EditedCell, other_cells: Sequence[EditedCell]
 ) -> None:
     """Merge the attachments of the other cells into the first, whose source now refers to them."""
-    merged_attachments = first.get_member("attachments")
-    known_attachments = (
-        {} if merged_attachments is None else json_edit.read_values(merged_attachments)
-    )
+    attachments = first.get_member("attachments")
+    known_attachments = json_edit.read_values(attachments)
     for cell in other_cells:
-        attachments = cell.get_member("attachments")
-        if attachments is None:
-            continue
-        new_attachments: dict[str, bytes | None] = {}
-        for name, value in json_edit.read_values(attachments).items():
+        new_attachments = json_edit.read_values(cell.get_member("attachments"))
+        for name, value in new_attachments.items():
             if known_attachments.setdefault(name, value) != value:
                 message = (
                     f"The cells have different attachments named {name!r}, of which only one "
                     "could stay. Rename one of them first."
                 )
                 raise InvalidOperation(message, cell=working_copy.get_address(cell))
-            new_attachments[name] = value
-        if merged_attachments is None:
-            merged_attachments = attachments
-        elif new_attachments:
+        if new_attachments:
             style = first.get_style(working_copy.style)
-            merged_attachments = json_edit.set_members(merged_attachments, new_attachments, style)
-    if merged_attachments is not None:
-        first.members["attachments"] = merged_attachments
+            attachments = json_edit.set_members(attachments or b"{}", new_attachments, style)
+    if attachments is not None:
+        first.members["attachments"] = attachments
 
 
 @apply_operation.register

@@ -217,8 +217,8 @@ def _is_recreated(before: dict[str, Any], after: dict[str, Any], cell: Cell) -> 
     """Return whether a cell no longer has the old type and outputs that a step replaced."""
     return all(
         cell.read_value(name, ABSENT) != before.get(name, ABSENT)
-        for name in ("cell_type", "outputs")
-        if before.get(name, ABSENT) != after.get(name, ABSENT)
+        for name in _list_changed(before, after)
+        if name in {"cell_type", "outputs"}
     )
 
 
@@ -236,11 +236,7 @@ def _compute_change(
         return None
     sources = (old.pop("source"), new.pop("source"))
     metadata = (old.pop("metadata", None) or {}, new.pop("metadata", None) or {})
-    members = {
-        name: new.get(name, ABSENT)
-        for name in sorted({*old, *new})
-        if old.get(name, ABSENT) != new.get(name, ABSENT)
-    }
+    members = {name: new.get(name, ABSENT) for name in _list_changed(old, new)}
     return PatchedCell(
         *indexes,
         old.get("id"),
@@ -256,9 +252,14 @@ def _is_metadata_applied(
     """Return whether metadata contains the changes between two versions of it."""
     return all(
         current.get(name, ABSENT) == after.get(name, ABSENT)
-        for name in before.keys() | after.keys()
-        if before.get(name, ABSENT) != after.get(name, ABSENT)
+        for name in _list_changed(before, after)
     )
+
+
+def _list_changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Return the names of the members that differ, sorted."""
+    names = sorted(before.keys() | after.keys())
+    return [name for name in names if before.get(name, ABSENT) != after.get(name, ABSENT)]
 
 
 def _find_unmoved(pairs: list[tuple[int, int]], edited_indexes: Collection[int]) -> set[int]:

@@ -177,21 +177,16 @@ class Style:
         example_cells = [] if example is None else [example]
         is_list = False
         for cell in chain(example_cells, self._iterate_cells_by_distance(index, None)):
-            for member in cell.all_members:
-                if member.name != "source":
-                    continue
-                if json_spans.is_array(text, member.value):
-                    is_list = True
-                    lines = detect_style(
-                        text,
-                        member.value,
-                        [*map(Span, *map(select_edges, list_element_bounds(text, member.value)))],
-                        outer_style,
-                    )
-                    if lines is not None:
-                        return lines
-                elif not is_list:
-                    return None
+            spans = [member.value for member in cell.all_members if member.name == "source"]
+            if spans and json_spans.is_array(text, spans[0]):
+                is_list = True
+                bounds = list_element_bounds(text, spans[0])
+                edges = [*map(Span, *map(select_edges, bounds))]
+                lines = detect_style(text, spans[0], edges, outer_style)
+                if lines is not None:
+                    return lines
+            elif spans and not is_list:
+                return None
         return default
 
     def _iterate_cells_by_distance(self, index: int, cell_type: str | None) -> Iterator[Cell]:
