@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,16 +40,16 @@ class UndoPlanner:
         be undone, or the edit is undone already or has created the notebook; `UndoConflict` if a
         cell that the edit changed was changed again since.
         """
-        before = None
+        path, before = notebook.path, None
         for _ in range(_MOST_SKIPPED):
-            entry = await self._select_entry(notebook.path, before)
+            entry = await self._select_entry(path, before)
             repeat = await self._find_newest_repeat(notebook, entry)
             # A notebook that is as the edit left it needs no history to find the cells.
             is_exact = notebook.hash == repeat.hash
-            others = [] if is_exact else await self._list_other_edits(repeat)
-            weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(others)
+            related = [] if is_exact else await self.history.list_related(path, repeat.edit_id)
+            weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(related)
             planned = await run_in_thread_if_large(
-                weight, _revert, notebook, entry.edit_id, repeat, others
+                weight, _revert, notebook, entry.edit_id, repeat, related
             )
             if planned.plan.splices or self.edit_id is not None:
                 return planned
@@ -76,11 +75,6 @@ class UndoPlanner:
         if notebook.hash != repeat.hash:
             _check_moves(entry.edit_id, _decode_record(entry), _decode_record(repeat))
         return repeat
-
-    async def _list_other_edits(self, entry: Entry) -> Sequence[PastEdit]:
-        """Return the other edits that may have changed the order of the cells."""
-        related = await self.history.list_related(entry.path, entry.edit_id, _decode_order)
-        return [PastEdit(*row) for row in related if row[0] != entry.edit_id]
 
     async def _select_entry(self, path: str, before: int | None) -> Entry:
         """Return the edit to undo, with its record."""
@@ -143,23 +137,18 @@ def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
         raise UndoConflict(message, cells=cells, metadata=[], edit_id=edit_id)
 
 
-def _decode_order(data: bytes) -> UndoRecord | None:
-    """Return a record without texts, for the order of the cells; None if it is damaged."""
-    with suppress(ValueError):
-        return UndoRecord.decode(data).drop_text()
-    return None
-
-
 def _revert(
-    notebook: LoadedNotebook, edit_id: int, entry: Entry, others: Sequence[PastEdit]
+    notebook: LoadedNotebook, edit_id: int, entry: Entry, related: Sequence[PastEdit]
 ) -> PlannedEdit:
     """Plan to revert the edit of an entry: the edit ``edit_id`` itself, or the last redo of it.
 
-    ``others`` are the edits that may have changed the order of the cells.
+    ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed.
     """
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
     record = _decode_record(entry)
-    edits = [*others, PastEdit(entry.edit_id, entry.undoes, record)]
+    # The history finds the edit by the object of its record.
+    edits = [edit for edit in related if edit.number != entry.edit_id]
+    edits.append(PastEdit(entry.edit_id, entry.undoes, record))
     known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
     is_exact = notebook.hash == entry.hash
     try:

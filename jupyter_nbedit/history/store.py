@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -19,8 +19,8 @@ from jupyter_nbedit.history.models import (
     build_edit_from_row,
     encode_entry,
 )
-
-_Decoded = TypeVar("_Decoded")
+from jupyter_nbedit.notebook.undo.known_history import PastEdit
+from jupyter_nbedit.notebook.undo.record import UndoRecord
 
 _DAY_SECONDS = 86_400.0
 # How often old edits are deleted; the first edit after a start deletes them as well.
@@ -175,21 +175,16 @@ class EditHistory:
 
         return await self.database.read(find)
 
-    async def list_related(
-        self, path: str, edit_id: int, decode: Callable[[bytes], _Decoded]
-    ) -> list[tuple[int, int | None, _Decoded | None]]:
+    async def list_related(self, path: str, edit_id: int) -> list[PastEdit]:
         """List the edits from one on, and the older edits that any of them undoes, without gaps.
 
-        Return of each edit, oldest first, its number, the number of the edit that it undoes, and
-        what ``decode`` returns of its undo record. All records together may be as large as the
-        history, so that only one of them is in memory at a time.
+        The oldest comes first. Their records have no texts, and are None if they are damaged. All
+        records together may be as large as the history, so only one at a time is in memory.
         """
         values = (*self._get_key(path), self._compute_oldest_time())
         condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
 
-        def select(
-            connection: sqlite3.Connection,
-        ) -> list[tuple[int, int | None, _Decoded | None]]:
+        def select(connection: sqlite3.Connection) -> list[PastEdit]:
             first = edit_id
             while True:
                 (oldest,) = connection.execute(
@@ -202,7 +197,7 @@ class EditHistory:
                 f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id", (*values, first)
             )
             return [
-                (number, undoes, None if record is None else decode(record))
+                PastEdit(number, undoes, None if record is None else _decode_order(record))
                 for number, undoes, record in rows
             ]
 
@@ -283,6 +278,13 @@ class EditHistory:
                 return
             if not _delete_edits(connection, "edit_id = (SELECT min(edit_id) FROM edits)"):
                 return
+
+
+def _decode_order(data: bytes) -> UndoRecord | None:
+    """Return a record without texts, for the order of the cells; None if it is damaged."""
+    with suppress(ValueError):
+        return UndoRecord.decode(data).drop_text()
+    return None
 
 
 def _get_notebook_id(connection: sqlite3.Connection, root: str, name: str) -> int:
