@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ def derive(base: type) -> Any:
 
 
 def get_kind(manager: Any, path: str = NAME) -> str:
-    locks = PathLocks(Path(), logging.getLogger(__name__))
-    return asyncio.run(StorageResolver({"contents_manager": manager}, locks).resolve(path)).kind
+    with tempfile.TemporaryDirectory() as folder:
+        locks = PathLocks(Path(folder), logging.getLogger(__name__))
+        return asyncio.run(StorageResolver({"contents_manager": manager}, locks).resolve(path)).kind
 
 
 def test_jupytext_changes_nothing_for_unpaired_notebooks(tmp_path: Path) -> None:
