@@ -182,8 +182,8 @@ class ProposalNotFound(NbEditError, reason="proposal_not_found"):
     def __init__(self) -> None:
         # The same message for all cases, as for notebooks.
         super().__init__(
-            "There is no proposal with this number. Expected one that GET /nbedit/proposals lists; "
-            "those that were decided or have expired are forgotten after a time."
+            "There is no proposal with this number. Expected one that GET /nbedit/proposals "
+            "lists; decided and expired proposals are deleted after some time."
         )
 
 

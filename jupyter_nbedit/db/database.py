@@ -212,9 +212,9 @@ class Database:
         self._is_in_memory = self.is_exposed(self.folder)
         if self._is_in_memory:
             self.log.warning(
-                "The history of edits is kept in memory and ends with this server: its folder "
-                "%r would be shown by the Contents API. Set JUPYTER_DATA_DIR to a folder outside "
-                "of the served one.",
+                "The edit history is kept in memory and is lost when this server stops: its "
+                "folder %r would be shown by the Contents API. Set JUPYTER_DATA_DIR to a folder "
+                "outside of the served one.",
                 str(self.folder),
             )
             return self._prepare(_connect(":memory:"))
@@ -279,8 +279,8 @@ class Database:
         reason = str(error) if isinstance(error, UnknownDatabase) else "it is damaged"
         problem = f"the database of jupyter_nbedit could not be read ({reason})"
         self.log.warning(
-            "The history of edits cannot be read (%s). A new one is begun; the old one is kept as "
-            "%r for %s days.",
+            "The edit history cannot be read (%s). A new one was created; the old file is kept "
+            "as %r for %s days.",
             error,
             str(self._file.quarantine(problem)),
             self._file.keep_days,

@@ -105,7 +105,7 @@ class PrivateFile:
         """Rename the damaged files, and return the new path of the database file."""
         infix = f"{_QUARANTINE_INFIX}{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
         # The mark comes first: after a crash there must be no new database without it.
-        self._write_mark(f"{problem}; the file was moved aside as {self.path.name}{infix}")
+        self._write_mark(f"{problem}; the file was renamed to {self.path.name}{infix}")
         for path in [Path(f"{self.path}{suffix}") for suffix in _SUFFIXES]:
             with suppress(FileNotFoundError):
                 path.rename(f"{path}{infix}")
@@ -118,7 +118,7 @@ class PrivateFile:
         except (FileNotFoundError, NotADirectoryError):
             return None
         # A crash may have left the mark empty; the quarantine took place nevertheless.
-        return problem or "it was damaged and moved aside"
+        return problem or "it was damaged and renamed"
 
     def _write_mark(self, problem: str) -> None:
         descriptor = os.open(self.mark_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

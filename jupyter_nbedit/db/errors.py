@@ -14,7 +14,9 @@ _BROKEN = ("malformed", "not a database", "unsupported file format", "Could not 
 # Texts of SQLite for a table that another release has changed since the file was opened, and for a
 # file that could not be opened for writing.
 _STALE = ("no such table", "no such column", "no such index", "has no column", "readonly")
-_ADVICE = "Try again later, or ask who runs this server to look at its log and its disk."
+_ADVICE = (
+    "Try again later, or ask the administrator of this server to look at its log and its disk."
+)
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class Purpose:
 
 
 HISTORY = Purpose(
-    "The history of edits cannot be used now",
-    "Notebooks can be read and edited all the same.",
+    "The edit history cannot be used now",
+    "Notebooks can still be read and edited.",
 )
 PROPOSALS = Purpose(
     "Proposals cannot be read or decided now", "Nothing was decided, and nothing was written."
@@ -40,8 +42,10 @@ NEW_PROPOSAL = Purpose(
 DECISION = Purpose("The decision on the proposal cannot be stored now", "Nothing was decided.")
 #: The decision is carried out already, and only its record could not be stored.
 ACCEPTANCE = Purpose(DECISION.problem, "It is stored as soon as that is possible.")
-MODES = Purpose("The modes of notebooks cannot be read now", "Until they can be, none is changed.")
-NEW_MODE = Purpose("The mode cannot be stored now", "It is as it was.")
+MODES = Purpose(
+    "The modes of notebooks cannot be read now", "No notebook is changed until they can be read."
+)
+NEW_MODE = Purpose("The mode cannot be stored now", "It has not changed.")
 
 
 class UnknownDatabase(Exception):

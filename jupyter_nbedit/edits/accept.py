@@ -71,8 +71,8 @@ class AcceptService:
             await self.proposals.decide(claim, "accepted")
         except HistoryUnavailable as error:
             reply.warnings.append(
-                f"The edit is in, but it could not be stored yet that proposal {proposal_id} "
-                f"was accepted. {error.message}"
+                f"The edit is written, but the acceptance of proposal {proposal_id} is not "
+                f"stored yet. {error.message}"
             )
         except (ProposalNotFound, ProposalClosed):
             # The proposal was deleted with its notebook, or another request has stored it.
@@ -83,7 +83,7 @@ class AcceptService:
         if proposal.kind == "edit":
             return await self.edits.run(request, ProposalPlanner(self.proposals.store, claim))
         if request.hash is not None:
-            message = "The notebook is not there yet, so there is no version to match."
+            message = "The notebook does not exist yet, so there is no version to match."
             raise InvalidRequest(message)
         _, payload = await self.proposals.store.get_payload(claim)
         return await self.edits.create_from_bytes(request, payload)
@@ -126,8 +126,8 @@ class ProposalPlanner:
 
 def _build_conflict_error(proposal: Proposal, conflict: UndoConflict) -> CellChanged:
     message = (
-        f"The notebook was changed since proposal {proposal.proposal_id} was made, in places that "
-        "it changes, too; `cells` and `metadata` say where. Nothing was written. Accept its other "
-        "`parts`, or reject it and have the change proposed anew."
+        f"The notebook has changed since proposal {proposal.proposal_id} was made, in the same "
+        "places; `cells` and `metadata` list them. Nothing was written. Accept its other "
+        "`parts`, or reject it and propose the change again."
     )
     return CellChanged(message, proposal_id=proposal.proposal_id, **conflict.details)

@@ -211,8 +211,8 @@ class ModeManager:
         """Return what a person can do if modes cannot be read."""
         if self.is_fixed:
             instruction = (
-                "Ask whoever runs this server to start it once without NbEditApp.mode_is_fixed, "
-                "and to choose"
+                "Ask the administrator of this server to start it once without "
+                "NbEditApp.mode_is_fixed, and to choose"
             )
         else:
             instruction = "Ask a person to choose"
@@ -226,7 +226,7 @@ class ModeManager:
         if self.is_fixed:
             message = (
                 "The modes of this server are fixed by its configuration "
-                "(NbEditApp.mode_is_fixed). Ask whoever runs it."
+                "(NbEditApp.mode_is_fixed). Ask the administrator."
             )
             raise Forbidden(message)
 

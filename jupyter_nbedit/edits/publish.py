@@ -62,21 +62,19 @@ class Publisher:
         self.read_tracker.record(request.author.session, path, result.hash)
         if self.versions.is_known(planned.notebook.hash):
             # A reader of the old version may ask for the changes since.
-            with self._report_as_warning(reply, "what has changed could not be noted"):
+            with self._report_as_warning(reply, "readers cannot ask for the changes since"):
                 await run_in_thread_if_large(size, self._remember_version, planned, result)
         if signature is not None and planned.may_sign and not result.is_signed:
             with self._report_as_warning(reply, "its trust could not be kept"):
                 await signature.finish(result.hash)
-        with self._report_as_warning(reply, "the contents manager could not be told"):
+        with self._report_as_warning(reply, "the contents manager could not be notified"):
             reply.warnings.extend(await storage.notify_saved(path, result))
-        with self._report_as_warning(
-            reply, "it could not be recorded, so that it cannot be taken back"
-        ):
+        with self._report_as_warning(reply, "it is not in the history and cannot be undone"):
             entry = _build_entry(request, planned, reply, trusted=signature is not None)
             record = await run_in_thread_if_large(size, _encode_record, planned, result)
             edit_id = await self.history.add(entry, record)
             reply = msgspec.structs.replace(reply, edit_id=edit_id)
-        with self._report_as_warning(reply, "open tabs could not be told"):
+        with self._report_as_warning(reply, "open tabs could not be notified"):
             self._emit_event(request, planned, reply)
         return reply
 
@@ -87,9 +85,7 @@ class Publisher:
             yield
         except Exception:
             self.log.exception("After edit %s of %r, %s", reply.edit_id, reply.path, problem)
-            reply.warnings.append(
-                f"The edit is in the file, but {problem}; the server's log says why."
-            )
+            reply.warnings.append(f"The edit is in the file, but {problem}; see the server's log.")
 
     def _remember_version(self, planned: PlannedEdit, result: WriteResult) -> None:
         text = result.text

@@ -177,8 +177,8 @@ class EditService:
         """Check the hash of the request, and that the session has read the notebook."""
         if request.hash is not None and request.hash != await notebook.compute_hash():
             message = (
-                "The notebook is not the version the request was made for. Read it again, and "
-                "send the edit anew with the hash you then get."
+                "The notebook has another hash than the request expects. Read it again, and "
+                "send the edit with its new hash."
             )
             raise HashMismatch(message, expected=request.hash, hash=notebook.hash)
         if request.must_have_read and not request.dry_run:
@@ -247,9 +247,9 @@ class EditService:
                 self.documents.put(result.hash, after)
         except NbEditError as error:
             message = (
-                "The edit is in the file, but what was there before could not be read to the end "
-                "any more, so that the edit is not in the history. Read the notebook before you go "
-                "on."
+                "The edit is in the file, but the previous version could not be read "
+                "completely, so the edit is not in the history. Read the notebook before you "
+                "continue."
             )
             raise StorageFailure(message, applied=True, hash=result.hash) from error
 

@@ -56,8 +56,8 @@ class UndoPlanner:
             # The edit was undone by hand; try the one before it.
             before = entry.edit_id
         message = (
-            f"The last {_MOST_SKIPPED} edits of this notebook were undone by hand; no older one "
-            "was looked at. Look at its history and name an older one by `edit_id`."
+            f"The last {_MOST_SKIPPED} edits of this notebook were undone by hand; older edits "
+            "were not checked. Choose an older one from its history and send its `edit_id`."
         )
         raise NothingToUndo(message)
 
@@ -96,14 +96,14 @@ class UndoPlanner:
             entry = await self.history.get_entry(path, entry.undone_by)
         if entry.kind == "undo" and not self.redo:
             message = (
-                f"Edit {edit_id} has undone edit {entry.undoes}. To redo that one, send this to "
-                "`redo`."
+                f"Edit {edit_id} has undone edit {entry.undoes}. To redo it, send `edit_id` "
+                f"{edit_id} to `redo`."
             )
             raise NothingToUndo(message, edit_id=edit_id)
         if entry.undone_by is not None:
             message = (
-                f"Edit {entry.edit_id} is undone already, by edit {entry.undone_by}. Undo that "
-                "one to redo it."
+                f"Edit {entry.edit_id} is already undone, by edit {entry.undone_by}. To redo it, "
+                f"undo edit {entry.undone_by}."
             )
             raise NothingToUndo(message, edit_id=entry.edit_id, undone_by=entry.undone_by)
         if entry.kind == "create":
@@ -113,7 +113,7 @@ class UndoPlanner:
             )
             raise NothingToUndo(message, edit_id=edit_id)
         if not entry.record:
-            message = f"The history does not have what edit {edit_id} changed."
+            message = f"The history has no undo record of edit {edit_id}."
             raise EditNotFound(message, edit_id=edit_id)
         return entry
 
@@ -130,8 +130,8 @@ def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
     if unmoved_ids:
         message = (
             f"Edit {edit_id} was undone and redone, and the redo did not move the cell "
-            f"{unmoved_ids[0]!r}, as the edit had: where the cell belongs without the edit is not "
-            "certain. Nothing was written. Move the cell by an edit of your own."
+            f"{unmoved_ids[0]!r}, as the edit had: the position of the cell without the edit is "
+            "not certain. Nothing was written. Move the cell by an edit of your own."
         )
         cells = [{"cell_id": name, "index": None, "why": "no_place"} for name in unmoved_ids]
         raise UndoConflict(message, cells=cells, metadata=[], edit_id=edit_id)

@@ -81,7 +81,7 @@ class AboutHandler(NbEditHandler):
     """``/nbedit``."""
 
     @OperationSpec(
-        "What this server is and can do",
+        "Describe the server",
         replies={HTTPStatus.OK: Reply(AboutReply, "Name, version, mode, limits and links.")},
     )
     @web.authenticated

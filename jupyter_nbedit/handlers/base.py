@@ -209,7 +209,7 @@ class NbEditHandler(APIHandler):
             if name in repeatable_names:
                 arguments[name] = values
             elif len(values) > 1:
-                message = f"`{name}` stands {len(values)} times in the query; expected it once."
+                message = f"`{name}` occurs {len(values)} times in the query; expected it once."
                 raise InvalidRequest(message)
             else:
                 arguments[name] = values[0]

@@ -71,8 +71,8 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 
 _FORBIDDEN = (
-    "You may not do this. Expected a request with the server's token in the header `Authorization: "
-    "token …`, of a user with the right to read or write `contents` and `nbedit`."
+    "You are not allowed to do this. Send the server's token in the header `Authorization: "
+    "token …`, or use an account with the permission to read or write `contents` and `nbedit`."
 )
 _INTERNAL_ERROR_MESSAGE = (
     "The server failed unexpectedly. Read the notebook before you go on; the server's log has the "
@@ -81,8 +81,10 @@ _INTERNAL_ERROR_MESSAGE = (
 _HINTS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: _FORBIDDEN,
     HTTPStatus.FORBIDDEN: _FORBIDDEN,
-    HTTPStatus.NOT_FOUND: "There is nothing at this address; GET /nbedit lists the routes.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This route does not have this method; GET /nbedit lists them.",
+    HTTPStatus.NOT_FOUND: "This address does not exist; GET /nbedit lists the routes.",
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        "This route does not support this method; GET /nbedit lists the routes."
+    ),
 }
 
 

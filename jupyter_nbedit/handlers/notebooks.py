@@ -72,8 +72,8 @@ _OUTPUTS = (
     Annotated[
         OutputsPolicy,
         Meta(
-            description="What becomes of a code cell's outputs and execution count if the source "
-            "or the type is replaced: cleared, also if this is left out, or kept."
+            description="Whether a code cell's outputs and execution count are cleared (the "
+            "default) or kept if the source or the type is replaced."
         ),
     ]
     | UnsetType
@@ -432,8 +432,8 @@ def _check_change(body: Any, *, replaces: bool) -> None:
         raise errors.InvalidOperation(message)
     if body.outputs is not UNSET and not replaces:
         message = (
-            "`outputs` goes with a `source` or a `cell_type`: a change of the metadata leaves the "
-            "outputs alone. Leave it out."
+            "`outputs` can only be sent with `source` or `cell_type`: a change of metadata "
+            "never changes outputs. Leave it out."
         )
         raise errors.InvalidOperation(message)
 

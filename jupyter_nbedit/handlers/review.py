@@ -86,7 +86,7 @@ class ModeHandler(NbEditHandler):
     """``/nbedit/mode``."""
 
     @OperationSpec(
-        "What requests may do",
+        "The mode of the server or of a notebook",
         query=ModeQuery,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode.")},
         errors=_MODE_ERRORS,
@@ -100,7 +100,7 @@ class ModeHandler(NbEditHandler):
         await self._send_mode(path)
 
     @OperationSpec(
-        "Change what requests may do",
+        "Change the mode",
         body=ModeBody,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
         errors=[*_MODE_ERRORS, errors.HistoryUnavailable],

@@ -44,7 +44,7 @@ class ToolsHandler(NbEditHandler):
     """``/nbedit/tools``."""
 
     @OperationSpec(
-        "All tools there are",
+        "List all tools",
         replies={
             HTTPStatus.OK: Reply(
                 ToolsReply, "Their definitions, to be given to a model as they are."
@@ -76,7 +76,7 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
         [openapi.LOCATION],
     )
     return OperationSpec(
-        f"{tool.name}, as {tool.toolset.name} has it",
+        f"{tool.name} of {tool.toolset.name}",
         description=tool.description,
         body=tool.arguments_type,
         headers=[openapi.IDEMPOTENCY_KEY, openapi.SESSION],

@@ -133,7 +133,7 @@ def build_edit_from_row(row: Sequence[Any], path: str, model: type[_Edit]) -> _E
         return msgspec.convert({**json.loads(payload), **columns}, model)
     except (TypeError, ValueError):
         message = (
-            "The history of edits cannot be read: an edit in it is broken. DELETE the notebook's "
+            "The edit history cannot be read: an entry is damaged. DELETE the notebook's "
             "`history` to begin a new one."
         )
         raise HistoryUnavailable(message) from None

@@ -149,8 +149,8 @@ class EditHistory:
         )
         if row is None:
             message = (
-                f"The history of this notebook has no edit {edit_id}, or has it no longer. "
-                "GET its `history` for those it has."
+                f"The history of this notebook has no edit {edit_id}; it may have been deleted. "
+                "GET its `history` for the edits it has."
             )
             raise EditNotFound(message, edit_id=edit_id)
         return replace(build_edit_from_row(row[:-1], path, Entry), record=row[-1] or b"")

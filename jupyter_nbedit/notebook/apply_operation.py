@@ -184,9 +184,9 @@ def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> Affected
     for cell_before, cell_after in pairwise(cells):
         if next(following_tokens, None) != cell_after.token:
             message = (
-                "`merge` needs cells that stand one behind the other, in their order; "
+                "`merge` needs consecutive cells, in their order; "
                 f"{working_copy.get_address(cell_after)!r} does not follow "
-                f"{working_copy.get_address(cell_before)!r}. Move it there first, or name other "
+                f"{working_copy.get_address(cell_before)!r}. Move it there first, or send other "
                 "cells."
             )
             raise InvalidOperation(message, cell=working_copy.get_address(cell_after))
@@ -220,7 +220,7 @@ def _gather_attachments(
             if known_attachments.setdefault(name, value) != value:
                 message = (
                     f"The cells have different attachments named {name!r}, of which only one "
-                    "could stay. Rename one of them first."
+                    "could be kept. Rename one of them first."
                 )
                 raise InvalidOperation(message, cell=working_copy.get_address(cell))
         if new_attachments:
@@ -379,9 +379,9 @@ def _check_markdown(
     if operation.cell_type != _MARKDOWN:
         message = (
             f"The section {operation.section!r} ends within the cell "
-            f"{working_copy.get_address(cell)!r}, which goes on with another one, so only Markdown "
-            f"can be put there, not {operation.cell_type}. Split the cell at the next heading "
-            "first."
+            f"{working_copy.get_address(cell)!r}, which also contains the next section, so only "
+            f"Markdown can be added there, not {operation.cell_type}. Split the cell at the next "
+            "heading first."
         )
         raise InvalidOperation(message, cell=working_copy.get_address(cell))
 
@@ -390,8 +390,8 @@ def _build_unclear_error(
     working_copy: WorkingCopy, section: NotebookSection, cell: EditedCell
 ) -> InvalidOperation:
     message = (
-        f"An earlier operation of the same batch has changed the cell "
+        "An earlier operation of this batch has changed the cell "
         f"{working_copy.get_address(cell)!r}, and the section {section.heading.text!r} cannot be "
-        "told in it any more. Send the operations in two requests."
+        "found in it any more. Send the operations in two requests."
     )
     return InvalidOperation(message, cell=working_copy.get_address(cell))

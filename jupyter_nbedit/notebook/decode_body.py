@@ -58,11 +58,10 @@ def decode_body(body: bytes, form: type[BodyType], *, is_lenient: bool = False) 
             message = (
                 "The request's body is not JSON that can be read (RFC 8259, 8.2): "
                 f"`{body[position : position + 6].decode()}` at byte {position} is one half of a "
-                "surrogate pair without the other half, and stands for no character. Send both "
-                "halves, or leave it out."
+                "surrogate pair without the other half. Send both halves, or leave it out."
             )
             raise InvalidRequest(message, byte=position) from None
-        message = f"The request's body is not JSON as RFC 8259 has it: {error}."
+        message = f"The request's body is not valid JSON (RFC 8259): {error}."
         raise InvalidRequest(message) from None
     return request
 

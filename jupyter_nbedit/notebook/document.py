@@ -106,7 +106,7 @@ class Cell:
                 return "".join(value)
         message = (
             f"The source of cell {self.index} is neither a string nor a list of strings, as "
-            "nbformat demands. Mend the file first."
+            "nbformat requires. Repair the file first."
         )
         raise InvalidNotebook(message, index=self.index)
 
@@ -436,7 +436,7 @@ def _read_headers(text: bytes, array: Span, cells: Sequence[Span]) -> list[CellH
 
 def _read_header(text: bytes, index: int, span: Span) -> CellHeader:
     if not json_spans.is_object(text, span):
-        message = f"Cell {index} of the notebook is not an object. Mend the file first."
+        message = f"Cell {index} of the notebook is not an object. Repair the file first."
         raise InvalidNotebook(message, index=index)
     # The last of repeated members counts, as everywhere in Jupyter.
     values = {
@@ -447,7 +447,7 @@ def _read_header(text: bytes, index: int, span: Span) -> CellHeader:
     header = {name: json_spans.decode(text, value) for name, value in values.items()}
     cell_id, cell_type = header.get("id"), header.get("cell_type")
     if not isinstance(cell_type, str):
-        message = f"Cell {index} of the notebook has no `cell_type`. Mend the file first."
+        message = f"Cell {index} of the notebook has no `cell_type`. Repair the file first."
         raise InvalidNotebook(message, index=index)
     # An id that is not a string counts as none.
     return cell_id if isinstance(cell_id, str) else None, cell_type

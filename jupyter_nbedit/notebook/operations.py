@@ -367,8 +367,8 @@ def _(operation: ReplaceText) -> None:
         complete = all(field is UNSET for field in fields)
     if not complete:
         message = (
-            "`replace_text` needs either `old` and `new`, and `all` if it is meant, or `edits`, a "
-            "list of such."
+            "`replace_text` needs either `old` and `new` (and `all` to replace every "
+            "occurrence), or `edits`, a list of them."
         )
         raise InvalidOperation(message)
 
@@ -405,7 +405,7 @@ def _(operation: SetMetadata) -> None:
 @_check.register
 def _(operation: RemoveEntry) -> None:
     if not operation.match.strip():
-        message = "`match` must say something; found only white space."
+        message = "`match` must contain text; found only white space."
         raise InvalidOperation(message)
 
 
@@ -431,7 +431,7 @@ def _check_expect(operation: Operation) -> None:
         isinstance(operation, Delete | Move | ClearOutputs | SetMetadata)
         and operation.cell is UNSET
     ):
-        message = "`expect` is about one cell: it goes with `cell` only."
+        message = "`expect` checks one cell: it can only be sent with `cell`."
         raise InvalidOperation(message)
 
 
@@ -453,8 +453,8 @@ def validate_metadata(field: str, value: Any) -> None:
         if isinstance(item, dict):
             if "trusted" in item:
                 message = (
-                    f"`{field}` must not hold `trusted`, at any depth: trust is the server's "
-                    "to give. Leave it out."
+                    f"`{field}` must not contain `trusted`, at any depth: only the server "
+                    "decides what is trusted. Leave it out."
                 )
                 raise InvalidOperation(message)
             pending += [(inner, depth + 1) for inner in item.values()]

@@ -114,12 +114,12 @@ def _compile(name: str, text: str, *, ignore_case: bool, is_literal: bool) -> An
     try:
         return re2.compile(text, options)
     except UnicodeEncodeError:
-        message = f"`{name}` has lone surrogates, which no text has as characters."
+        message = f"`{name}` contains a lone surrogate, which is not a character."
         raise InvalidRequest(message) from None
     except re2.error as error:
         reason = error.args[0]
         error_text = reason.decode(errors="replace").replace(text, text.removeprefix("(?m)"))
-        message = f"`{name}` is no regular expression in the syntax of RE2: {error_text[:200]}."
+        message = f"`{name}` is not a regular expression that RE2 accepts: {error_text[:200]}."
         raise InvalidRequest(message) from None
 
 

@@ -55,8 +55,8 @@ def check_section_name(name: str) -> None:
     if len(name) > LONGEST_SECTION_NAME:
         message = (
             f"A section's name has at most {LONGEST_SECTION_NAME} characters; found {len(name)}, "
-            f"beginning with {name[:_SHOWN_CHARACTERS]!r}. Name the cells themselves, or shorten "
-            "the heading."
+            f"beginning with {name[:_SHOWN_CHARACTERS]!r}. Address the cells themselves, or "
+            "shorten the heading."
         )
         raise InvalidRequest(message)
 
@@ -106,8 +106,8 @@ def _find_section(text: str, name: str) -> tuple[SectionText, range]:
 def build_no_entry_error(name: str, match: str) -> TextMismatch:
     """Return the error for a section without a list item that contains a text."""
     message = (
-        f"No list item in the section {name!r} contains {match!r}. Read the section and give a "
-        "part of what the item says; upper and lower case do not matter."
+        f"No list item in the section {name!r} contains {match!r}. Read the section and send a "
+        "part of the item's text; case is ignored."
     )
     return TextMismatch(message, section=name, match=match, count=0, lines=[])
 
@@ -206,14 +206,14 @@ class _HeadingNames:
             return positions[0]
         if positions:
             message = (
-                f"{len(positions)} headings say {name!r}. Write `#` before the name to say the "
-                "level, or name the cells themselves."
+                f"{len(positions)} headings have the text {name!r}. Write `#` before the name to "
+                "give the level, or address the cells themselves."
             )
             candidates = self._describe(positions)
             raise AmbiguousSection(message, section=name, candidates=candidates)
         message = (
-            f"No heading says {name!r}. Use the text of a heading in the outline, exactly as it is "
-            "there; `#` before it say its level."
+            f"No heading has the text {name!r}. Use the exact text of a heading in the outline; "
+            "`#` before it gives its level."
         )
         total = len(self._headings)
         outline = self._describe(range(total))

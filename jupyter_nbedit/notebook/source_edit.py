@@ -103,9 +103,9 @@ class NormalizedText:
         length = len(self.text) + count * growth
         if count > 1 and growth > 0 and length > _MAX_RESULT_LENGTH:
             message = (
-                f"The text would become {length} characters long by {count} replacements; at most "
-                f"{_MAX_RESULT_LENGTH} are made so. Replace it in fewer places, or by a shorter "
-                "text."
+                f"The text would become {length} characters long by {count} replacements; at "
+                f"most {_MAX_RESULT_LENGTH} are allowed. Replace fewer occurrences, or use a "
+                "shorter text."
             )
             raise InvalidOperation(message)
 
@@ -161,14 +161,14 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     if positions:
         at_least = "at least " if len(positions) == most else ""
         message = (
-            f"The text to be replaced stands in the cell {at_least}{len(positions)} times, first "
-            f"in the lines {', '.join(map(str, lines))}. Give more of what is around the one you "
-            "mean, or set `all` to replace every one."
+            f"The text to replace occurs in the cell {at_least}{len(positions)} times, first in "
+            f"lines {', '.join(map(str, lines))}. Send more of the text around it, or set `all` "
+            "to replace every occurrence."
         )
     else:
         message = (
-            "The text to be replaced does not stand in the cell. It must be there exactly as "
-            "given, spaces and line breaks included; read the cell again."
+            "The text to replace does not occur in the cell. It must match exactly, including "
+            "spaces and line breaks; read the cell again."
         )
     raise TextMismatch(message, count=len(positions), lines=lines, **details)
 

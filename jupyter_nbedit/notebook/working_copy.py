@@ -55,7 +55,7 @@ class WorkingCopy:
         cell = self.get_cell_by_token(self._get_token(address))
         if cell.removed_by is not None:
             message = (
-                f"Operation {cell.removed_by} of the same batch takes the cell {address!r} out."
+                f"Operation {cell.removed_by} of this batch already removes the cell {address!r}."
             )
             raise InvalidOperation(message, cell=address)
         if expect is not UNSET:
@@ -76,7 +76,7 @@ class WorkingCopy:
         seen_tokens: set[int] = set()
         for cell, address in zip(cells, addresses, strict=True):
             if cell.token in seen_tokens:
-                message = f"`cells` names the cell {address!r} twice; name it once."
+                message = f"`cells` contains the cell {address!r} twice; send it once."
                 raise InvalidOperation(message, cell=address)
             seen_tokens.add(cell.token)
         return cells
@@ -123,8 +123,8 @@ class WorkingCopy:
         if operation.index is not UNSET:
             if operation.index > len(document):
                 message = (
-                    f"The index {operation.index} is beyond the end: expected 0 to "
-                    f"{len(document)}, where the last means behind all cells."
+                    f"The index {operation.index} is out of range: expected 0 to "
+                    f"{len(document)}, where the last is the position after all cells."
                 )
                 raise InvalidOperation(message, index=operation.index, total_cells=len(document))
             return cell_order.get_slot_in_gap(operation.index)
@@ -208,8 +208,8 @@ class WorkingCopy:
 
 def _build_protected_error(address: CellAddress, flag: str, verb: str) -> CellProtected:
     message = (
-        f"The cell {address!r} is not to be {verb}: its metadata has `{flag}: false`. Somebody set "
-        "this on purpose; ask them."
+        f"The cell {address!r} must not be {verb}: its metadata has `{flag}: false`. Nothing was "
+        "written; ask the author of the notebook."
     )
     return CellProtected(message, cell=address)
 
@@ -222,7 +222,7 @@ def _check_expected(source: str, expect: Expect, address: CellAddress) -> None:
         is_expected = is_same_source(expect.source, source)
     if not is_expected:
         message = (
-            f"The cell {address!r} no longer says what the operation expects. Look at its current "
-            "source in the details and decide anew."
+            f"The cell {address!r} does not have the source that the operation expects. "
+            "`details` has its current source; decide again."
         )
         raise CellChanged(message, cell=address, source=source, source_hash=current)

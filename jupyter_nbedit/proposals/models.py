@@ -73,8 +73,8 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
     status: Annotated[
         Status,
         Meta(
-            description="`pending` as long as any part is pending; `expired` if its time is over, "
-            "whatever was accepted before."
+            description="`pending` as long as any part is pending; `expired` if its time is "
+            "over, even if parts were accepted before."
         ),
     ]
     created: datetime
@@ -116,7 +116,7 @@ def build_closed_error(proposal_id: int, status: Status, **details: Any) -> Prop
     """Return the error for a proposal, or parts of it, that is not pending."""
     subject = "These parts of the proposal" if details else "The proposal"
     message = (
-        f"{subject} cannot be decided: its status is {status!r}, and only what is "
-        "pending can be accepted or rejected. Nothing was written; have the change proposed anew."
+        f"{subject} cannot be decided: its status is {status!r}, and only pending proposals can "
+        "be accepted or rejected. Nothing was written; propose the change again."
     )
     return ProposalClosed(message, proposal_id=proposal_id, status=status, **details)

@@ -131,10 +131,10 @@ class ProposalStore:
             count, total_size = connection.execute(_COUNT_PENDING, row).fetchone()
             if count >= self.max_pending or total_size + size > _MOST_BYTES:
                 message = (
-                    f"No more proposals are kept: {count} of {self.max_pending} "
-                    f"(NbEditApp.max_proposals) wait for a decision, and all together may have "
-                    f"{_MOST_BYTES} bytes. Nothing was changed or proposed; have a person accept "
-                    "or reject some of them first."
+                    f"There are too many proposals: {count} of {self.max_pending} "
+                    "(NbEditApp.max_proposals) are pending, and all together may have at most "
+                    f"{_MOST_BYTES} bytes. Nothing was changed or proposed; ask a person to "
+                    "accept or reject some of them first."
                 )
                 raise TooManyProposals(message, pending=count)
             number = connection.execute(_INSERT, row).lastrowid

@@ -24,15 +24,13 @@ class TruncationTotals(msgspec.Struct, frozen=True, kw_only=True):
 
     cells: Annotated[
         int,
-        Meta(ge=0, description="Cells of the page of which nothing is shown; `next` is the first."),
+        Meta(ge=0, description="Cells of the page that are not shown at all; `next` is the first."),
     ]
     source: Annotated[int, Meta(ge=0, description="Characters of the shown cells' sources.")]
     metadata: Annotated[int, Meta(ge=0, description="Characters of their metadata as JSON.")]
     attachments: Annotated[int, Meta(ge=0, description="Characters of their attachments as JSON.")]
     outputs: Annotated[int, Meta(ge=0, description="Characters of their outputs.")]
-    output_count: Annotated[
-        int, Meta(ge=0, description="Outputs of theirs of which nothing is shown.")
-    ]
+    output_count: Annotated[int, Meta(ge=0, description="Outputs that are not shown at all.")]
 
 
 class ChangesSince(msgspec.Struct, frozen=True, kw_only=True):

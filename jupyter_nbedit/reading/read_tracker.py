@@ -38,13 +38,12 @@ class ReadTracker:
         known_digest = self._hashes.get((session, self.get_canonical_name(path)))
         if known_digest is None:
             message = (
-                f"{path!r} has not been read in this session, and it would be changed unseen. Read "
-                "it, and then send the edit again."
+                f"{path!r} was not read in this session. Read it, and then send the edit again."
             )
             raise ReadRequired(message, path=path)
         if known_digest != digest:
             message = (
-                f"{path!r} has changed since this session read it. Read it again, and then decide "
-                "anew."
+                f"{path!r} has changed since this session read it. Read it again, and then "
+                "decide again."
             )
             raise HashMismatch(message, expected=known_digest, hash=digest)

@@ -203,8 +203,8 @@ def _decode_cursor(text: str, search: str) -> _Cursor:
         cursor = None
     if cursor is None or cursor.search != search:
         message = (
-            "`cursor` is none that this search gave. Send it together with the same search, or "
-            "search from the beginning, without it."
+            "`cursor` does not belong to this search. Send it with the search that returned it, "
+            "or search again without it."
         )
         raise InvalidRequest(message)
     return cursor

@@ -40,8 +40,8 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
         if not absolute:
             return None if is_unsafe(path) else path
         message = (
-            f"This server keeps its files with {type(manager).__name__}, in no folder of a file "
-            "system, so an absolute path means nothing to it. Use a tool that takes relative "
+            f"This server stores its files with {type(manager).__name__}, which has no folder in "
+            "a file system, so absolute paths cannot be used. Use a tool that takes relative "
             "paths, or /nbedit/notebooks."
         )
         raise NotAPlainFile(message)

@@ -264,8 +264,8 @@ def _check_manager(manager: object) -> None:
     """Raise `NotAPlainFile` if an object is not a contents manager."""
     if not isinstance(manager, ContentsManager):
         message = (
-            f"This server keeps its notebooks with {type(manager).__name__}, which is no contents "
-            "manager of Jupyter Server; nothing was written."
+            f"This server stores its notebooks with {type(manager).__name__}, which is not a "
+            "contents manager of Jupyter Server; nothing was written."
         )
         raise NotAPlainFile(message)
 

@@ -118,10 +118,10 @@ class _Walk(ABC):
             return SkippedNotebook(path, "hidden", "It is hidden.")
         readable_path = path.encode("utf-8", "replace").decode()
         if readable_path != path:
-            message = "Its name is not UTF-8; no request has it."
+            message = "Its name is not UTF-8, so no request can address it."
             return SkippedNotebook(readable_path, InvalidRequest.reason, message)
         if is_link(self.manager, path):
-            message = "It is a link; name it as the `path` to search what it leads to."
+            message = "It is a link; send it as the `path` to search its target."
             return SkippedNotebook(path, "link", message)
         return Directory(path) if is_folder else NotebookFile(path, partial(self.read, path))
 

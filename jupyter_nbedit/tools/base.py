@@ -92,8 +92,8 @@ class ToolContext:
             raise FileNotFound
         if path.endswith(SUFFIX):
             message = (
-                f"This path is a link to a notebook, {path[-200:]!r}, whose text is JSON. "
-                "Call the notebook by its own path, which ends in .ipynb."
+                f"This path is a link to a notebook, {path[-200:]!r}, whose text is JSON. Use "
+                "the path of the notebook itself, which ends in .ipynb."
             )
             raise InvalidRequest(message)
         return path

@@ -23,21 +23,21 @@ AnyPath = Annotated[
 ]
 #: The description of `cell_type`.
 CELL_TYPE_DESCRIPTION = Meta(
-    description="The type of the cell. Required for `insert`; for `replace` it changes the cell's "
-    "type, which stays if it is left out; `delete` does not look at it.",
+    description="The type of the cell. Required for `insert`; for `replace` it changes the "
+    "cell's type, which stays if it is left out; `delete` ignores it.",
 )
 #: Sentences about outputs, for the descriptions of all tools.
 OUTPUTS = (
     "Replacing a code cell's source clears its outputs and its execution count, because they no "
-    "longer belong to what it says; its id and metadata stay. All other cells stay byte for byte "
-    "as they are. Nothing is executed, and no kernel is needed."
+    "longer match the source; its id and metadata stay. All other cells stay byte for byte as "
+    "they are. Nothing is executed, and no kernel is needed."
 )
 #: In the results of every toolset: present if the call made a proposal, not an edit.
 ProposalId = Annotated[
     int,
     Meta(
-        description="There if nothing was changed yet, because a person decides first: the number "
-        "of the proposal that they are shown."
+        description="Present if nothing was changed yet because a person decides first: the "
+        "number of the proposal."
     ),
 ]
 _VERBS = {"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}
@@ -58,8 +58,8 @@ class CellEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         Annotated[
             str,
             Meta(
-                description="The whole source of the cell afterwards. Required for `replace` and "
-                "`insert`; `delete` does not look at it.",
+                description="The whole source of the cell afterwards. Required for `replace` "
+                "and `insert`; `delete` ignores it.",
             ),
         ]
         | UnsetType
@@ -104,7 +104,8 @@ def plan_edit(
                 pass
         source = "" if new_source is UNSET else new_source
         cell_type = _check_type(
-            arguments.cell_type, f"{cell_id!r} is behind the last cell. To insert one there"
+            arguments.cell_type,
+            f"{cell_id!r} is the position after the last cell. To insert a cell there",
         )
         if mode == "replace":
             return [Insert(source=source, cell_type=cell_type, id=new_id, at="end")]
@@ -176,7 +177,6 @@ class CellEditResult:
 def describe_proposal(reply: EditReply) -> str:
     """Return a text that says that an edit waits for a decision, and where to ask for it."""
     return (
-        "Nothing is changed yet: a person decides first. This is proposal "
-        f"{reply.proposal_id}; GET /nbedit/proposals/{reply.proposal_id}?wait=60 tells what has "
-        "become of it."
+        f"Nothing is changed yet: a person decides first. This is proposal {reply.proposal_id}; "
+        f"GET /nbedit/proposals/{reply.proposal_id}?wait=60 returns the decision."
     )

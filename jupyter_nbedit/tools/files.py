@@ -137,7 +137,7 @@ def decode_text(data: bytes) -> str:
         except UnicodeDecodeError:
             pass
     message = (
-        f"The file is not a text in UTF-8 but {len(data)} bytes of something else, which this tool "
+        f"The file is not UTF-8 text but {len(data)} bytes of other data, which this tool "
         "neither shows nor edits."
     )
     raise InvalidRequest(message)
@@ -207,16 +207,16 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
     starts = plain.find_all(searched_text)
     if not starts:
         message = (
-            "`old_string` does not stand in the file. Read the file again, and copy the text "
-            "exactly, white space included, without the line numbers."
+            "`old_string` does not occur in the file. Read the file again, and copy the text "
+            "exactly, including white space, without the line numbers."
         )
         raise TextMismatch(message, count=0, lines=[])
     lines = plain.list_lines(starts)
     if len(starts) > 1 and not replaces_all:
         message = (
-            f"`old_string` stands in the file {len(starts)} times, beginning on the lines "
-            f"{', '.join(map(str, lines[:_MOST_LINE_NUMBERS]))}. Give more of the text around the "
-            "one you mean, or set `replace_all`."
+            f"`old_string` occurs in the file {len(starts)} times, beginning on lines "
+            f"{', '.join(map(str, lines[:_MOST_LINE_NUMBERS]))}. Send more of the text around "
+            "it, or set `replace_all`."
         )
         raise TextMismatch(message, count=len(starts), lines=lines[:_MOST_LINE_NUMBERS])
     return plain.replace(starts, len(searched_text), new), lines
@@ -229,8 +229,8 @@ def extract_pdf_text(data: bytes) -> str:
         import pypdf  # noqa: PLC0415 -- see above
     except ImportError:
         message = (
-            "This server cannot read PDFs. Whoever runs it can change that with `pip install "
-            "'jupyter_nbedit[pdf]'` and a restart."
+            "This server cannot read PDFs. Its administrator can install support with `pip "
+            "install 'jupyter_nbedit[pdf]'` and a restart."
         )
         raise InvalidRequest(message) from None
     try:

@@ -162,9 +162,9 @@ def _map_notary_errors() -> Iterator[None]:
         # The notary writes the secret when it is first needed.
         text = os.strerror(error.errno or 0)
         message = (
-            f"Jupyter's secret for signing notebooks can be neither read nor written ({text}), so "
-            "the notebook's trust could not be kept. Nothing was written; ask who runs this server "
-            "to look at its disk."
+            f"Jupyter's secret for signing notebooks can be neither read nor written ({text}), "
+            "so the notebook's trust could not be kept. Nothing was written; ask the "
+            "administrator of this server to look at its disk."
         )
         raise StorageFailure(message, applied=False) from error
 

@@ -213,7 +213,7 @@ def _restore_cells(
 
 
 def _forbid_new_id() -> NoReturn:
-    message = "Taking back gives cells the ids they had, and makes up none."
+    message = "An undo restores ids and creates none."
     raise AssertionError(message)
 
 
@@ -230,11 +230,10 @@ def _raise_conflict(
     descriptions += [f"{name!r} in the notebook's metadata" for name in names[:3]]
     advice = "change it by an edit of your own, or undo another edit by its number, `edit_id`"
     if has_later_edits:
-        advice = "take back later edits first, or change it by an edit of your own"
+        advice = "undo later edits first, or change it with an edit of your own"
     message = (
-        "This cannot be taken back, because of what was done since then to "
-        f"{', '.join(descriptions)}. Nothing was written. The details say what it is like now; "
-        f"{advice}."
+        f"This cannot be undone, because others have since changed {', '.join(descriptions)}. "
+        f"Nothing was written. `details` has the current state; {advice}."
     )
     raise UndoConflict(message, cells=cells, metadata=names)
 

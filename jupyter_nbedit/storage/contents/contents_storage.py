@@ -34,12 +34,12 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import is_unsafe
 
 _EXISTS = (
-    "There is something at this path already, and it is never overwritten. Choose another path, or "
-    "edit the notebook with PATCH."
+    "Something exists at this path already, and it is never overwritten. Choose another path, "
+    "or edit the notebook with PATCH."
 )
 _HOOK_FAILED = (
-    "The file is written, but a post-save hook of this server failed afterwards; the server's log "
-    "says why."
+    "The file is written, but a post-save hook of this server failed afterwards; see the "
+    "server's log."
 )
 _NOT_READ_BACK = (
     "The file is written, but it could not be read back, so its hash and its time are not certain; "
@@ -157,7 +157,9 @@ class ContentsStorage(Storage):
             mapped_error = map_contents_error(error)
             is_removed = await self._undo_save(path, text, model, original)
             if is_removed and isinstance(mapped_error, NoSpace):
-                mapped_error = NoSpace("There is no room for the file; nothing was written.")
+                mapped_error = NoSpace(
+                    "There is not enough space for the file; nothing was written."
+                )
             raise mapped_error from error
         return []
 

@@ -52,7 +52,7 @@ def map_contents_error(error: Exception) -> NbEditError:
     # is none.
     for cause in _iterate_causes(error):
         if isinstance(cause, OSError) and cause.errno in NO_SPACE_ERRNOS:
-            return NoSpace("There is no room for the file; it may be incomplete now.")
+            return NoSpace("There is not enough space for the file; it may be incomplete now.")
     if isinstance(error, HTTPError):
         return _map_by_status(error.status_code, error.__cause__ or error.__context__)
     return _map_by_status(None, error)
@@ -75,19 +75,19 @@ def _map_by_status(status: int | None, cause: BaseException | None) -> NbEditErr
     ):
         return Forbidden("The server may not do this to the file; nothing was written.")
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        return Busy("Somebody else is writing this file. Nothing was written; try again.")
+        return Busy("Another program is writing this file. Nothing was written; try again.")
     if cause is None and status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return Forbidden("The server's contents manager, or a hook of it, refuses this file.")
-    message = "The server's contents manager failed; the server's log says why. Read the file."
+    message = "The server's contents manager failed; see the server's log. Read the file."
     return StorageFailure(message, applied=False)
 
 
 def _build_veto_error(veto: HTTPError) -> Forbidden:
     text = _get_message(veto)
     is_shown = text and len(text) <= _MAX_SHOWN_CHARACTERS and not _NOT_TO_SHOW.search(text)
-    reason = f": {text}" if is_shown else "; the server's log says why."
+    reason = f": {text}" if is_shown else "; see the server's log."
     reason = reason if reason.endswith((".", "!", "?")) else f"{reason}."
-    return Forbidden(f"A pre-save hook of this server refuses what was to be saved{reason}")
+    return Forbidden(f"A pre-save hook of this server refused the save{reason}")
 
 
 def _get_message(error: HTTPError) -> str:

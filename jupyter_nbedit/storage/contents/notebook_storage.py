@@ -28,17 +28,18 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.trust import manager
 
 _DISAGREE = (
-    "The two halves of this Jupytext pair disagree, and Jupytext does not open it: the .ipynb was "
-    "changed after the text, by another program. Make them agree first, with `jupytext --sync` or "
-    "by deleting the half that is out of date; nothing was written."
+    "The two files of this Jupytext pair disagree, so Jupytext does not open it: another "
+    "program changed the .ipynb after the text file. Nothing was written; run `jupytext --sync` "
+    "first, or delete the outdated file."
 )
 _IMPOSSIBLE = (
-    "The Jupytext metadata of this notebook name another half that cannot be; correct `formats` in "
-    "them. Nothing was written."
+    "The Jupytext metadata of this notebook name an invalid paired file; correct their "
+    "`formats`. Nothing was written."
 )
 _CHANGED_AS_TEXT = (
-    "What was written reads differently by now: Jupytext's text cannot hold it as it is, or a hook "
-    "of this server or another program has changed it. Read the notebook again before you edit it."
+    "The notebook differs from what was written: Jupytext's text cannot represent all of it, or "
+    "a hook of this server or another program has changed it. Read the notebook again before "
+    "you edit it."
 )
 
 _NBFORMAT = 4
@@ -130,8 +131,8 @@ class NotebookStorage(ContentsStorage):
             ):
                 if await ensure_async(self._manager.exists(paired_path)):
                     message = (
-                        "This notebook would be one of a Jupytext pair, and its other half "
-                        f"{paired_path!r} is there already. Nothing is ever overwritten; choose "
+                        "This notebook would belong to a Jupytext pair, and its paired file "
+                        f"{paired_path!r} exists already. Nothing is ever overwritten; choose "
                         "another path."
                     )
                     raise NotebookExists(message)
@@ -141,8 +142,8 @@ class NotebookStorage(ContentsStorage):
         notebook = parse_model(text)
         if notebook is None:
             message = (
-                "nbformat cannot read the notebook as it would be after the edit, and only what it "
-                "reads can be saved here; nothing was written."
+                "nbformat could not read the notebook after this edit, and this storage saves "
+                "only what nbformat can read; nothing was written."
             )
             raise InvalidNotebook(message)
         add_ids(notebook)

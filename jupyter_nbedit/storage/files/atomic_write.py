@@ -150,7 +150,7 @@ def _ensure_absent(folder: OpenDirectory, name: str) -> None:
 
 def _build_exists_error() -> NotebookExists:
     message = (
-        "There is something at this path already, and it is never overwritten. Choose another "
+        "Something exists at this path already, and it is never overwritten. Choose another "
         "path, or edit the notebook with PATCH."
     )
     return NotebookExists(message)
@@ -161,7 +161,7 @@ def _check_replaceable(folder: OpenDirectory, name: str, snapshot: Snapshot) -> 
     if links > 1:
         message = (
             f"The notebook's file has {links} names (hard links). Replacing it would separate "
-            "them, so it is left alone; make a copy with a single name first."
+            "them, so it was not changed; make a copy with a single name first."
         )
         raise NotAPlainFile(message, links=links)
     # The path may be a link now, whose target must not be touched.

@@ -43,7 +43,8 @@ def copy_attributes(original: int, new_file: int, status: os.stat_result) -> Non
         except PermissionError:
             message = (
                 "The notebook's file belongs to another user or group, and the server may not "
-                "give a new file to them; replacing it would change its owner, so it is left alone."
+                "give a new file to them; replacing it would change its owner, so it was not "
+                "changed."
             )
             raise NotAPlainFile(message) from None
     if hasattr(os, "listxattr"):
@@ -77,7 +78,7 @@ def _map_attribute_errors(name: str) -> Iterator[None]:
         # The system labels new files itself, by rules that users may not override.
         if not name.startswith("security."):
             message = (
-                f"The notebook's file cannot be kept as it is: its extended attribute {name!r} is "
-                f"not to be copied ({os.strerror(error.errno or 0)}). The file is left alone."
+                f"The extended attribute {name!r} of the notebook's file cannot be copied to a "
+                f"new file ({os.strerror(error.errno or 0)}). The file was not changed."
             )
             raise NotAPlainFile(message, attribute=name) from None

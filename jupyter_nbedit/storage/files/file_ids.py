@@ -83,7 +83,7 @@ class FileIdPreservingSwap:
                 )
         except sqlite3.Error as error:
             warning = (
-                "The edit is in the file, but the server's file ids could not be told "
+                "The edit is in the file, but the server's file ids could not be updated "
                 f"({error}): the notebook may get a new one."
             )
             return [warning]

@@ -191,7 +191,7 @@ class FileStorage:
                 # The message of the hook may contain paths; the manager has logged it.
                 warnings.append(
                     "The edit is in the file, but a post-save hook of this server failed "
-                    "afterwards; the server's log says why."
+                    "afterwards; see the server's log."
                 )
         manager.emit(data={"action": "save", "path": path})
         return warnings

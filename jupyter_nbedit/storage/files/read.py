@@ -196,7 +196,7 @@ def get_last_modified(status: os.stat_result) -> datetime:
 
 
 def _build_not_plain_error() -> NotAPlainFile:
-    message = "There is something at this path, but it is not a regular file; it is left alone."
+    message = "There is something at this path, but it is not a regular file; it was not changed."
     return NotAPlainFile(message)
 
 

@@ -59,10 +59,10 @@ _EXISTS = (
 _NOT_SAVED = (
     "The edit is in the room, where everybody who has the file open sees it, but not on disk yet: "
 )
-_BY_HAND = "the room's users have switched saving by itself off, so one of them must save it."
+_BY_HAND = "autosave is off in the room, so one of its users must save it."
 _LATER = (
-    "the room saves it as soon as it can, usually when nobody has typed for a second, or a hook of "
-    "the server refuses it; the server's log says why."
+    "the room saves it as soon as it can, usually when nobody has typed for a second, unless a "
+    "hook of the server refuses it; see the server's log."
 )
 
 
@@ -137,8 +137,8 @@ class RoomStorage(Storage, ABC):
             if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
                 return
         message = (
-            "Another program has changed this file, and the room of real-time collaboration that "
-            "holds it has not taken that over yet. Nothing was written; try again."
+            "Another program has changed this file, and the room of real-time collaboration "
+            "that holds it has not loaded the change yet. Nothing was written; try again."
         )
         raise Busy(message)
 
@@ -159,8 +159,8 @@ class RoomStorage(Storage, ABC):
             content = await self._read_document(base.last_modified)
             if not await asyncio.to_thread(contains_edit, content):
                 message = (
-                    "Something else was done to the file at the same moment, in its room or on "
-                    "disk, and the edit is gone or not as it was made. Read the file again."
+                    "The file was changed at the same moment, in its room or on disk, and the "
+                    "edit is lost or differs. Read the file again."
                 )
                 hashes = {
                     "expected": compute_sha256(base.text),

@@ -202,8 +202,8 @@ def find_room(
             if room.id.startswith(f"{kind}:") and get_file_identity(manager, room.path) == identity:
                 if room.document is None:
                     message = (
-                        "This file is open in a room of real-time collaboration of a kind that is "
-                        "not known here. Nothing was written, for the room would not notice; close "
+                        "This file is open in a room of real-time collaboration of an unknown "
+                        "kind. Nothing was written, because the room would not notice; close "
                         "the file everywhere first."
                     )
                     raise NotAPlainFile(message)
@@ -281,7 +281,7 @@ async def lock_file_or_room(
                 yield current_room, lock if isinstance(lock, str) else None
                 return
     message = (
-        f"Where this file is kept has changed {_ATTEMPTS} times while it was waited for, as when "
-        "rooms that hold it are opened and closed. Nothing was written; try again."
+        f"The storage of this file changed {_ATTEMPTS} times while it was being locked, for "
+        "example because its room was opened and closed. Nothing was written; try again."
     )
     raise Busy(message)

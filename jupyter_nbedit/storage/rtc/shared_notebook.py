@@ -56,8 +56,9 @@ def _build_snapshot(
     notebook = nbformat.from_dict(copy.get())
     if notebook.nbformat != _NBFORMAT:
         message = (
-            f"What the room shares is no notebook that can be edited: its nbformat is "
-            f"{notebook.nbformat}, expected {_NBFORMAT}. Close it everywhere, and mend the file."
+            "The shared document of the room is not a notebook that can be edited: its nbformat "
+            f"is {notebook.nbformat}, expected {_NBFORMAT}. Close it everywhere, and repair the "
+            "file."
         )
         raise InvalidNotebook(message, nbformat=notebook.nbformat)
     is_trusted = check_cells(notebook)

@@ -85,11 +85,11 @@ def _build_result(
 _READ = (
     "Read a file on the Jupyter server. A text is shown with its lines numbered from 1, as `cat "
     f"-n` does; at most {MOST_LINES} lines at once and {MOST_CHARACTERS} characters of each, and "
-    "what is left out is said. A Jupyter notebook (.ipynb) is shown cell by cell, each with its "
-    "id, index, type, source and outputs; images are shown as images and PDFs as their text. Read "
-    "a file before you change it with Write, Edit or NotebookEdit: they refuse what this "
-    "session has not read, or what has changed since. The number and the tab before each line are "
-    "not part of the file."
+    "it says what is left out. A Jupyter notebook (.ipynb) is shown cell by cell, each with its "
+    "id, index, type, source and outputs; images are shown as images and PDFs as their text. "
+    "Read a file before you change it with Write, Edit or NotebookEdit: they refuse what this "
+    "session has not read, or what has changed since. The number and the tab before each line "
+    "are not part of the file."
 )
 
 
@@ -184,9 +184,9 @@ async def _write_notebook(
         reply = await context.create(author, path, text)
     except NotebookExists:
         message = (
-            "There is something at this path already, and Write does not overwrite notebooks: "
-            "their outputs and their trust would be lost. Change its cells with NotebookEdit, or "
-            "choose another name."
+            "A notebook exists at this path already, and Write does not overwrite notebooks: "
+            "their outputs and their trust would be lost. Change its cells with NotebookEdit, "
+            "or choose another name."
         )
         raise NotebookExists(message) from None
     if reply.proposal_id is UNSET:
@@ -253,15 +253,15 @@ async def _save(
 
 _EDIT = (
     "Replace an exact text in a text file on the Jupyter server that this session has read and "
-    "that has not changed since (read it again if it has). `old_string` must stand in the file "
-    "exactly once, white space included and without the line numbers of Read: give enough of the "
-    "lines around it, or set `replace_all` to replace it wherever it stands. All else stays byte "
+    "that has not changed since (read it again if it has). `old_string` must occur in the file "
+    "exactly once, including white space and without the line numbers of Read: give enough of "
+    "the lines around it, or set `replace_all` to replace every occurrence. All else stays byte "
     "for byte, the file's line ends and its last line too: a line end in `old_string` or "
-    "`new_string` means the one that the file has there. An open tab in JupyterLab follows. If the "
-    "text is absent or not unique, nothing is written and the error says how often and on which "
-    "lines it stands. With an empty `old_string` a new file with the text `new_string` is made, in "
-    "a folder that exists, or an empty file gets that text; a file that has content is refused. "
-    "For Jupyter notebooks (.ipynb) use NotebookEdit."
+    "`new_string` means the one that the file has there. An open tab in JupyterLab follows. If "
+    "the text is absent or not unique, nothing is written and the error says how often and on "
+    "which lines it stands. With an empty `old_string` a new file with the text `new_string` is "
+    "made, in a folder that exists, or an empty file gets that text; a file that has content is "
+    "refused. For Jupyter notebooks (.ipynb) use NotebookEdit."
 )
 
 
@@ -271,14 +271,11 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     file_path: FilePath
     old_string: Annotated[
         str,
-        Meta(
-            description="The text to replace, exactly as it stands there; an empty text makes a "
-            "new file."
-        ),
+        Meta(description="The exact text to replace; an empty text creates a new file."),
     ]
-    new_string: Annotated[str, Meta(description="The text to put there; it must be another.")]
+    new_string: Annotated[str, Meta(description="The replacement; it must be different.")]
     replace_all: Annotated[
-        bool, Meta(description="Replace the text wherever it stands, not only if it is unique.")
+        bool, Meta(description="Replace every occurrence; otherwise the text must be unique.")
     ] = False
 
 
@@ -293,9 +290,9 @@ async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> T
     def change(base: Content | None) -> tuple[bytes, str]:
         if is_creation and base is not None and base.text:
             message = (
-                "`old_string` is empty, which makes a new file, but there is a file with "
-                f"content at this path ({len(base.text)} bytes). Give the text to replace, or "
-                "use Write to replace the whole file."
+                "`old_string` is empty, which creates a file, but a file with content exists at "
+                f"this path ({len(base.text)} bytes). Send the text to replace, or use Write to "
+                "replace the whole file."
             )
             raise InvalidRequest(message)
         if is_creation:
@@ -353,8 +350,8 @@ class NotebookEditInput(CellEditInput, frozen=True, kw_only=True):
     new_source: Annotated[
         str,
         Meta(
-            description="The whole source of the cell afterwards; `delete` does not look at it, "
-            "so send an empty text.",
+            description="The whole source of the cell afterwards; `delete` ignores it, so send "
+            "an empty text.",
         ),
     ]
     cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET

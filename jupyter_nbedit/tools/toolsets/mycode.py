@@ -122,8 +122,8 @@ async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
             continue
         return copy, result.hash
     message = (
-        f"There are {_MAX_COPIES - 1} copies of this notebook beside it already, so no other was "
-        "made and nothing was edited. Remove some of them."
+        f"There are {_MAX_COPIES - 1} copies of this notebook in its folder already, so no other "
+        "was made and nothing was edited. Remove some of them."
     )
     raise Busy(message)
 
@@ -131,7 +131,7 @@ async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
 def _build_changed_error(copy_path: str) -> HashMismatch:
     message = (
         f"The notebook was changed while it was copied to {copy_path}, so it was not edited; the "
-        "copy was made. Read the notebook again, and decide anew."
+        "copy was made. Read the notebook again, and decide again."
     )
     return HashMismatch(message)
 

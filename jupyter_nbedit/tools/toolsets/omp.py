@@ -25,15 +25,15 @@ from jupyter_nbedit.tools.cell_edit import OUTPUTS, AnyPath, CellEditResult, Pro
 from jupyter_nbedit.tools.files import TextBlock
 
 _DESCRIPTION = (
-    "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, while "
-    "it may be open in JupyterLab: the open tab shows the change at once. Cells are named by "
-    "`cell_index`, counted from 0. `edit` replaces the whole source of the cell at 0..n-1 and "
-    "keeps its type; `insert` puts a new cell so that it has that index afterwards, 0..n, where n "
-    "(the number of cells) means behind all; `delete` removes the cell at 0..n-1. Indexes shift "
-    "with every insert and delete: read the notebook again, or count along. "
-    f"{OUTPUTS} The answer is a text and `details` with the cell's index, type and source and the "
-    "number of cells; after `delete`, `cellSource` is what was removed. A text that starts with "
-    "`Error: ` means that nothing was changed, and says why."
+    "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "
+    "while it may be open in JupyterLab: the open tab shows the change at once. Cells are named "
+    "by `cell_index`, counted from 0. `edit` replaces the whole source of the cell at 0..n-1 "
+    "and keeps its type; `insert` puts a new cell so that it has that index afterwards, 0..n, "
+    "where n (the number of cells) means after all; `delete` removes the cell at 0..n-1. "
+    "Indexes shift with every insert and delete: read the notebook again, or count along. "
+    f"{OUTPUTS} The answer is a text and `details` with the cell's index, type and source and "
+    "the number of cells; after `delete`, `cellSource` is what was removed. A text that starts "
+    "with `Error: ` means that nothing was changed, and says why."
 )
 
 
@@ -58,7 +58,7 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
             str,
             Meta(
                 description="The whole source of the cell afterwards. Required for `edit` and "
-                "`insert`; `delete` does not look at it.",
+                "`insert`; `delete` ignores it.",
             ),
         ]
         | UnsetType
@@ -68,8 +68,8 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
             CellType,
             Meta(
                 description="For `insert`: the type of the new cell, `code` if it is left out. "
-                "`edit` keeps the type: leave it out, or give the type that the cell has. `delete` "
-                "does not look at it.",
+                "`edit` keeps the type: leave it out, or give the type that the "
+                "cell has. `delete` ignores it.",
             ),
         ]
         | UnsetType

@@ -26,17 +26,18 @@ from jupyter_nbedit.tools.cell_edit import ProposalId, describe_proposal
 from jupyter_nbedit.tools.files import decode_text, encode_text
 
 _DESCRIPTION = (
-    "Read or change what stands under a heading, in a Markdown file or a Jupyter notebook on the "
-    "Jupyter server, while it may be open in JupyterLab: the open tab follows. A section begins "
-    "with its heading and ends before the next heading of the same or a higher level. `read` gives "
-    "the whole file, or only `section` with its heading; `append_to_section` puts `content` at the "
-    "end of the section; `replace_section` puts it in the place of all that stands under the "
-    "heading, which stays; `remove_entry` removes the list items of the section that contain "
-    "`entry_match`, upper or lower case. A heading is named by its text, with `#` before it to say "
-    "its level if several have that text. In a notebook, appended content becomes a Markdown cell "
-    "of its own, and all other cells keep their bytes and outputs. The answer has `success` and a "
-    "`message`. If there is no such section, or more than one, or no such entry, `success` is "
-    "false, the message lists the headings there are, and nothing was written."
+    "Read or change the content under a heading, in a Markdown file or a Jupyter notebook on "
+    "the Jupyter server, while it may be open in JupyterLab: the open tab follows. A section "
+    "begins with its heading and ends before the next heading of the same or a higher level. "
+    "`read` gives the whole file, or only `section` with its heading; `append_to_section` puts "
+    "`content` at the end of the section; `replace_section` puts it in the place of all that "
+    "stands under the heading, which stays; `remove_entry` removes the list items of the "
+    "section that contain `entry_match`, upper or lower case. A heading is named by its text, "
+    "with `#` before it to say its level if several have that text. In a notebook, appended "
+    "content becomes a Markdown cell of its own, and all other cells keep their bytes and "
+    "outputs. The answer has `success` and a `message`. If there is no such section, or more "
+    "than one, or no such entry, `success` is false, the message lists the headings there are, "
+    "and nothing was written."
 )
 _FOLDER = "runtime"
 _MARKDOWN = ".md"
@@ -56,10 +57,10 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     file: Annotated[
         str,
         Meta(
-            description="Which file: one of the names this server is set up with (by default "
-            "external-communications, reminders, standing-orders), or the path of a file that ends "
-            "in .md or .ipynb, relative to the folder that the server serves or absolute and below "
-            "it.",
+            description="The file: one of the configured names (by default "
+            "external-communications, reminders, standing-orders), or the path of a "
+            "file that ends in .md or .ipynb, relative to the folder that the "
+            "server serves or absolute and below it.",
         ),
     ]
     action: Annotated[
@@ -82,7 +83,7 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
             str,
             Meta(
                 description="The Markdown to put there. Required for `append_to_section` and "
-                "`replace_section`; the others do not look at it.",
+                "`replace_section`; the others ignore it.",
             ),
         ]
         | UnsetType
@@ -91,8 +92,8 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         Annotated[
             str,
             Meta(
-                description="A part of what the list items to remove say. Required for "
-                "`remove_entry`; the others do not look at it.",
+                description="A part of the text of the list items to remove. Required for "
+                "`remove_entry`; the others ignore it.",
             ),
         ]
         | UnsetType
