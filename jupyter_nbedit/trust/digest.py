@@ -7,7 +7,6 @@ interpreter meanwhile; here only one cell is in memory.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -61,11 +60,10 @@ class Digest:
 
         ``start`` is the first position at which the bytes of the two differ.
         """
-        if not self.checkpoints:
+        if not self.checkpoints or before.cells_span.start != after.cells_span.start:
             return []
-        count = bisect_right(before.cell_spans, start, key=lambda span: span.stop)
-        if before.cell_spans[:count] != after.cell_spans[:count]:
-            return []
+        # The same bytes are the same cells.
+        count = before.cell_spans.count_ending_before(start)
         return [checkpoint for checkpoint in self.checkpoints if checkpoint.cells <= count]
 
 
