@@ -30,8 +30,8 @@ AddressField = Annotated[
     str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
     Meta(
         description="The cell: a string is its id or, only if no cell has that id, `cell-N` with N "
-        "from 0; an integer is its index from 0. Both refer to the notebook before the batch; an id "
-        "may also be that of a cell that an earlier operation of the batch inserted."
+        "from 0; an integer is its index from 0. Both refer to the notebook before the batch; an "
+        "id may also be that of a cell that an earlier operation of the batch inserted."
     ),
 ]
 AddressList = Annotated[
