@@ -13,7 +13,7 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
 
 
 async def _start_jupyter_server_extension(serverapp: Any) -> None:
-    # All extensions are loaded by now; while they are, they come in any order.
+    # All extensions are loaded now. The order in which they were loaded is not defined.
     nbedit = serverapp.web_app.settings["jupyter_nbedit"]
     edits: Counter[str] = Counter()
 
