@@ -76,8 +76,8 @@ class FileNotFound(NbEditError, reason="file_not_found"):
     def __init__(self) -> None:
         # The same message for outside the root, hidden and missing, as for notebooks.
         super().__init__(
-            "There is no file at this path. Expected the path of an existing file under the folder "
-            "that this server serves; a new file goes into a folder that exists there."
+            "There is no file at this path. Expected the path of an existing file under the "
+            "folder that this server serves. To create a file, its folder must exist."
         )
 
 

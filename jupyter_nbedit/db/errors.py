@@ -31,7 +31,7 @@ class Purpose:
 
 HISTORY = Purpose(
     "The edit history cannot be used now",
-    "Notebooks can still be read and edited.",
+    "Notebooks can still be read, and edited if their modes are known.",
 )
 PROPOSALS = Purpose(
     "Proposals cannot be read or decided now", "Nothing was decided, and nothing was written."
@@ -43,7 +43,8 @@ DECISION = Purpose("The decision on the proposal cannot be stored now", "Nothing
 #: The decision is carried out already, and only its record could not be stored.
 ACCEPTANCE = Purpose(DECISION.problem, "It is stored as soon as that is possible.")
 MODES = Purpose(
-    "The modes of notebooks cannot be read now", "No notebook is changed until they can be read."
+    "The modes of notebooks cannot be read now",
+    ("No notebook is changed until they can be read, or a person chooses a mode."),
 )
 NEW_MODE = Purpose("The mode cannot be stored now", "It has not changed.")
 

@@ -83,7 +83,10 @@ class AcceptService:
         if proposal.kind == "edit":
             return await self.edits.run(request, ProposalPlanner(self.proposals.store, claim))
         if request.hash is not None:
-            message = "The notebook does not exist yet, so there is no version to match."
+            message = (
+                "The notebook does not exist yet, so there is no version to match. Leave "
+                "`If-Match` and `hash` out."
+            )
             raise InvalidRequest(message)
         _, payload = await self.proposals.store.get_payload(claim)
         return await self.edits.create_from_bytes(request, payload)
@@ -127,7 +130,7 @@ class ProposalPlanner:
 def _build_conflict_error(proposal: Proposal, conflict: UndoConflict) -> CellChanged:
     message = (
         f"The notebook has changed since proposal {proposal.proposal_id} was made, in the same "
-        "places; `cells` and `metadata` list them. Nothing was written. Accept its other "
-        "`parts`, or reject it and propose the change again."
+        "places; `cells` and `metadata` list them. Nothing was written. Accept the other "
+        "`parts` of the proposal, or reject it and propose the change again."
     )
     return CellChanged(message, proposal_id=proposal.proposal_id, **conflict.details)

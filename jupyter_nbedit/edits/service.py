@@ -161,14 +161,14 @@ class EditService:
         bypasses_review = bypasses_review or request.accepted_by is not None
         if mode == "plan" and self.modes.server == "plan":
             message = (
-                "This server is in plan mode: notebooks are not changed. Send `dry_run: true` "
-                "to see what the edit would do."
+                "This server is in plan mode: changes of notebooks are paused. Send `dry_run: "
+                "true` to see what the edit would do."
             )
             raise PlanMode(message)
         if mode == "plan" and not bypasses_review:
             message = (
-                "Edits of this notebook are paused by a person who works on it. Ask them, or send "
-                "`dry_run: true` to see what the edit would do."
+                "A person has paused edits of this notebook (plan mode). Ask that person to "
+                "allow edits again, or send `dry_run: true` to see what the edit would do."
             )
             raise PlanMode(message)
         return "review" if mode == "review" and not bypasses_review else "edit"

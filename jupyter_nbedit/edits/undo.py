@@ -96,14 +96,17 @@ class UndoPlanner:
             entry = await self.history.get_entry(path, entry.undone_by)
         if entry.kind == "undo" and not self.redo:
             message = (
-                f"Edit {edit_id} has undone edit {entry.undoes}. To redo it, send `edit_id` "
-                f"{edit_id} to `redo`."
+                f"Edit {edit_id} has undone edit {entry.undoes}. To apply edit {entry.undoes} "
+                f"again, send edit {edit_id} to `redo`."
             )
             raise NothingToUndo(message, edit_id=edit_id)
         if entry.undone_by is not None:
+            advice = (
+                f"undo edit {entry.undone_by}" if self.redo else f"send edit {edit_id} to `redo`"
+            )
             message = (
                 f"Edit {entry.edit_id} is already undone, by edit {entry.undone_by}. To redo it, "
-                f"undo edit {entry.undone_by}."
+                f"{advice}."
             )
             raise NothingToUndo(message, edit_id=entry.edit_id, undone_by=entry.undone_by)
         if entry.kind == "create":

@@ -194,7 +194,7 @@ class Document:
         if nbformat != _NBFORMAT:
             message = (
                 f"The notebook's nbformat is {nbformat}, expected {_NBFORMAT}. JupyterLab "
-                "converts older notebooks when it opens and saves them."
+                "converts notebooks of nbformat 3 and older when it opens and saves them."
             )
             raise InvalidNotebook(message, nbformat=nbformat)
         cells = members_by_name.get("cells")

@@ -103,7 +103,7 @@ def _check_leniently(text: bytes, start: int) -> None:
         message = "its values are nested too deeply"
         raise MalformedJSON(message) from None
     except json.JSONDecodeError as error:
-        message = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        message = f"{error.msg.removesuffix(' at')} at line {error.lineno}, column {error.colno}"
         raise MalformedJSON(message) from None
 
 

@@ -369,7 +369,7 @@ def _(operation: ReplaceText) -> None:
     if not complete:
         message = (
             "`replace_text` needs either `old` and `new` (and `all` to replace every "
-            "occurrence), or `edits`, a list of them."
+            "occurrence), or `edits`, a list of objects with these fields."
         )
         raise InvalidOperation(message)
 

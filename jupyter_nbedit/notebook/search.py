@@ -83,7 +83,7 @@ class Query:
 def compile_literal(text: str, *, ignore_case: bool) -> Any:
     """Compile a text; raise `InvalidRequest` if it has several lines or lone surrogates."""
     if "\n" in text:
-        message = "`query` has several lines, and lines are searched one by one; send one of them."
+        message = "`query` has several lines, but each line is searched alone; send only one line."
         raise InvalidRequest(message)
     return _compile("query", text, ignore_case=ignore_case, is_literal=True)
 

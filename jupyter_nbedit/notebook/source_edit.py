@@ -162,8 +162,8 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
         at_least = "at least " if len(positions) == most else ""
         message = (
             f"The text to replace occurs in the cell {at_least}{len(positions)} times, first in "
-            f"lines {', '.join(map(str, lines))}. Send more of the text around it, or set `all` "
-            "to replace every occurrence."
+            f"{'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}. Send more of "
+            "the text around it, or set `all` to replace every occurrence."
         )
     else:
         message = (

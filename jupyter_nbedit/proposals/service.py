@@ -276,7 +276,7 @@ def choose_parts(proposal: Proposal, parts: Collection[int] | None) -> Collectio
     if proposal.kind == "create":
         message = (
             "A new notebook is created whole or not at all. Leave `parts` out; cells can be "
-            "deleted once it is there."
+            "deleted after the notebook is created."
         )
         raise InvalidRequest(message)
     unknown = set(parts) - {part.part for part in proposal.parts}

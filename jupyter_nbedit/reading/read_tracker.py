@@ -43,7 +43,7 @@ class ReadTracker:
             raise ReadRequired(message, path=path)
         if known_digest != digest:
             message = (
-                f"{path!r} has changed since this session read it. Read it again, and then "
-                "decide again."
+                f"{path!r} has changed since this session read it. Read it again, and check "
+                "whether the change is still right."
             )
             raise HashMismatch(message, expected=known_digest, hash=digest)

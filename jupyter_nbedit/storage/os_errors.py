@@ -39,8 +39,8 @@ def map_os_errors() -> Iterator[None]:
             raise Forbidden(message) from error
         if code in NO_SPACE_ERRNOS:
             message = (
-                f"There is not enough space for the edited notebook ({description}); nothing was "
-                "written."
+                "The edited notebook cannot be stored, because of missing space or a size limit "
+                f"({description}); nothing was written."
             )
             raise NoSpace(message) from error
         if code == errno.EBUSY:

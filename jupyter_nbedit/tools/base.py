@@ -137,8 +137,8 @@ class ToolContext:
         is_of_server = self.editor.modes.server == "plan"
         subject = "This server is" if is_of_server else "A person has put this notebook"
         message = (
-            f"{subject} in plan mode: nothing is changed. Describe the change instead, and "
-            "make it once the user has left plan mode."
+            f"{subject} in plan mode, so changes are paused. Nothing was changed; describe the "
+            "change to the user, and make it when the user allows changes again."
         )
         return PlanMode(message)
 

@@ -137,8 +137,8 @@ def decode_text(data: bytes) -> str:
         except UnicodeDecodeError:
             pass
     message = (
-        f"The file is not UTF-8 text but {len(data)} bytes of other data, which this tool "
-        "neither shows nor edits."
+        f"The file is not UTF-8 text but {len(data)} bytes of other data, so this tool cannot "
+        "show or edit it."
     )
     raise InvalidRequest(message)
 
@@ -214,9 +214,9 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
     lines = plain.list_lines(starts)
     if len(starts) > 1 and not replaces_all:
         message = (
-            f"`old_string` occurs in the file {len(starts)} times, beginning on lines "
-            f"{', '.join(map(str, lines[:_MOST_LINE_NUMBERS]))}. Send more of the text around "
-            "it, or set `replace_all`."
+            f"`old_string` occurs in the file {len(starts)} times, in the "
+            f"lines{', '.join(map(str, lines[:_MOST_LINE_NUMBERS]))}. Send more of the text "
+            "around it, or set `replace_all`."
         )
         raise TextMismatch(message, count=len(starts), lines=lines[:_MOST_LINE_NUMBERS])
     return plain.replace(starts, len(searched_text), new), lines

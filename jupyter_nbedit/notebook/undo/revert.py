@@ -232,8 +232,8 @@ def _raise_conflict(
     if has_later_edits:
         advice = "undo later edits first, or change it with an edit of your own"
     message = (
-        f"This cannot be undone, because others have since changed {', '.join(descriptions)}. "
-        f"Nothing was written. `details` has the current state; {advice}."
+        f"This cannot be undone, because of later changes of {', '.join(descriptions)}. Nothing "
+        f"was written. `details` has the current state; {advice}."
     )
     raise UndoConflict(message, cells=cells, metadata=names)
 

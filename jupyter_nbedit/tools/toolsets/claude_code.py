@@ -283,7 +283,7 @@ async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> T
     context.check_mode_of_files()
     name = arguments.file_path
     if name.endswith(SUFFIX):
-        message = "Edit does not change notebooks, whose text is JSON. Use NotebookEdit."
+        message = "Edit does not change notebooks. Use NotebookEdit."
         raise InvalidRequest(message)
     is_creation = arguments.old_string == "" and arguments.new_string != ""
 
