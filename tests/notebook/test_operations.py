@@ -127,7 +127,7 @@ def test_an_invalid_operation_is_refused(op: str, changes: dict[str, Any]) -> No
 
 def test_an_entry_of_white_space_is_refused() -> None:
     operation = DECODER.decode(encode_operation("remove_entry", {"match": " \n"}))
-    with pytest.raises(InvalidOperation, match=r"^`match` must say something; found only white"):
+    with pytest.raises(InvalidOperation, match="white space"):
         validate_operation(operation)
 
 

@@ -275,7 +275,7 @@ def test_a_manager_without_a_folder_accepts_no_absolute_path(kind: type) -> None
     manager = kind()
     with pytest.raises(NotAPlainFile) as error:
         to_api_path(manager, "/home/ada/a.ipynb", allow_relative=True)
-    assert str(error.value).startswith(f"This server keeps its files with {kind.__name__}, in no ")
+    assert kind.__name__ in str(error.value)
     assert "/home" not in str(error.value)
     assert to_api_path(manager, "sub/a.ipynb", allow_relative=True) == "sub/a.ipynb"
     for spelling in ("../a.ipynb", "sub/../a.ipynb", "./a.ipynb", "a\0.ipynb", "sub//a.ipynb", ""):
