@@ -59,9 +59,7 @@ test.describe('"Undo" of a toast', () => {
     await expect(tab.mark(0)).toHaveCount(1);
     await toast.getByRole('button', { name: 'Undo' }).click();
     const told = page.locator('.Toastify__toast', { hasText: 'Undid' });
-    await expect(told).toContainText(
-      'Undid 1 of 2 edits in way.ipynb: cell 36 has changed since.'
-    );
+    await expect(told).toContainText('Undid 1 of 2 edits in way.ipynb: cell 36 has changed since.');
     await expect.poll(async () => tab.getSource(0)).toBe(original);
     expect(await tab.getSource(35)).toBe('another = 35');
     expect(folder.readSources('way.ipynb')).toEqual(await tab.getSources());
