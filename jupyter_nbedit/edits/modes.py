@@ -219,7 +219,8 @@ class ModeManager:
         return (
             "A notebook may have been paused, or its edits may need a review, so nothing was "
             f"written. {instruction} a mode in JupyterLab, or with PUT /nbedit/mode: without "
-            "`path` for all notebooks, with `path` for one. Reading and dry runs work meanwhile."
+            "`path` for all notebooks, or with `path` for one if the database can be written. "
+            "Reading and dry runs work meanwhile."
         )
 
     def _check_free(self) -> None:

@@ -186,8 +186,8 @@ def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> Affected
             message = (
                 "`merge` needs consecutive cells, in their order; "
                 f"{working_copy.get_address(cell_after)!r} does not follow "
-                f"{working_copy.get_address(cell_before)!r}. Move it there first, or send other "
-                "cells."
+                f"{working_copy.get_address(cell_before)!r}. Move the later cell directly after "
+                "the earlier one first, or send other cells."
             )
             raise InvalidOperation(message, cell=working_copy.get_address(cell_after))
         if cell_before.cell_type != cell_after.cell_type:

@@ -414,7 +414,7 @@ def _read_integer(
     member = members.get(name)
     value = default if member is None else json_spans.decode(text, member.value)
     if not isinstance(value, int) or isinstance(value, bool):
-        message = f"The file is not a notebook: expected an integer `{name}`."
+        message = f"This is not a notebook: expected an integer `{name}`."
         raise InvalidNotebook(message, member=name)
     return value
 

@@ -87,8 +87,9 @@ def check_members(members: Mapping[str, Any], owner: str, minor: int) -> None:
             )
             message = (
                 f"`{name}` in {owner_text} would not be valid nbformat "
-                f"4.{min(minor, _LATEST_MINOR)}, and Jupyter would report the notebook as invalid: "
-                f"{problem}. Send a value of the form that nbformat defines, or null to remove it."
+                f"4.{min(minor, _LATEST_MINOR)}, and Jupyter would report the notebook as "
+                f"invalid: {problem}. Send a value of the form that nbformat defines, or null to "
+                f"remove `{name}`."
             )
             raise InvalidOperation(message, member=name)
 

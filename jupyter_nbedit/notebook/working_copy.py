@@ -208,8 +208,8 @@ class WorkingCopy:
 
 def _build_protected_error(address: CellAddress, flag: str, verb: str) -> CellProtected:
     message = (
-        f"The cell {address!r} must not be {verb}: its metadata has `{flag}: false`. Nothing was "
-        "written; ask the author of the notebook."
+        f"The cell {address!r} would be {verb}, but its metadata has `{flag}: false`. Nothing "
+        "was written; ask the author of the notebook."
     )
     return CellProtected(message, cell=address)
 

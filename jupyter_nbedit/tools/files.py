@@ -163,7 +163,10 @@ def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
     if lines[-1] == "":
         lines.pop()
     if offset > len(lines):
-        message = f"The file has {len(lines)} lines; found `offset` {offset}."
+        message = (
+            f"The file has {len(lines)} lines: expected `offset` from 1 to {len(lines)}, "
+            f"found {offset}."
+        )
         raise InvalidRequest(message)
     last = min(offset - 1 + min(limit, MOST_LINES), len(lines))
     shown = [f"{n:6}\t{_cut(lines[n - 1])}" for n in range(offset, last + 1)]

@@ -130,7 +130,8 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
         reply = await context.read_notebook(path, options)
         if arguments.offset > max(1, reply.total_cells):
             message = (
-                f"The notebook has {reply.total_cells} cells; found `offset` {arguments.offset}."
+                f"The notebook has {reply.total_cells} cells: expected `offset` from 1 to "
+                f"{reply.total_cells}, found {arguments.offset}."
             )
             raise InvalidRequest(message)
         blocks, digest = render_notebook(reply), reply.hash
@@ -211,7 +212,7 @@ def _check_notebook(text: bytes) -> None:
         location = "/".join(map(str, error.path))
         message = (
             f"`content` is not a valid notebook of nbformat 4.{document.nbformat_minor}: at "
-            f"{location or 'its top'}, {error.message[:300]}."
+            f"{location or 'its top'}, nbformat found: {error.message[:300]}."
         )
         raise InvalidNotebook(message)
 
