@@ -153,7 +153,7 @@ class StorageResolver:
             temp_files=self.temp_files,
             rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
             own_writes=self.own_writes,
-            locked=None if real_path is None else (path, real_path),
+            real_paths=None if real_path is None else {path: real_path},
         )
 
     @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -44,10 +44,10 @@ class FileStorage:
     """Notebooks under the root directory of the stock file manager.
 
     `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
-    manager of file ids. `rooms` are those that existed when this storage was chosen. `locked` is an
-    API path and its path on disk without links, as they were found when it was locked; they are not
-    resolved again, and links that are placed there meanwhile are not followed. `temp_files` removes
-    the leftovers of killed servers.
+    manager of file ids. `rooms` are those that existed when this storage was chosen. `real_paths`
+    has the API paths that are locked, and their paths on disk without links; these are not resolved
+    again, and links that are placed there meanwhile are not followed. `temp_files` removes the
+    leftovers of killed servers.
     """
 
     kind: ClassVar[str] = "file"
@@ -63,7 +63,7 @@ class FileStorage:
         temp_files: TempFileCleaner | None = None,
         rooms: RoomIdSnapshot | None = None,
         own_writes: OwnWriteCache | None = None,
-        locked: tuple[str, str] | None = None,
+        real_paths: Mapping[str, str] | None = None,
     ) -> None:
         self._manager = manager
         self._locks = locks
@@ -72,7 +72,7 @@ class FileStorage:
         self._temp_files = temp_files
         self._rooms = rooms
         self._own_writes = own_writes or OwnWriteCache()
-        self._real_paths = {} if locked is None else dict([locked])
+        self._real_paths = dict(real_paths or {})
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[None]:

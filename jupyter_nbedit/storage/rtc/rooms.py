@@ -267,18 +267,18 @@ async def lock_file_or_room(
     """
     for _ in range(_ATTEMPTS):
         manager, room = settings["contents_manager"], find_room(settings, path, kinds)
-        locking = (
+        lock = (
             ContentsStorage(manager, locks).lock(path)
             if room is None
             else locks.lock(names=(f"room {room.id}",))
         )
-        async with locking as lock:
+        async with lock as real_path:
             # Meanwhile a room may have been opened or closed, or the manager replaced.
             current_room = find_room(settings, path, kinds)
             # A room that was closed and opened again has another document.
             documents = [None if each is None else each.document for each in (room, current_room)]
             if documents[0] is documents[1] and settings["contents_manager"] is manager:
-                yield current_room, lock if isinstance(lock, str) else None
+                yield current_room, real_path if isinstance(real_path, str) else None
                 return
     message = (
         f"The storage of this file changed {_ATTEMPTS} times while it was being locked, for "
