@@ -89,8 +89,7 @@ def test_the_error_in_the_readme_is_the_printed_one(client: Client) -> None:
     (error,) = (
         found for block in find_blocks(README, "json") if "reason" in (found := json.loads(block))
     )
-    operation = {"op": "delete", "cell": error["details"]["cell"]}
-    body = {"operations": [operation]}
+    body = {"operations": [{"op": "delete", "cell": error["details"]["cell"]}]}
 
     assert send(client, "PATCH", "nbedit/notebooks/rainfall.ipynb", body) == (404, error)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from collections.abc import Callable
@@ -9,18 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_nbedit.errors import NotebookNotFound
+from jupyter_nbedit.errors import Busy, NotebookNotFound
 from jupyter_nbedit.storage.base import StaleContent
-from tests.storage.conftest import (
-    EDITED,
-    NAME,
-    TEXT,
-    CallHook,
-    Root,
-    build_root,
-    is_file,
-    list_names,
-)
+from tests.storage.conftest import EDITED, NAME, TEXT, Root, build_root, is_file, list_names
 from tests.storage.seccomp import run_without
 
 pytestmark = pytest.mark.skipif(
@@ -50,7 +42,7 @@ def lead_elsewhere(folder: Path) -> None:
 
 
 def test_an_opened_folder_is_used_although_its_path_leads_elsewhere(
-    place: Root, inside: Path, interpose: CallHook
+    place: Root, inside: Path, interpose: Callable[..., None]
 ) -> None:
     interpose("fsync", is_file, lambda: lead_elsewhere(inside))
     place.edit(f"inside/{NAME}")
@@ -97,6 +89,16 @@ def test_a_link_placed_on_the_path_meanwhile_is_not_followed(  # noqa: PLR0913, 
     assert (inside / below / NAME).read_bytes() == TEXT
     assert list_names(inside) == [NAME, "deep"]
     assert not (inside / below / "new.ipynb").exists()
+
+
+def test_a_link_placed_on_a_locked_path_is_not_followed(place: Root, inside: Path) -> None:
+    async def read() -> None:
+        async with place.storages.lock(f"inside/{NAME}") as storage:
+            lead_elsewhere(inside)
+            with pytest.raises(Busy):
+                await storage.read(f"inside/{NAME}")
+
+    asyncio.run(read())
 
 
 def test_a_link_that_replaces_the_file_is_not_read_or_replaced(
