@@ -1,5 +1,5 @@
 import type { Cell } from './notebook';
-import { findCommonSubsequence, StepCounter, type Pair } from './sequence';
+import { findCommonSubsequence, makeRange, StepCounter, type Pair } from './sequence';
 
 /** Maximum number of cell pairs that are compared between two matches. */
 const MAX_TABLE_SIZE = 2500;
@@ -200,10 +200,6 @@ function measureSimilarity(a: Sample, b: Sample, counter: StepCounter): number {
 
 function getContent(cell: Cell): string {
   return `${cell.type}\u0000${cell.source}`;
-}
-
-function makeRange(start: number, stop: number): number[] {
-  return Array.from({ length: Math.max(stop - start, 0) }, (_, index) => start + index);
 }
 
 function zipIndexes(a: readonly number[], b: readonly number[]): Pair[] {

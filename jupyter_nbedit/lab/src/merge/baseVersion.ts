@@ -8,8 +8,8 @@ export interface TabContent {
   readonly pinnedKeys: ReadonlySet<string>;
 }
 
-/** Shows a merge in the tab and returns the keys of its cells. */
-export type ShowMerge = (result: NotebookMerge) => readonly string[];
+/** Shows a merge in the tab and returns the content of the tab after it. */
+export type ShowMerge = (result: NotebookMerge) => Notebook;
 
 /**
  * The version that a tab and its file last had in base: the base of the three-way merge.
@@ -27,6 +27,11 @@ export class BaseVersion {
     return this._notebook;
   }
 
+  /** The version on disk that was merged last, with what waits for running cells. */
+  get disk(): Notebook {
+    return this._deferredDisk ?? this._notebook;
+  }
+
   /** Whether changes on disk wait for running cells. */
   get hasDeferred(): boolean {
     return this._deferredDisk !== null || this._deferredBeforeSave.length > 0;
@@ -35,10 +40,10 @@ export class BaseVersion {
   /** Merge the version on disk into the tab. */
   mergeDisk(disk: Notebook, { notebook, pinnedKeys }: TabContent, show: ShowMerge): void {
     const result = mergeNotebooks(this._notebook, notebook, disk, pinnedKeys);
-    const keys = show(result);
-    const newBase = resolveKeys(result.newBase, keys);
+    const tab = show(result);
+    const newBase = resolveKeys(result.newBase, tab);
     this._notebook = result.newBaseWithoutDeferred
-      ? resolveKeys(result.newBaseWithoutDeferred, keys)
+      ? resolveKeys(result.newBaseWithoutDeferred, tab)
       : newBase;
     this._deferredDisk = result.newBaseWithoutDeferred && newBase;
   }
@@ -48,10 +53,10 @@ export class BaseVersion {
     for (const { base, disk } of this._deferredBeforeSave.splice(0)) {
       const { notebook, pinnedKeys } = tab();
       const result = mergeNotebooks(base, notebook, disk, pinnedKeys);
-      const keys = show(result);
+      const merged = show(result);
       if (result.newBaseWithoutDeferred) {
         this._deferredBeforeSave.push({
-          base: resolveKeys(result.newBaseWithoutDeferred, keys),
+          base: resolveKeys(result.newBaseWithoutDeferred, merged),
           disk
         });
       }

@@ -34,7 +34,8 @@ export function mergeCell(
   if (disk === null) {
     return base === null ? buildResult(local) : mergeDeletedOnDisk(base, local, isPinned);
   }
-  return mergeChangedCell(base, local, disk, isPinned);
+  // Usual for nearly all cells, and quick if the versions share their cells.
+  return disk === base ? buildResult(local) : mergeChangedCell(base, local, disk, isPinned);
 }
 
 /** Merge objects key by key; a key that both sides changed keeps its local value. */
@@ -52,7 +53,7 @@ export function mergeMetadata(base: JsonObject, local: JsonObject, disk: JsonObj
 
 /** Return whether two cells have the same content, outputs included. */
 export function isSameCell(a: Cell, b: Cell): boolean {
-  return isSameInput(a, b) && isSameRun(a, b);
+  return a === b || (isSameInput(a, b) && isSameRun(a, b));
 }
 
 /** Return whether two cells have the same outputs and execution count. */
@@ -109,7 +110,7 @@ function mergeChangedCell(
   const hasRunOnDisk = !isPinned && isSameRun(base, local) && !isSameRun(local, disk);
   const run =
     type !== 'code' ? clearCell(local) : hasRunOnDisk || local.type !== 'code' ? disk : local;
-  return buildResult({
+  const cell = {
     ...local,
     type,
     source,
@@ -118,7 +119,8 @@ function mergeChangedCell(
     outputs: run.outputs,
     executionCount: run.executionCount,
     trusted: run === disk ? trustIfEmpty(disk).trusted : local.trusted
-  });
+  };
+  return buildResult(isSameCell(cell, local) ? local : cell);
 }
 
 function mergeSource(base: string, local: string, disk: string): string | null {

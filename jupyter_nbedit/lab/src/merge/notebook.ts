@@ -50,8 +50,11 @@ const MIN_MINOR = 4;
  * @throws Error if it is not a notebook.
  */
 export function readFileContent(content: unknown): Notebook {
-  const notebook = readNotebook(content);
-  // JupyterLab shows a notebook without cells with one empty code cell.
+  return addBlankCell(readNotebook(content));
+}
+
+/** Return the notebook as JupyterLab shows it: one without cells gets an empty code cell. */
+export function addBlankCell(notebook: Notebook): Notebook {
   return notebook.cells.length > 0
     ? notebook
     : { ...notebook, cells: [readCell({ cell_type: 'code' }, null)] };
@@ -69,15 +72,30 @@ export function readNotebook(content: unknown): Notebook {
   if (!isObject(content) || !Array.isArray(content.cells)) {
     throw new Error('Expected a notebook with a list of cells.');
   }
-  const minor = Math.max(toNumber(content.nbformat_minor, 0), MIN_MINOR);
+  const minor = readMinor(content.nbformat_minor);
   const ids = numberRepetitions(content.cells.map(cell => (isObject(cell) ? cell.id : null)));
   return {
     cells: content.cells.map((cell, index) =>
-      readCell(cell, minor < FIRST_MINOR_WITH_IDS ? null : (ids[index] ?? null))
+      readCell(cell, hasCellIds(minor) ? (ids[index] ?? null) : null)
     ),
-    metadata: removeDefaultMetadata(toObject(content.metadata)),
+    metadata: readMetadata(content.metadata),
     minor
   };
+}
+
+/** Read the minor version of a notebook, as JupyterLab keeps it. */
+export function readMinor(value: unknown): number {
+  return Math.max(toNumber(value, 0), MIN_MINOR);
+}
+
+/** Return whether the cells of a notebook with this minor version have ids. */
+export function hasCellIds(minor: number): boolean {
+  return minor >= FIRST_MINOR_WITH_IDS;
+}
+
+/** Read the metadata of a notebook, without what JupyterLab adds or drops. */
+export function readMetadata(value: unknown): JsonObject {
+  return removeDefaultMetadata(toObject(value));
 }
 
 /** Return the notebook with the keys by which a tab identifies its cells. */
@@ -119,7 +137,12 @@ export function isSameList(a: readonly Json[], b: readonly Json[]): boolean {
   return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));
 }
 
-function readCell(value: unknown, id: string | null): Cell {
+/**
+ * Read a cell from JSON, as the Contents API or a shared model returns it.
+ *
+ * @param id The id of the cell in the file, or null if it has none.
+ */
+export function readCell(value: unknown, id: string | null): Cell {
   const cell = toObject(value);
   const { trusted, ...metadata } = toObject(cell.metadata);
   const type = CELL_TYPES.find(known => known === cell.cell_type) ?? 'raw';

@@ -2,12 +2,7 @@ import { alignByContent } from './align';
 import { isSameCell, mergeCell, mergeMetadata, type ConflictKind } from './cellMerge';
 import { mergeOrder } from './cellOrder';
 import { isSameJson, type Cell, type JsonObject, type Notebook } from './notebook';
-
-/** A cell of the merged notebook, with its origin. */
-export interface MergedCell extends Cell {
-  /** Its index in the tab before the merge, or null if it is new in the tab. */
-  readonly localIndex: number | null;
-}
+import { makeRange } from './sequence';
 
 /** A cell that both sides changed. The text of the tab is kept until the user has chosen. */
 export interface CellConflict {
@@ -20,7 +15,10 @@ export interface CellConflict {
 
 /** The result of a three-way merge of notebooks. */
 export interface NotebookMerge {
-  readonly cells: readonly MergedCell[];
+  /** The merged cells; one that the merge does not change is the object of the tab. */
+  readonly cells: readonly Cell[];
+  /** For each cell its index in the tab before the merge, or null if it is new in the tab. */
+  readonly localIndexes: readonly (number | null)[];
   readonly metadata: JsonObject;
   readonly minor: number;
   readonly conflicts: readonly CellConflict[];
@@ -46,13 +44,26 @@ export interface UnkeyedNotebook {
   readonly indexes: readonly (number | null)[];
 }
 
-/** Return the notebook with the keys that the tab gave to the merged cells. */
-export function resolveKeys(unkeyed: UnkeyedNotebook, keys: readonly string[]): Notebook {
-  const cells = unkeyed.notebook.cells.map((cell, index) => {
-    const mergedIndex = unkeyed.indexes[index] ?? null;
-    return mergedIndex === null ? cell : { ...cell, key: keys[mergedIndex] ?? null };
+/**
+ * Return the notebook with the keys that the tab gave to the merged cells.
+ *
+ * What is equal in the tab becomes the same object, so that the next merge need not compare it.
+ *
+ * @param tab The content of the tab after the merge.
+ */
+export function resolveKeys({ notebook, indexes }: UnkeyedNotebook, tab: Notebook): Notebook {
+  const cells = notebook.cells.map((cell, index) => {
+    const mergedIndex = indexes[index] ?? null;
+    const tabCell = mergedIndex === null ? undefined : tab.cells[mergedIndex];
+    if (tabCell === undefined || tabCell === cell) {
+      return cell;
+    }
+    return tabCell.id === cell.id && isSameCell(tabCell, cell)
+      ? tabCell
+      : { ...cell, key: tabCell.key };
   });
-  return { ...unkeyed.notebook, cells };
+  const { metadata } = isSameJson(tab.metadata, notebook.metadata) ? tab : notebook;
+  return { ...notebook, cells, metadata };
 }
 
 /**
@@ -71,13 +82,96 @@ export function mergeNotebooks(
   disk: Notebook,
   pinnedKeys: ReadonlySet<string> = new Set()
 ): NotebookMerge {
-  const slots = matchCells(base, local, disk).map(slot => {
+  const { start, end } = countSharedEnds(base.cells, local.cells, disk.cells);
+  const cut = ({ cells }: Notebook): readonly Cell[] => cells.slice(start, cells.length - end);
+  const middle = mergeCells(cut(base), cut(local), cut(disk), pinnedKeys, lacksIds(base, disk));
+  const shift = (index: number | null): number | null => (index === null ? null : index + start);
+  const localStop = local.cells.length - end;
+  const mergedStop = start + middle.cells.length;
+  const addEnds = <T>(ends: readonly T[], items: readonly T[]): T[] => [
+    ...ends.slice(0, start),
+    ...items,
+    ...ends.slice(ends.length - end)
+  ];
+  const addIndexes = (items: readonly (number | null)[], stop: number): (number | null)[] => [
+    ...makeRange(0, start),
+    ...items.map(shift),
+    ...makeRange(stop, stop + end)
+  ];
+  const addEndsToBase = ({ cells, indexes }: UnkeyedCells): UnkeyedNotebook => ({
+    notebook: { ...disk, cells: addEnds(disk.cells, cells) },
+    indexes: addIndexes(indexes, mergedStop)
+  });
+  const metadata = mergeMetadata(base.metadata, local.metadata, disk.metadata);
+  return {
+    cells: addEnds(local.cells, middle.cells),
+    localIndexes: addIndexes(middle.localIndexes, localStop),
+    metadata,
+    minor: local.minor === base.minor ? disk.minor : local.minor,
+    conflicts: middle.conflicts.map(conflict => ({ ...conflict, index: conflict.index + start })),
+    changedIndexes: middle.changedIndexes.map(index => index + start),
+    removedCount: middle.removedCount,
+    hasNewMetadata: !isSameJson(local.metadata, metadata),
+    newBase: addEndsToBase(middle.newBase),
+    newBaseWithoutDeferred:
+      middle.newBaseWithoutDeferred && addEndsToBase(middle.newBaseWithoutDeferred)
+  };
+}
+
+/**
+ * Count the cells at the start and at the end that the three versions share as objects: nothing has
+ * happened to them, so that the work of a merge depends on the other cells only.
+ */
+function countSharedEnds(
+  base: readonly Cell[],
+  local: readonly Cell[],
+  disk: readonly Cell[]
+): { start: number; end: number } {
+  const limit = Math.min(base.length, local.length, disk.length);
+  let start = 0;
+  while (start < limit && base[start] === local[start] && local[start] === disk[start]) {
+    start++;
+  }
+  let end = 0;
+  while (
+    end < limit - start &&
+    base[base.length - 1 - end] === local[local.length - 1 - end] &&
+    local[local.length - 1 - end] === disk[disk.length - 1 - end]
+  ) {
+    end++;
+  }
+  return { start, end };
+}
+
+/** Cells whose keys are not known yet; see `UnkeyedNotebook`. */
+interface UnkeyedCells {
+  readonly cells: readonly Cell[];
+  readonly indexes: readonly (number | null)[];
+}
+
+/** The result of a merge of cells; see `NotebookMerge`. */
+interface CellsMerge extends Pick<
+  NotebookMerge,
+  'cells' | 'localIndexes' | 'conflicts' | 'changedIndexes' | 'removedCount'
+> {
+  readonly newBase: UnkeyedCells;
+  readonly newBaseWithoutDeferred: UnkeyedCells | null;
+}
+
+function mergeCells(
+  base: readonly Cell[],
+  local: readonly Cell[],
+  disk: readonly Cell[],
+  pinnedKeys: ReadonlySet<string>,
+  hasMissingIds: boolean
+): CellsMerge {
+  const slots = matchCells(base, local, disk, hasMissingIds).map(slot => {
     const isPinned = slot.local?.key != null && pinnedKeys.has(slot.local.key);
     return { ...slot, isPinned, ...mergeCell(slot.base, slot.local, slot.disk, isPinned) };
   });
   const listSlots = (side: 'base' | 'local' | 'disk'): number[] => {
     const positions = new Map(
-      { base, local, disk }[side].cells.map((cell, index) => [cell, index] as const)
+      { base, local, disk }[side].map((cell, index) => [cell, index] as const)
     );
     const getPosition = (slot: number): number => {
       const cell = slots[slot]?.[side];
@@ -95,9 +189,10 @@ export function mergeNotebooks(
     pinnedItems: new Set(findIndexes(slots, slot => slot.isPinned))
   });
 
-  const localIndexes = new Map(local.cells.map((cell, index) => [cell, index] as const));
+  const indexesByCell = new Map(local.map((cell, index) => [cell, index] as const));
   const mergedIndexes = new Map<number, number>();
-  const cells: MergedCell[] = [];
+  const cells: Cell[] = [];
+  const localIndexes: (number | null)[] = [];
   const conflicts: CellConflict[] = [];
   const changedIndexes: number[] = [];
   for (const item of order.items) {
@@ -107,12 +202,10 @@ export function mergeNotebooks(
     }
     const index = cells.length;
     const mine = slot.local;
+    const key = mine === null ? null : mine.key;
     mergedIndexes.set(item, index);
-    cells.push({
-      ...slot.cell,
-      key: mine === null ? null : mine.key,
-      localIndex: mine === null ? null : (localIndexes.get(mine) ?? null)
-    });
+    cells.push(slot.cell.key === key ? slot.cell : { ...slot.cell, key });
+    localIndexes.push(mine === null ? null : (indexesByCell.get(mine) ?? null));
     if (slot.conflict !== null) {
       conflicts.push({ index, kind: slot.conflict, mine, theirs: slot.disk });
     }
@@ -124,13 +217,13 @@ export function mergeNotebooks(
   const buildUnkeyed = (
     items: readonly number[],
     getCell: (item: number) => Cell | null
-  ): UnkeyedNotebook => {
+  ): UnkeyedCells => {
     const entries = items.flatMap(item => {
       const cell = getCell(item);
       return cell === null ? [] : [{ cell, index: mergedIndexes.get(item) ?? null }];
     });
     return {
-      notebook: { ...disk, cells: entries.map(({ cell }) => cell) },
+      cells: entries.map(({ cell }) => cell),
       indexes: entries.map(({ index }) => index)
     };
   };
@@ -138,15 +231,12 @@ export function mergeNotebooks(
   const getUndeferredCell = (item: number): Cell | null =>
     slots[item]?.isDeferred === true ? slots[item].base : getDiskCell(item);
   const droppedSlots = findIndexes(slots, slot => slot.disk !== null && slot.cell === null);
-  const metadata = mergeMetadata(base.metadata, local.metadata, disk.metadata);
   return {
     cells,
-    metadata,
-    minor: local.minor === base.minor ? disk.minor : local.minor,
+    localIndexes,
     conflicts,
     changedIndexes,
     removedCount: slots.filter(slot => slot.local !== null && slot.cell === null).length,
-    hasNewMetadata: !isSameJson(local.metadata, metadata),
     newBase: buildUnkeyed(listSlots('disk'), getDiskCell),
     newBaseWithoutDeferred:
       order.isDeferred || slots.some(slot => slot.isDeferred)
@@ -161,7 +251,10 @@ export function compareNotebooks(local: Notebook, disk: Notebook): 'none' | 'dat
     local.cells.length === disk.cells.length &&
     local.cells.every((cell, index) => {
       const other = disk.cells[index];
-      return cell.key === other?.key && cell.type === other.type && cell.source === other.source;
+      return (
+        cell === other ||
+        (cell.key === other?.key && cell.type === other.type && cell.source === other.source)
+      );
     });
   if (!hasSameText) {
     return 'text';
@@ -169,7 +262,7 @@ export function compareNotebooks(local: Notebook, disk: Notebook): 'none' | 'dat
   const hasSameData =
     local.minor === disk.minor &&
     isSameJson(local.metadata, disk.metadata) &&
-    hasSameCells(local, disk);
+    hasSameCells(local.cells, disk.cells);
   return hasSameData ? 'none' : 'data';
 }
 
@@ -186,10 +279,15 @@ interface CellVersions {
  * Cells of the tab are identified by their keys, cells on disk by their ids or, in notebooks
  * without ids, by their content.
  */
-function matchCells(base: Notebook, local: Notebook, disk: Notebook): CellVersions[] {
-  const slots: CellVersions[] = base.cells.map(cell => ({ base: cell, local: null, disk: null }));
+function matchCells(
+  base: readonly Cell[],
+  local: readonly Cell[],
+  disk: readonly Cell[],
+  hasMissingIds: boolean
+): CellVersions[] {
+  const slots: CellVersions[] = base.map(cell => ({ base: cell, local: null, disk: null }));
   const slotsByKey = new Map(slots.map(slot => [slot.base?.key, slot] as const));
-  for (const cell of local.cells) {
+  for (const cell of local) {
     const knownSlot = slotsByKey.get(cell.key);
     const slot = knownSlot ?? { base: null, local: cell, disk: null };
     slot.local = cell;
@@ -205,11 +303,10 @@ function matchCells(base: Notebook, local: Notebook, disk: Notebook): CellVersio
       slotsById.set(id, slot);
     }
   }
-  const hasMissingIds = lacksIds(base, disk);
   const isSaved = hasMissingIds && hasSameCells(local, disk);
   const unmatchedCells: Cell[] = [];
-  for (const [index, cell] of disk.cells.entries()) {
-    const key = isSaved ? (local.cells[index]?.key ?? null) : cell.key;
+  for (const [index, cell] of disk.entries()) {
+    const key = isSaved ? (local[index]?.key ?? null) : cell.key;
     const slot = key === null ? slotsById.get(cell.id ?? '') : slotsByKey.get(key);
     if (slot?.disk === null) {
       slot.disk = cell;
@@ -222,11 +319,11 @@ function matchCells(base: Notebook, local: Notebook, disk: Notebook): CellVersio
 }
 
 /** Return whether the disk has the cells of the tab: a save succeeded, but its reply was lost. */
-function hasSameCells(local: Notebook, disk: Notebook): boolean {
+function hasSameCells(local: readonly Cell[], disk: readonly Cell[]): boolean {
   return (
-    local.cells.length === disk.cells.length &&
-    local.cells.every((cell, index) => {
-      const other = disk.cells[index];
+    local.length === disk.length &&
+    local.every((cell, index) => {
+      const other = disk[index];
       return other !== undefined && isSameCell(cell, other);
     })
   );

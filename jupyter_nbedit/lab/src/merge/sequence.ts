@@ -226,3 +226,8 @@ export function findHeaviestIncreasing(
   }
   return chainIndexes;
 }
+
+/** Return the integers from `start` to `stop`, which is exclusive. */
+export function makeRange(start: number, stop: number): number[] {
+  return Array.from({ length: Math.max(stop - start, 0) }, (_, index) => start + index);
+}

@@ -3,24 +3,15 @@ import type { ICellModel } from '@jupyterlab/cells';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import { isSameRun } from '../merge/cellMerge';
 import {
-  buildKeys,
   isRepeatedId,
   isSameJson,
-  readNotebook,
-  setKeys,
   type Cell,
   type JsonObject,
   type Notebook
 } from '../merge/notebook';
-import type { MergedCell, NotebookMerge } from '../merge/notebookMerge';
-import { findHeaviestIncreasing } from '../merge/sequence';
+import type { NotebookMerge } from '../merge/notebookMerge';
+import { findHeaviestIncreasing, makeRange } from '../merge/sequence';
 import { computeHunks } from '../merge/textMerge';
-
-/** Return the content of an open notebook as a value. */
-export function readTabNotebook(model: INotebookModel): Notebook {
-  const shared = model.sharedModel;
-  return setKeys(readNotebook(shared.toJSON()), getTabKeys(shared));
-}
 
 /**
  * Apply a merge to an open notebook by the smallest changes of its shared model: a cell that can
@@ -30,48 +21,55 @@ export function readTabNotebook(model: INotebookModel): Notebook {
  * CodeMirror counts CR LF as one character, and would apply changes of such a source at a wrong
  * position.
  *
+ * @param current The content of the notebook now.
  * @param getWeight Returns the cost of moving the cell with this key rather than others.
  * @param pinnedKeys The keys of the cells that must keep their models.
- * @returns The keys of the merged cells.
  */
 export function applyMerge(
   model: INotebookModel,
-  result: Pick<NotebookMerge, 'cells' | 'metadata' | 'minor'>,
+  current: Notebook,
+  result: Pick<NotebookMerge, 'cells' | 'localIndexes' | 'metadata' | 'minor'>,
   getWeight: (key: string) => number,
   pinnedKeys: ReadonlySet<string> = new Set()
-): string[] {
-  const current = readTabNotebook(model);
-  const canStay = (cell: MergedCell): boolean => {
-    const currentCell = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
+): void {
+  const canStay = (cell: Cell, currentCell: Cell): boolean => {
     const isPinned = cell.key !== null && pinnedKeys.has(cell.key);
     return (
-      currentCell?.type === cell.type &&
+      currentCell.type === cell.type &&
       (isPinned || !hasCarriageReturn(currentCell.source, cell.source))
     );
   };
-  for (const cell of result.cells) {
-    const currentCell = cell.localIndex === null ? undefined : current.cells[cell.localIndex];
-    if (currentCell !== undefined && cell.localIndex !== null && canStay(cell)) {
-      const shared = model.sharedModel.getCell(cell.localIndex);
-      writeRun(shared, model.cells.get(cell.localIndex), currentCell, cell);
-      writeSource(shared, cell.source);
-      writeMetadata(shared, currentCell.metadata, cell.metadata);
-      if ('attachments' in shared && !isSameJson(currentCell.attachments, cell.attachments)) {
-        (shared as { attachments: unknown }).attachments = cell.attachments ?? undefined;
-      }
+  // Where each cell stays in the tab; null for one that is inserted or replaced.
+  const origins = result.cells.map((cell, index) => {
+    const localIndex = result.localIndexes[index] ?? null;
+    const currentCell = localIndex === null ? undefined : current.cells[localIndex];
+    if (localIndex === null || currentCell === undefined || !canStay(cell, currentCell)) {
+      return null;
     }
-  }
-  arrangeCells(model.sharedModel, current, result.cells, canStay, getWeight);
+    if (currentCell !== cell) {
+      writeCell(
+        model.sharedModel.getCell(localIndex),
+        model.cells.get(localIndex),
+        currentCell,
+        cell
+      );
+    }
+    return localIndex;
+  });
+  arrangeCells(model.sharedModel, result, origins, getWeight);
   writeMetadata(model.sharedModel, current.metadata, result.metadata);
   if (result.minor !== current.minor) {
     (model.sharedModel as { nbformat_minor: number }).nbformat_minor = result.minor;
   }
-  return getTabKeys(model.sharedModel);
 }
 
-/** Return the keys of the cells of an open notebook. */
-export function getTabKeys(shared: ISharedNotebook): string[] {
-  return buildKeys(shared.cells.map(cell => cell.id));
+function writeCell(shared: ISharedCell, model: ICellModel, current: Cell, next: Cell): void {
+  writeRun(shared, model, current, next);
+  writeSource(shared, next.source);
+  writeMetadata(shared, current.metadata, next.metadata);
+  if ('attachments' in shared && !isSameJson(current.attachments, next.attachments)) {
+    (shared as { attachments: unknown }).attachments = next.attachments ?? undefined;
+  }
 }
 
 function writeSource(cell: ISharedCell, source: string): void {
@@ -127,38 +125,54 @@ function hasCarriageReturn(from: string, to: string): boolean {
   return from !== to && (from.includes('\r') || to.includes('\r'));
 }
 
-/** Remove, move and insert cells; those that cannot stay are replaced. */
+/**
+ * Remove, move and insert cells; those that cannot stay are replaced.
+ *
+ * @param origins For each merged cell its index in the tab, or null if it has none there.
+ */
 function arrangeCells(
   shared: ISharedNotebook,
-  current: Notebook,
-  cells: readonly MergedCell[],
-  canStay: (cell: MergedCell) => boolean,
+  { cells, localIndexes }: Pick<NotebookMerge, 'cells' | 'localIndexes'>,
+  origins: readonly (number | null)[],
   getWeight: (key: string) => number
 ): void {
-  const reusedCells = cells.filter(canStay);
-  const increasing = findHeaviestIncreasing(
-    reusedCells.map(cell => cell.localIndex ?? -1),
-    index => getWeight(reusedCells[index]?.key ?? '')
-  );
-  const unmovedCells = new Set(reusedCells.filter((_, index) => increasing.has(index)));
-  const unmovedIndexes = new Set([...unmovedCells].map(cell => cell.localIndex));
-  const usedIds = new Set(cells.flatMap(cell => cell.key ?? []));
-  if (unmovedCells.size === current.cells.length && unmovedCells.size === cells.length) {
+  const { length: count } = shared.cells;
+  const limit = Math.min(count, cells.length);
+  let start = 0;
+  while (start < limit && origins[start] === start) {
+    start++;
+  }
+  let end = 0;
+  while (end < limit - start && origins[cells.length - 1 - end] === count - 1 - end) {
+    end++;
+  }
+  const stop = cells.length - end;
+  if (start === stop && stop === count - end) {
     return;
   }
-  const ids = shared.cells.map(cell => cell.id);
+  const staying = makeRange(start, stop).filter(index => origins[index] !== null);
+  const increasing = findHeaviestIncreasing(
+    staying.map(index => origins[index] ?? -1),
+    item => getWeight(cells[staying[item] ?? -1]?.key ?? '')
+  );
+  const unmoved = new Set(staying.filter((_, item) => increasing.has(item)));
+  const unmovedOrigins = new Set([...unmoved].map(index => origins[index]));
+  const usedIds = new Set(cells.flatMap(({ key }) => key ?? []));
+  const ids = shared.cells.map(({ id }) => id);
   shared.transact(() => {
-    for (let index = current.cells.length - 1; index >= 0; index--) {
-      if (!unmovedIndexes.has(index)) {
+    for (let index = count - end - 1; index >= start; index--) {
+      if (!unmovedOrigins.has(index)) {
         shared.deleteCell(index);
       }
     }
-    cells.forEach((cell, index) => {
-      if (!unmovedCells.has(cell)) {
-        const id = cell.localIndex === null ? getFreeId(cell, usedIds) : ids[cell.localIndex];
+    for (let index = start; index < stop; index++) {
+      const cell = cells[index];
+      if (cell !== undefined && !unmoved.has(index)) {
+        const localIndex = localIndexes[index] ?? null;
+        const id = localIndex === null ? getFreeId(cell, usedIds) : ids[localIndex];
         shared.insertCell(index, toSharedCell(cell, id));
       }
-    });
+    }
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
@@ -45,6 +46,50 @@ export async function adoptVersion(
   } finally {
     delete model.fromJSON;
   }
+}
+
+/** An object of Yjs, by which JupyterLab stores notebooks; part of another one or null. */
+interface SharedType {
+  readonly parent: SharedType | null;
+}
+
+/** What is used of a document of Yjs. */
+interface SharedDocument {
+  on(
+    event: 'beforeObserverCalls',
+    listener: (transaction: { readonly changed: ReadonlyMap<SharedType, unknown> }) => void
+  ): void;
+}
+
+/**
+ * Call the listener at each change of a notebook with the objects that have changed and those that
+ * contain them, before any other listener can read the notebook.
+ *
+ * The signals of the shared model do not report all changes: JupyterLab stores the outputs of a
+ * running cell without one.
+ *
+ * @returns Whether the model consists of such objects, as JupyterLab's own does.
+ */
+export function observeSharedTypes(
+  model: ISharedNotebook,
+  listener: (types: ReadonlySet<object>) => void
+): boolean {
+  const { ydoc } = model as { ydoc?: SharedDocument };
+  ydoc?.on('beforeObserverCalls', ({ changed }) => {
+    const types = new Set<object>();
+    for (const type of changed.keys()) {
+      for (let each: SharedType | null = type; each !== null; each = each.parent) {
+        types.add(each);
+      }
+    }
+    listener(types);
+  });
+  return ydoc !== undefined;
+}
+
+/** Return the object of Yjs that contains a cell, or null if there is none. */
+export function getSharedType(cell: ISharedCell): object | null {
+  return (cell as { ymodel?: object }).ymodel ?? null;
 }
 
 /** The field of a save request with the hash of the version to replace; our server checks it. */

@@ -233,10 +233,11 @@ export class NotebookSync {
   }
 
   /** Apply a merge to the tab, and notify the user. */
-  private _showMerge(result: NotebookMerge, changes: readonly FileChange[]): string[] {
-    const keys = this._notebook.showMerge(result);
+  private _showMerge(result: NotebookMerge, changes: readonly FileChange[]): Notebook {
+    const notebook = this._notebook.showMerge(result);
+    const keys = notebook.cells.map(({ key }) => key ?? '');
     this._incomingChanges.show(result, keys, changes);
-    return keys;
+    return notebook;
   }
 
   private _applyChoice(key: string, { kind, theirs }: CellConflict, choice: ConflictChoice): void {

@@ -17,9 +17,10 @@ import { describeError } from '../notify/wording';
 import type { FileChange } from '../server/fileChanges';
 import { localEdits } from '../server/localEdits';
 import { undoEdits, type UndoResult } from '../server/undoEdits';
-import { applyMerge, getTabKeys, readTabNotebook } from './applyMerge';
+import { applyMerge } from './applyMerge';
 import type { NotebookViews } from './notebookViews';
 import type { RunningCells } from './runningCells';
+import { TabReader } from './tabReader';
 
 /** The cost of moving a cell: others are moved around a running or active one. */
 const WEIGHT = { running: 1e12, active: 1e6, other: 1 };
@@ -42,6 +43,7 @@ export class OpenNotebook {
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
     private readonly _services: NotebookServices
   ) {
+    this._reader = new TabReader(_context.model);
     this._toasts = new IncomingChangeToasts(this, _services.trans);
   }
 
@@ -63,11 +65,11 @@ export class OpenNotebook {
   }
 
   readContent(): TabContent {
-    return { notebook: readTabNotebook(this._context.model), pinnedKeys: this._getRunningKeys() };
+    return { notebook: this._reader.read(), pinnedKeys: this._getRunningKeys() };
   }
 
-  /** Apply a merge in all views; return the keys of its cells. */
-  showMerge(result: NotebookMerge): string[] {
+  /** Apply a merge in all views; return the content of the notebook after it. */
+  showMerge(result: NotebookMerge): Notebook {
     const runningKeys = this._getRunningKeys();
     const active = this.views.getActiveKeys();
     const weight = (key: string): number =>
@@ -79,11 +81,11 @@ export class OpenNotebook {
         this._uncheckedKeys.add(key);
       }
     }
-    let keys: string[] = [];
+    const current = this._reader.read();
     this.views.preserveViewports(() => {
-      keys = applyMerge(this._context.model, result, weight, runningKeys);
+      applyMerge(this._context.model, current, result, weight, runningKeys);
     });
-    return keys;
+    return this._reader.read();
   }
 
   /** Return whether the editors show the merged changes of the model. */
@@ -96,7 +98,7 @@ export class OpenNotebook {
 
   /** Return the keys of the cells. */
   getKeys(): string[] {
-    return getTabKeys(this._context.model.sharedModel);
+    return this._reader.readKeys();
   }
 
   /** Remove from the toasts an edit that this change, by any client, has undone. */
@@ -173,7 +175,7 @@ export class OpenNotebook {
 
   /** Set the dirty flag after a merge: only changes of the user need a save. */
   restoreDirtyFlag(wasDirty: boolean, saved: Notebook): void {
-    const difference = compareNotebooks(readTabNotebook(this._context.model), saved);
+    const difference = compareNotebooks(this._reader.read(), saved);
     // JupyterLab may write data in another form, so its own flag is better there.
     this._context.model.dirty = difference === 'text' || (difference === 'data' && wasDirty);
   }
@@ -189,11 +191,13 @@ export class OpenNotebook {
 
   /** Return the keys of the running cells. */
   private _getRunningKeys(): Set<string> {
-    const { cells, sharedModel } = this._context.model;
-    const keys = getTabKeys(sharedModel);
-    return new Set(keys.filter((_, index) => this._services.running.has(cells.get(index))));
+    const { cells } = this._context.model;
+    return new Set(
+      this.getKeys().filter((_, index) => this._services.running.has(cells.get(index)))
+    );
   }
 
+  private readonly _reader: TabReader;
   private readonly _toasts: IncomingChangeToasts;
   /** Keys of cells that were changed in the model, and may look different in their editors. */
   private readonly _uncheckedKeys = new Set<string>();

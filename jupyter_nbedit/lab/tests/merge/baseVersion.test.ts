@@ -13,10 +13,10 @@ class TestTab {
 
   readonly read = (): TabContent => ({ notebook: this.notebook, pinnedKeys: this.running });
 
-  readonly show = (result: NotebookMerge): string[] => {
+  readonly show = (result: NotebookMerge): Notebook => {
     const cells = result.cells.map(cell => ({ ...cell, key: cell.key ?? `new-${this._count++}` }));
     this.notebook = { cells, metadata: result.metadata, minor: result.minor };
-    return cells.map(({ key }) => key);
+    return this.notebook;
   };
 
   private _count = 0;
@@ -101,7 +101,7 @@ test('a cell the tab and the disk changed is in conflict once, not after every l
   );
   tab.notebook = applyEdits(tab.notebook, [{ op: 'write', cell: 0, source: 'mine' }], 'tab');
   const found: number[] = [];
-  const show = (result: NotebookMerge): string[] => {
+  const show = (result: NotebookMerge): Notebook => {
     found.push(result.conflicts.length);
     return tab.show(result);
   };

@@ -22,6 +22,7 @@ import {
   arbitraryContent,
   onDisk,
   openInTab,
+  readDelta,
   listCellValues,
   text
 } from './notebooks';
@@ -65,12 +66,17 @@ function write(base: Notebook, cell: number, source: string): Notebook {
   return applyEdits(base, [{ op: 'write', cell, source }], 'test');
 }
 
-describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
+describe.each([
+  [5, 'as a whole', onDisk],
+  [4, 'as a whole', onDisk],
+  [5, 'as a delta', readDelta],
+  [4, 'as a delta', readDelta]
+] as const)('notebooks of nbformat 4.%i, read %s', (minor, _, readDisk) => {
   test('what changed on disk only arrives exactly', () => {
     fc.assert(
       fc.property(arbitraryContent(minor), edits, (content, changes) => {
         const base = openInTab(content);
-        const disk = onDisk(applyEdits(base, changes, 'disk'));
+        const disk = readDisk(applyEdits(base, changes, 'disk'), base);
         const result = mergeNotebooks(base, base, disk);
         expect(listCellValues(result)).toEqual(listCellValues(disk));
         expect(result.conflicts).toEqual([]);
@@ -83,7 +89,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
       fc.property(arbitraryContent(minor), edits, (content, changes) => {
         const base = openInTab(content);
         const local = applyEdits(base, changes, 'local');
-        const result = mergeNotebooks(base, local, onDisk(base));
+        const result = mergeNotebooks(base, local, readDisk(base, base));
         expect(applyToTab(result)).toEqual({ ...local, cells: applyToTab(result).cells });
         expect(listKeys(applyToTab(result))).toEqual(listKeys(local));
         expect(listCellValues(result)).toEqual(listCellValues(local));
@@ -98,7 +104,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
       fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
         const base = openInTab(content);
         const local = applyEdits(base, mine, 'local');
-        const disk = onDisk(applyEdits(base, theirs, 'disk'));
+        const disk = readDisk(applyEdits(base, theirs, 'disk'), base);
         const result = applyToTab(mergeNotebooks(base, local, disk));
         for (const cell of local.cells) {
           const before = getCellByKey(base, cell.key);
@@ -120,7 +126,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
       fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
         const base = openInTab(content);
         const local = applyEdits(base, mine, 'local');
-        const disk = onDisk(applyEdits(base, theirs, 'disk'));
+        const disk = readDisk(applyEdits(base, theirs, 'disk'), base);
         const result = mergeNotebooks(base, local, disk);
         const known = new Set(base.cells.flatMap(cell => cell.source.split('\n')));
         const found = new Set(
@@ -139,15 +145,15 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
     fc.assert(
       fc.property(arbitraryContent(minor), edits, (content, changes) => {
         const base = openInTab(content);
-        const result = mergeNotebooks(base, base, onDisk(base));
+        const result = mergeNotebooks(base, base, readDisk(base, base));
         expect(result.changedIndexes).toEqual([]);
         expect(listKeys(applyToTab(result))).toEqual(listKeys(base));
         const local = applyEdits(base, changes, 'local');
-        const saved = mergeNotebooks(base, local, onDisk(local));
+        const saved = mergeNotebooks(base, local, readDisk(local, base));
         expect(saved.conflicts).toEqual([]);
         expect(saved.changedIndexes).toEqual([]);
         expect(listKeys(applyToTab(saved))).toEqual(listKeys(local));
-        const again = mergeNotebooks(local, local, onDisk(local));
+        const again = mergeNotebooks(local, local, readDisk(local, base));
         expect(again.changedIndexes).toEqual([]);
         expect(again.removedCount).toBe(0);
         expect(again.conflicts).toEqual([]);
@@ -160,10 +166,10 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
     fc.assert(
       fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
         const base = openInTab(content);
-        const disk = onDisk(applyEdits(base, theirs, 'disk'));
+        const disk = readDisk(applyEdits(base, theirs, 'disk'), base);
         const first = mergeNotebooks(base, applyEdits(base, mine, 'local'), disk);
         const local = applyToTab(first);
-        const again = mergeNotebooks(resolveKeys(first.newBase, listKeys(local)), local, disk);
+        const again = mergeNotebooks(resolveKeys(first.newBase, local), local, disk);
         expect(again.conflicts).toEqual([]);
         expect(again.changedIndexes).toEqual([]);
         expect(listKeys(applyToTab(again))).toEqual(listKeys(local));
@@ -175,9 +181,9 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
     fc.assert(
       fc.property(arbitraryContent(minor), edits, (content, theirs) => {
         const base = openInTab(content);
-        const result = mergeNotebooks(base, base, onDisk(applyEdits(base, theirs, 'disk')));
+        const result = mergeNotebooks(base, base, readDisk(applyEdits(base, theirs, 'disk'), base));
         const local = applyToTab(result);
-        expect(compareNotebooks(local, resolveKeys(result.newBase, listKeys(local)))).toBe('none');
+        expect(compareNotebooks(local, resolveKeys(result.newBase, local))).toBe('none');
       })
     );
   });
@@ -191,7 +197,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
         (content, theirs, running) => {
           const base = openInTab(content);
           const pinned = new Set(listKeys(base).filter((_, index) => running[index]));
-          const disk = onDisk(applyEdits(base, theirs, 'disk'));
+          const disk = readDisk(applyEdits(base, theirs, 'disk'), base);
           const result = mergeNotebooks(base, base, disk, pinned);
           const local = applyToTab(result);
           expect(listKeys(local).filter(key => pinned.has(key))).toEqual([...pinned]);
@@ -200,8 +206,8 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
             expect(getCellByKey(local, key)?.outputs).toEqual(getCellByKey(base, key)?.outputs);
           }
           if (result.newBaseWithoutDeferred !== null) {
-            const before = resolveKeys(result.newBaseWithoutDeferred, listKeys(local));
-            const after = resolveKeys(result.newBase, listKeys(local));
+            const before = resolveKeys(result.newBaseWithoutDeferred, local);
+            const after = resolveKeys(result.newBase, local);
             const later = mergeNotebooks(before, local, after);
             expect(later.cells.map(cell => [cell.type, cell.source])).toEqual(
               disk.cells.map(cell => [cell.type, cell.source])
@@ -221,7 +227,7 @@ describe.each([5, 4] as const)('notebooks of nbformat 4.%i', minor => {
       fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
         const base = openInTab(content);
         const local = applyEdits(base, mine, 'local');
-        const disk = onDisk(applyEdits(base, theirs, 'disk'));
+        const disk = readDisk(applyEdits(base, theirs, 'disk'), base);
         const distrusted = { ...disk, cells: disk.cells.map(c => ({ ...c, trusted: false })) };
         const untrusted = { ...local, cells: local.cells.map(c => ({ ...c, trusted: false })) };
         for (const cell of mergeNotebooks(base, untrusted, distrusted).cells) {
@@ -250,7 +256,7 @@ test('the result is the same whenever the tab looks at the disk', () => {
           const look = (): void => {
             const result = mergeNotebooks(base, local, onDisk(disk));
             local = applyToTab(result);
-            base = resolveKeys(result.newBase, listKeys(local));
+            base = resolveKeys(result.newBase, local);
           };
           for (let step = 0; step < Math.max(mine.length, theirs.length); step++) {
             local = one(local, mine[step], 0);
@@ -309,7 +315,7 @@ test('the result is the same in whichever order the disk got its insertions', ()
           disk = insertCells(all.slice(0, all.indexOf(index) + 1));
           const step = mergeNotebooks(known, tab, onDisk(disk));
           tab = applyToTab(step, `step-${index}`);
-          known = resolveKeys(step.newBase, listKeys(tab));
+          known = resolveKeys(step.newBase, tab);
         }
         expect(listCellValues(tab)).toEqual(listCellValues(once));
       }
@@ -445,9 +451,9 @@ test('of two equal cells without ids the one in the place of the edited one is t
     base,
     readNotebook(content('T', 'X', 'y = 2', 'y = 1', 'z = 2'))
   );
-  expect(result.cells.map(cell => cell.localIndex)).toEqual([0, 1, 2, 3, null]);
+  expect(result.localIndexes).toEqual([0, 1, 2, 3, null]);
   const first = mergeNotebooks(base, base, readNotebook(content('N', 'T', 'X', 'y = 1', 'y = 2')));
-  expect(first.cells.map(cell => cell.localIndex)).toEqual([null, 0, 1, 2, 3]);
+  expect(first.localIndexes).toEqual([null, 0, 1, 2, 3]);
 });
 
 test('a cell saved by a tab that never heard so is not doubled', () => {
@@ -479,7 +485,7 @@ test('a cell saved by a tab that never heard so is not doubled by the next edit 
   const local = applyEdits(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
   const result = mergeNotebooks(base, local, onDisk(write(local, 2, 'theirs')));
   expect(result.cells.map(cell => cell.source)).toEqual(['first', 'mine', 'theirs']);
-  expect(result.cells.map(cell => cell.localIndex)).toEqual([0, 1, 2]);
+  expect(result.localIndexes).toEqual([0, 1, 2]);
 });
 
 test('other cells move around a running one at once', () => {
@@ -581,13 +587,9 @@ test('what is left out for a running cell brings no cell back that was deleted h
   const disk = onDisk(applyEdits(base, [{ op: 'delete', cell: 0 }], 'disk'));
   const result = mergeNotebooks(base, local, disk, new Set(['alpha']));
   expect(result.cells.map(cell => cell.source)).toEqual(['a', 'b']);
-  const keys = listKeys(applyToTab(result));
-  const before = result.newBaseWithoutDeferred && resolveKeys(result.newBaseWithoutDeferred, keys);
-  const later = mergeNotebooks(
-    before ?? base,
-    applyToTab(result),
-    resolveKeys(result.newBase, keys)
-  );
+  const tab = applyToTab(result);
+  const before = result.newBaseWithoutDeferred && resolveKeys(result.newBaseWithoutDeferred, tab);
+  const later = mergeNotebooks(before ?? base, tab, resolveKeys(result.newBase, tab));
   expect(later.cells.map(cell => cell.source)).toEqual(['b']);
 });
 

@@ -91,6 +91,15 @@ export function onDisk(notebook: Notebook): Notebook {
   };
 }
 
+/** The notebook on disk, read as a delta: it has the cells of the base to which nothing happened. */
+export function readDelta(notebook: Notebook, base: Notebook): Notebook {
+  const cells = onDisk(notebook).cells.map((cell, index) => {
+    const original = notebook.cells[index];
+    return original !== undefined && base.cells.includes(original) ? original : cell;
+  });
+  return { ...notebook, cells };
+}
+
 /** Edit a notebook; `side` keeps the names of inserted cells apart. */
 export function applyEdits(notebook: Notebook, changes: readonly Edit[], side: string): Notebook {
   let cells = [...notebook.cells];

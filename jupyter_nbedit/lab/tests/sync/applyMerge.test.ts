@@ -1,15 +1,21 @@
-import { YNotebook, type ISharedCell } from '@jupyter/ydoc';
+import { YNotebook, type ISharedCell, type YCodeCell } from '@jupyter/ydoc';
 import type { ICellModel } from '@jupyterlab/cells';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readNotebook, type Notebook } from '../../src/merge/notebook';
+import { buildKeys, readNotebook, setKeys, type Notebook } from '../../src/merge/notebook';
 import { mergeNotebooks } from '../../src/merge/notebookMerge';
-import { applyMerge, readTabNotebook } from '../../src/sync/applyMerge';
+import { applyMerge } from '../../src/sync/applyMerge';
+import { TabReader } from '../../src/sync/tabReader';
 import { applyEdits, edits, arbitraryContent, onDisk, listCellValues } from '../merge/notebooks';
 
+interface OpenModel extends INotebookModel {
+  readonly sharedModel: YNotebook;
+  readonly reader: TabReader;
+}
+
 /** An open notebook without its widgets: the real shared model. */
-function openModel(content: object): INotebookModel & { sharedModel: YNotebook } {
+function openModel(content: object): OpenModel {
   const sharedModel = YNotebook.create({ disableDocumentWideUndoRedo: true });
   sharedModel.fromJSON(content as Parameters<YNotebook['fromJSON']>[0]);
   sharedModel.clearUndoHistory();
@@ -22,7 +28,14 @@ function openModel(content: object): INotebookModel & { sharedModel: YNotebook }
       return model as ICellModel;
     }
   };
-  return { sharedModel, cells } as unknown as INotebookModel & { sharedModel: YNotebook };
+  const model = { sharedModel, cells } as unknown as OpenModel;
+  return Object.assign(model, { reader: new TabReader(model) });
+}
+
+/** The content of an open notebook, read without anything remembered. */
+function readFresh({ sharedModel }: OpenModel): Notebook {
+  const keys = buildKeys(sharedModel.cells.map(({ id }) => id));
+  return setKeys(readNotebook(sharedModel.toJSON()), keys);
 }
 
 const even: (key: string) => number = () => 1;
@@ -44,23 +57,26 @@ function toPlain(...sources: string[]): object {
 }
 
 /** Apply what these edits of the disk come to. */
-function mergeFromDisk(model: INotebookModel, disk: Notebook, weight = even): string[] {
-  const local = readTabNotebook(model);
-  return applyMerge(model, mergeNotebooks(local, local, disk), weight);
+function mergeFromDisk(model: OpenModel, disk: Notebook, weight = even): string[] {
+  const local = model.reader.read();
+  applyMerge(model, local, mergeNotebooks(local, local, disk), weight);
+  expect(model.reader.read()).toEqual(readFresh(model));
+  return model.reader.readKeys();
 }
 
 test.each([5, 4] as const)('an open notebook of nbformat 4.%i shows the merge', minor => {
   fc.assert(
     fc.property(arbitraryContent(minor), edits, edits, (content, mine, theirs) => {
       const model = openModel(content);
-      const base = readTabNotebook(model);
+      const base = model.reader.read();
       const local = applyEdits(base, mine, 'local');
-      applyMerge(model, mergeNotebooks(base, base, onDisk(local)), even);
-      const tab = readTabNotebook(model);
+      mergeFromDisk(model, onDisk(local));
+      const tab = model.reader.read();
       const result = mergeNotebooks(base, tab, onDisk(applyEdits(base, theirs, 'disk')));
-      const keys = applyMerge(model, result, even);
-      expect(listCellValues(readTabNotebook(model))).toEqual(listCellValues(result));
-      expect(readTabNotebook(model).cells.map(({ key }) => key)).toEqual(keys);
+      applyMerge(model, tab, result, even);
+      const keys = model.reader.readKeys();
+      expect(model.reader.read()).toEqual(readFresh(model));
+      expect(listCellValues(model.reader.read())).toEqual(listCellValues(result));
       result.cells.forEach((cell, index) => {
         expect(cell.key ?? keys[index]).toBe(keys[index]);
       });
@@ -74,15 +90,15 @@ test('cells that nothing happened to keep their models', () => {
   const [a, b, c] = model.sharedModel.cells;
   mergeFromDisk(
     model,
-    onDisk(applyEdits(readTabNotebook(model), [{ op: 'delete', cell: 3 }], 'disk'))
+    onDisk(applyEdits(model.reader.read(), [{ op: 'delete', cell: 3 }], 'disk'))
   );
   mergeFromDisk(
     model,
-    onDisk(applyEdits(readTabNotebook(model), [{ op: 'insert', at: 1, source: 'n' }], 'disk'))
+    onDisk(applyEdits(model.reader.read(), [{ op: 'insert', at: 1, source: 'n' }], 'disk'))
   );
   mergeFromDisk(
     model,
-    onDisk(applyEdits(readTabNotebook(model), [{ op: 'write', cell: 0, source: 'A' }], 'disk'))
+    onDisk(applyEdits(model.reader.read(), [{ op: 'write', cell: 0, source: 'A' }], 'disk'))
   );
   const cells = model.sharedModel.cells;
   expect(cells.map(cell => cell.source)).toEqual(['A', 'n', 'b', 'c']);
@@ -93,7 +109,7 @@ test('a cell that must stay keeps its model while the others move around it', ()
   for (const stays of [0, 1, 2, 3]) {
     const model = openModel(toPlain('a', 'b', 'c', 'd'));
     const before = model.sharedModel.getCell(stays);
-    const disk = onDisk(readTabNotebook(model));
+    const disk = onDisk(model.reader.read());
     mergeFromDisk(model, { ...disk, cells: [...disk.cells].reverse() }, key =>
       key === `c${stays}` ? 1000 : 1
     );
@@ -106,7 +122,7 @@ test('a new cell has the id it has in the file', () => {
   const model = openModel(toPlain('a'));
   mergeFromDisk(
     model,
-    onDisk(applyEdits(readTabNotebook(model), [{ op: 'insert', at: 0, source: 'n' }], 'disk'))
+    onDisk(applyEdits(model.reader.read(), [{ op: 'insert', at: 0, source: 'n' }], 'disk'))
   );
   expect(model.sharedModel.cells.map(cell => cell.id)).toEqual(['disk-0', 'c0']);
 });
@@ -118,7 +134,7 @@ test('an edit from the disk is one step of undo of its own', () => {
   const text = 'typed ONE\ntwo\nTHREE';
   mergeFromDisk(
     model,
-    onDisk(applyEdits(readTabNotebook(model), [{ op: 'write', cell: 0, source: text }], 'disk'))
+    onDisk(applyEdits(model.reader.read(), [{ op: 'write', cell: 0, source: text }], 'disk'))
   );
   cell?.updateSource(0, 0, 'more ');
   cell?.undo();
@@ -132,7 +148,7 @@ test('an edit from the disk is one step of undo of its own', () => {
 test('cells removed and inserted from the disk are one step of undo of the notebook', () => {
   const model = openModel(toPlain('a', 'b', 'c'));
   const disk = applyEdits(
-    readTabNotebook(model),
+    model.reader.read(),
     [
       { op: 'delete', cell: 1 },
       { op: 'insert', at: 2, source: 'n' }
@@ -185,9 +201,28 @@ test('a cell is replaced when a carriage return is in its former or its new sour
 test('a pinned cell keeps its model, whatever is in its source', () => {
   const model = openModel(toPlain('a\r\nb'));
   const [before] = model.sharedModel.cells;
-  const local = readTabNotebook(model);
+  const local = model.reader.read();
   const result = mergeNotebooks(local, local, readNotebook(toPlain('a\r\nc')), new Set(['c0']));
-  applyMerge(model, result, even, new Set(['c0']));
+  applyMerge(model, local, result, even, new Set(['c0']));
   expect(model.sharedModel.cells).toEqual([before]);
   expect(before?.getSource()).toBe('a\r\nc');
+});
+
+test('a cell is read again only after it has changed, also by a kernel', () => {
+  const model = openModel(toPlain('a', 'b', 'c'));
+  const [a, b, c] = model.reader.read().cells;
+  const shared = model.sharedModel.getCell(1) as YCodeCell;
+  const output = { output_type: 'stream', name: 'stdout', text: 'from the kernel' };
+  // JupyterLab stores outputs like this, and the shared model sends no signal.
+  model.sharedModel.transact(
+    () => shared.setOutputs([output] as Parameters<YCodeCell['setOutputs']>[0]),
+    false,
+    'silent-change'
+  );
+  model.sharedModel.setMetadata('title', 'new');
+  const { cells, metadata } = model.reader.read();
+  expect([cells[0] === a, cells[1] === b, cells[2] === c]).toEqual([true, false, true]);
+  expect(cells[1]?.outputs).toEqual([output]);
+  expect(metadata).toEqual({ title: 'new' });
+  expect(model.reader.read().cells[1]).toBe(cells[1]);
 });
