@@ -118,9 +118,11 @@ function setMark(cell: CellWidget, text: string | null): void {
 
 /** Highlight a cell for a moment. */
 export function flashCell(cell: CellWidget): void {
-  cell.removeClass(FLASH_CLASS);
-  // The browser restarts an animation only after a layout without the class.
-  cell.node.getBoundingClientRect();
+  if (cell.hasClass(FLASH_CLASS)) {
+    cell.removeClass(FLASH_CLASS);
+    // The browser restarts an animation only after a layout without the class.
+    cell.node.getBoundingClientRect();
+  }
   cell.addClass(FLASH_CLASS);
   setTimeout(() => cell.removeClass(FLASH_CLASS), FLASH_TIME);
 }

@@ -92,6 +92,10 @@ export class NotebookViews {
 
   /** Set conflict marks at exactly these cells. */
   setConflictMarks(keys: ReadonlySet<string>): void {
+    if (keys.size === 0 && !this._hasConflictMarks) {
+      return;
+    }
+    this._hasConflictMarks = keys.size > 0;
     for (const { content } of this._panels()) {
       for (const cell of content.widgets) {
         setConflictMark(cell, keys.has(cell.model.id));
@@ -140,4 +144,5 @@ export class NotebookViews {
   };
 
   private readonly _marks: ChangeMarks;
+  private _hasConflictMarks = false;
 }

@@ -71,8 +71,15 @@ export async function scrollToCellCenter(notebook: Notebook, cell: Cell): Promis
 }
 
 /** Return whether a part of a cell is visible in the notebook. */
-export function isCellVisible(notebook: Notebook, node: Element): boolean {
-  const outer = notebook.outerNode.getBoundingClientRect();
+export function isCellVisible(
+  notebook: Notebook,
+  node: Element,
+  outer = notebook.outerNode.getBoundingClientRect()
+): boolean {
+  // A windowed notebook has only some of its cells in the page.
+  if (!node.isConnected) {
+    return false;
+  }
   const { top, bottom } = node.getBoundingClientRect();
   const isInside = bottom > outer.top && top < outer.bottom && bottom > top;
   // A windowed notebook keeps its active cell in the page, transparent, although it is not visible.
@@ -87,18 +94,27 @@ export function isCellVisible(notebook: Notebook, node: Element): boolean {
  * @returns Restores the position, now and while cells get their sizes, until it is released.
  */
 function rememberScrollPosition(notebook: Notebook): () => void {
-  const visibleCells = notebook.widgets.filter(({ node }) => isCellVisible(notebook, node));
+  const outer = notebook.outerNode.getBoundingClientRect();
+  const visibleCells = notebook.widgets.filter(({ node }) => isCellVisible(notebook, node, outer));
   const active = visibleCells.filter(cell => cell === notebook.activeCell);
   // Several, because the change itself may remove or move one of them.
-  const anchors = [...active, ...visibleCells].map(({ model, node }) => ({
-    id: model.id,
-    top: node.getBoundingClientRect().top
+  const anchors = [...active, ...visibleCells].map(cell => ({
+    cell,
+    id: cell.model.id,
+    top: cell.node.getBoundingClientRect().top
   }));
-  const measureDrift = ({ id, top }: { id: string; top: number }): number[] => {
-    const rect = notebook.widgets
-      .find(({ model }) => model.id === id)
-      ?.node.getBoundingClientRect();
-    return rect === undefined || rect.height === 0 ? [] : [rect.top - top];
+  const measureDrift = (): number | undefined => {
+    for (const { cell, id, top } of anchors) {
+      // A cell that was moved has another widget.
+      const current = cell.isDisposed
+        ? notebook.widgets.find(({ model }) => model.id === id)
+        : cell;
+      const rect = current?.node.getBoundingClientRect();
+      if (rect !== undefined && rect.height > 0) {
+        return rect.top - top;
+      }
+    }
+    return undefined;
   };
   // After a change of its height, a windowed notebook starts again with estimated sizes; the anchor
   // may not be in the page then.
@@ -110,8 +126,7 @@ function rememberScrollPosition(notebook: Notebook): () => void {
     void notebook.scrollToItem(index, 'start');
     return 0;
   };
-  return () =>
-    holdScrollPosition(notebook, () => anchors.flatMap(measureDrift)[0] ?? recoverAnchor());
+  return () => holdScrollPosition(notebook, () => measureDrift() ?? recoverAnchor());
 }
 
 /**
