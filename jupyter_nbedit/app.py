@@ -226,7 +226,7 @@ class NbEditApp(ExtensionApp):
         )
         logger.add_listener(schema_id=CONTENTS, listener=contents_listener.on_event)
         reader = ReadService(storages, trust, read_tracker, versions, documents)
-        publisher = Publisher(self.edit_history, read_tracker, versions, events, self.log)
+        publisher = Publisher(self.edit_history, read_tracker, versions, tabs, events, self.log)
         edits = EditService(storages, publisher, trust, proposals, modes, documents)
         tools = ToolContext(
             editor=edits,
@@ -238,6 +238,7 @@ class NbEditApp(ExtensionApp):
             owners=tuple(self.owners),
         )
         self._closers = (
+            ("reader", reader.close),
             ("proposals", proposals.close),
             ("signatures", trust.flush),
             ("database", self.database.close),

@@ -109,12 +109,21 @@ class TabRegistry:
         page.reports = {name: report for name, report in page.reports.items() if name in after}
         self._wake_waiters()
 
-    def report(self, page: TabConnection, report: TabReport) -> None:
-        """Store the report of a page; ignore it if the page does not have the notebook open."""
+    def report(self, page: TabConnection, report: TabReport) -> bool:
+        """Store the report of a page; return False if the page does not have the notebook open."""
         name = self.get_canonical_name(report.path)
-        if name in page.open:
-            page.reports[name] = report
-            self._wake_waiters()
+        if name not in page.open:
+            return False
+        page.reports[name] = report
+        self._wake_waiters()
+        return True
+
+    def is_open(self, path: str) -> bool:
+        """Return whether a page has the notebook open."""
+        if not self._pages:
+            return False
+        name = self.get_canonical_name(path)
+        return any(name in page.open for page in self._pages)
 
     async def wait_for_reports(
         self, path: str, edit_id: int | None, digest: str, *, seconds: float

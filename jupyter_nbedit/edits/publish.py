@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Does everything that follows a write; ``versions`` are those that were read."""
+    """Does everything that follows a write; ``versions`` are those that readers and tabs have."""
 
     history: EditHistory
     read_tracker: ReadTracker
     versions: VersionCache
+    tabs: TabRegistry
     events: EventEmitter
     log: Logger
 
@@ -60,8 +61,8 @@ class Publisher:
         reply = planned.build_reply(request, storage, result)
         path, size = request.path, len(planned.notebook.content.data)
         self.read_tracker.record(request.author.session, path, result.hash)
-        if self.versions.is_known(planned.notebook.hash):
-            # A reader of the old version may ask for the changes since.
+        if self.versions.is_known(planned.notebook.hash) or self.tabs.is_open(path):
+            # A reader of the old version, or a tab with it, may ask for the changes since.
             with self._report_as_warning(reply, "readers cannot ask for the changes since"):
                 await run_in_thread_if_large(size, self._remember_version, planned, result)
         if signature is not None and planned.may_sign and not result.is_signed:
@@ -88,9 +89,13 @@ class Publisher:
             reply.warnings.append(f"The edit is in the file, but {problem}; see the server's log.")
 
     def _remember_version(self, planned: PlannedEdit, result: WriteResult) -> None:
-        text = result.text
-        after = planned.get_document_after() if text is None else Document.parse(text)
-        self.versions.remember(result.hash, after)
+        if result.text is not None:
+            self.versions.remember(result.hash, Document.parse(result.text))
+            return
+        before, after = planned.notebook, planned.get_document_after()
+        self.versions.remember_edit(
+            before.hash, before.document, result.hash, after, planned.plan.splices
+        )
 
     def _emit_event(self, request: WriteRequest, planned: PlannedEdit, reply: EditReply) -> None:
         self.events.emit_edit(

@@ -51,7 +51,13 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     validate_metadata,
 )
-from jupyter_nbedit.reading.models import CellOptions, ReadOptions, ReadReply
+from jupyter_nbedit.reading.models import (
+    CellOptions,
+    DeltaOptions,
+    DeltaReply,
+    ReadOptions,
+    ReadReply,
+)
 from jupyter_nbedit.search.models import SearchReply, SearchRequest
 
 _READ_REPLIES = {
@@ -173,10 +179,32 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     """``/nbedit/notebooks/{path}``."""
 
     @OperationSpec(
+        "Check the version of a notebook",
+        headers=[openapi.IF_NONE_MATCH],
+        replies={
+            HTTPStatus.OK: Reply(None, "The notebook is there.", [openapi.ETAG]),
+            HTTPStatus.NOT_MODIFIED: _READ_REPLIES[HTTPStatus.NOT_MODIFIED],
+        },
+        errors=openapi.READ_ERRORS,
+    )
+    @web.authenticated
+    @authorized
+    async def head(self, path: str) -> None:
+        """Return the `ETag` of the notebook as it is now; its cells are not read."""
+        digest = await self.services.reader.read_hash(path)
+        self.set_header("ETag", f'"{digest}"')
+        if self._is_known(digest):
+            self.set_status(HTTPStatus.NOT_MODIFIED)
+        self.finish()
+
+    @OperationSpec(
         "Read a notebook",
         query=ReadOptions,
         headers=openapi.READ_HEADERS,
-        replies=_READ_REPLIES,
+        replies={
+            **_READ_REPLIES,
+            HTTPStatus.OK: Reply((ReadReply, DeltaReply), "The notebook.", [openapi.ETAG]),
+        },
         errors=[
             *openapi.READ_ERRORS,
             errors.CellNotFound,
@@ -189,7 +217,16 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @web.authenticated
     @authorized
     async def get(self, path: str) -> None:
-        """Return the notebook; 304 if the client has this version."""
+        """Return the notebook; 304 if the client has this version.
+
+        With `view=nbformat`, return its difference from the version `since`, with cells as in the
+        Contents API: what an open tab needs to show the notebook as it is now.
+        """
+        if self.get_query_argument("view", "") == "nbformat":
+            options = self.parse_query(DeltaOptions)
+            delta = await self.services.reader.read_delta(path, options.since)
+            self.finish_json(delta, tag=delta.hash)
+            return
         await self.send_notebook(path, self.parse_query(ReadOptions))
 
     @OperationSpec(

@@ -169,9 +169,12 @@ CREATE_HEADERS = (IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY)
 
 @dataclass(frozen=True)
 class Reply:
-    """A response that is not an error; ``body`` is a struct, a JSON Schema, or None for no body."""
+    """A response that is not an error.
 
-    body: type[msgspec.Struct] | Mapping[str, Any] | None
+    ``body`` is a struct or one of several, a JSON Schema, or None for no body.
+    """
+
+    body: type[msgspec.Struct] | tuple[type[msgspec.Struct], ...] | Mapping[str, Any] | None
     description: str
     headers: Sequence[Header] = ()
 
@@ -207,8 +210,9 @@ def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:
     operations = list(list_operations(routes))
     bodies: list[Any] = [ErrorBody]
     for spec in (operation.spec for operation in operations):
-        replies = (reply.body for reply in spec.replies.values())
-        bodies += [spec.query, spec.body, spec.error_type, *replies]
+        bodies += [spec.query, spec.body, spec.error_type]
+        for reply in spec.replies.values():
+            bodies += reply.body if isinstance(reply.body, tuple) else [reply.body]
     structs = [body for body in bodies if isinstance(body, type)]
     schemas = msgspec.json.schema_components(structs, ref_template=_REFERENCE)[1]
     for schema in schemas.values():
@@ -355,8 +359,16 @@ def _build_error_responses(spec: OperationSpec) -> dict[str, Any]:
     return responses
 
 
-def _build_content(body: type[msgspec.Struct] | Mapping[str, Any]) -> dict[str, Any]:
-    schema = body if isinstance(body, Mapping) else _refer(body)
+def _build_content(
+    body: type[msgspec.Struct] | tuple[type[msgspec.Struct], ...] | Mapping[str, Any],
+) -> dict[str, Any]:
+    schema: Mapping[str, Any]
+    if isinstance(body, Mapping):
+        schema = body
+    elif isinstance(body, tuple):
+        schema = {"anyOf": [_refer(struct) for struct in body]}
+    else:
+        schema = _refer(body)
     return {"content": {"application/json": {"schema": schema}}}
 
 

@@ -110,8 +110,9 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         tabs = self.services.tabs
         if content.tabs is not UNSET:
             tabs.set_open(self._page, content.tabs)
-        if content.saw is not UNSET:
-            tabs.report(self._page, content.saw)
+        report = content.saw
+        if report is not UNSET and tabs.report(self._page, report) and report.hash is not None:
+            self.services.reader.remember_shown_version(report.path, report.hash)
 
     def on_close(self) -> None:
         """Remove the page from the registry."""

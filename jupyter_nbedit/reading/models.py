@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -114,6 +114,16 @@ class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Which cells to return, and how much of them; all cells if none are named."""
 
+    view: Annotated[
+        View,
+        Meta(
+            description="`outline` has the first line of each cell, `source` the sources, `full` "
+            "metadata and attachments as well. `nbformat`, only together with `since`, has the "
+            "difference from that version.",
+            extra_json_schema={"enum": ["full", "nbformat", "outline", "source"]},
+        ),
+    ] = "source"
+
     cell: Annotated[
         list[str],
         Meta(description="The cells to return: ids, `cell-N`, or indexes from 0. Repeatable."),
@@ -137,5 +147,64 @@ class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=
     ] = 0
     limit: (
         Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="How many cells at most.")]
+        | UnsetType
+    ) = UNSET
+
+
+class DeltaOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The query of a GET with `view=nbformat`."""
+
+    view: Literal["nbformat"]
+    since: str
+
+
+class DeltaPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A range of cells of the version that `since` names, or another cell."""
+
+    copy: (
+        Annotated[
+            tuple[int, int],
+            Meta(
+                description="The index of the first cell in the file of that version, and the "
+                "index after the last one."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    cell: (
+        Annotated[
+            msgspec.Raw,
+            Meta(
+                description="A cell as in the Contents API, without `metadata.trusted`. It has no "
+                "`id` if the Contents API would generate one.",
+                extra_json_schema={"type": "object"},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class DeltaReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A notebook as its difference from a version: the reply to `view=nbformat`."""
+
+    since: Annotated[str, Meta(description="The hash of that version.")]
+    hash: Annotated[str, Meta(description="The hash of the notebook.")]
+    last_modified: datetime
+    trusted: Annotated[
+        bool, Meta(description="`metadata.trusted` of every code cell in the Contents API.")
+    ]
+    cells: Annotated[list[DeltaPart], Meta(description="All its cells, in their order.")]
+    metadata: (
+        Annotated[
+            msgspec.Raw,
+            Meta(
+                description="The notebook's metadata, if it differs.",
+                extra_json_schema={"type": "object"},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    nbformat_minor: (
+        Annotated[int, Meta(description="The minor version of the format, if it differs.")]
         | UnsetType
     ) = UNSET

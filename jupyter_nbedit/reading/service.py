@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.errors import ChangedDuringRead
+from jupyter_nbedit.errors import ChangedDuringRead, NbEditError
 from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.views import (
     CellTruncation,
@@ -21,16 +24,18 @@ from jupyter_nbedit.notebook.views import (
     render_cells,
     render_within_budget,
 )
+from jupyter_nbedit.reading.delta import list_parts, read_metadata
 from jupyter_nbedit.reading.loading import DocumentCache, LoadedNotebook, load_notebook
 from jupyter_nbedit.reading.models import (
     ChangesSince,
+    DeltaReply,
     Kernelspec,
     ReadOptions,
     ReadReply,
     TruncationTotals,
 )
 from jupyter_nbedit.reading.read_tracker import ReadTracker
-from jupyter_nbedit.reading.versions import VersionCache
+from jupyter_nbedit.reading.versions import VersionCache, build_unknown_error
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.trust.manager import TrustManager
 
@@ -47,6 +52,15 @@ class ReadService:
     read_tracker: ReadTracker
     versions: VersionCache
     documents: DocumentCache = field(default_factory=DocumentCache)
+    # The versions that tabs have reported last, by the paths that are being read for them.
+    _shown_hashes: dict[str, str] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def close(self) -> None:
+        """Stop reading notebooks for tabs."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def read(
         self,
@@ -67,6 +81,95 @@ class ReadService:
             with suppress(ChangedDuringRead):
                 return await self._try_read(path, options, session, is_known)
         return await self._try_read(path, options, session, is_known)
+
+    async def read_hash(self, path: str) -> str:
+        """Return the hash of a notebook; its bytes are read only if the hash is not known.
+
+        Raise the errors of `Storage.read`.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(ChangedDuringRead):
+                return await self._try_read_hash(path)
+        return await self._try_read_hash(path)
+
+    async def _try_read_hash(self, path: str) -> str:
+        storage = await self.storages.resolve(path)
+        content = await storage.read(path)
+        if content.hash is not None:
+            return content.hash
+        return await run_in_thread_if_large(len(content.data), compute_sha256, content.data)
+
+    async def read_delta(self, path: str, since: str) -> DeltaReply:
+        """Return the difference of a notebook from the version of a hash.
+
+        Raise `VersionUnknown` if the server does not know that version, or does not store the
+        notebook as the file that the Contents API shows, and the errors of `load_notebook`.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(ChangedDuringRead):
+                return await self._try_read_delta(path, since)
+        return await self._try_read_delta(path, since)
+
+    async def _try_read_delta(self, path: str, since: str) -> DeltaReply:
+        storage = await self.storages.resolve(path)
+        if storage.kind != "file":
+            raise build_unknown_error(since)
+        notebook = await load_notebook(storage, path, self.documents)
+        digest = await notebook.compute_hash()
+        self.documents.put(digest, notebook.document)
+        size = len(notebook.document.text)
+        reply = await run_in_thread_if_large(size, self._build_delta, notebook, since)
+        return msgspec.structs.replace(reply, trusted=await self._is_trusted(notebook))
+
+    def _build_delta(self, notebook: LoadedNotebook, since: str) -> DeltaReply:
+        """Return the delta, as if the notebook were not trusted."""
+        document = notebook.document
+        before = None if since == notebook.hash else self.versions.get(since)
+        after = self.versions.remember(notebook.hash, document)
+        before = after if before is None else before
+        minor = after.nbformat_minor
+        return DeltaReply(
+            since=since,
+            hash=notebook.hash,
+            last_modified=notebook.content.last_modified,
+            trusted=False,
+            cells=list_parts(before, after, document),
+            metadata=read_metadata(before, after, document),
+            nbformat_minor=UNSET if before.nbformat_minor == minor else minor,
+        )
+
+    def remember_shown_version(self, path: str, digest: str) -> None:
+        """Remember a version that a tab shows, soon, if the notebook still is that version then.
+
+        A later change of the notebook, by any program, can then be told to the tab as a delta.
+        """
+        if self.versions.is_known(digest):
+            return
+        is_reading = path in self._shown_hashes
+        self._shown_hashes[path] = digest
+        if not is_reading:
+            task = asyncio.create_task(self._remember_shown_versions(path))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _remember_shown_versions(self, path: str) -> None:
+        """Remember the version that was reported last, until no other one is reported meanwhile."""
+        digest = ""
+        while digest != self._shown_hashes[path]:
+            digest = self._shown_hashes[path]
+            # Without the version, the tab reads the whole notebook.
+            with suppress(NbEditError):
+                await self._remember_shown_version(path, digest)
+        del self._shown_hashes[path]
+
+    async def _remember_shown_version(self, path: str, digest: str) -> None:
+        storage = await self.storages.resolve(path)
+        if storage.kind != "file" or self.versions.is_known(digest):
+            return
+        notebook = await load_notebook(storage, path, self.documents)
+        if await notebook.compute_hash() == digest:
+            size = len(notebook.document.text)
+            await run_in_thread_if_large(size, self.versions.remember, digest, notebook.document)
 
     async def _try_read(
         self, path: str, options: ReadOptions, session: str, is_known: Callable[[str], bool]

@@ -1,34 +1,121 @@
-"""Fingerprints of the recent versions of notebooks, for the read option ``since``."""
+"""Fingerprints of the recent versions of notebooks, to tell what has changed since one of them."""
 
 from __future__ import annotations
 
 import json
+import os
 from array import array
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from threading import Lock
 
 from jupyter_nbedit.errors import VersionUnknown
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.json_spans import Span
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
+from jupyter_nbedit.notebook.sequence_diff import count_common_start, list_differences
+from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.reading.models import ChangesSince
 
-# In fingerprints of 8 bytes: about 16 MB, or a hundred versions of 10,000 cells.
-_MOST_WEIGHT = 2_000_000
+# In fingerprints of 8 bytes: about 5 MB, or thirty versions of 10,000 cells.
+_MOST_WEIGHT = 600_000
 _FINGERPRINT_BYTES = 8
 # The weight of a version without cells.
-_OVERHEAD = 32
+_OVERHEAD = 64
+# Nobody who does not know it can make two cells with one fingerprint.
+_KEY = os.urandom(16)
 
 
 @dataclass(frozen=True)
-class _Version:
-    """The fingerprints of the cells, and their ids as JSON, which takes little memory."""
+class Version:
+    """What is remembered of a version of a notebook."""
 
+    #: 64 bits for the bytes of each cell.
     fingerprints: array[int]
+    #: The ids of the cells as JSON, which takes little memory.
     ids: bytes
+    #: The indexes of the cells whose id an earlier cell has, too.
+    repeats: frozenset[int]
+    #: The fingerprint of the notebook's metadata; None if it has none.
+    metadata: int | None
+    nbformat_minor: int
 
     @property
     def weight(self) -> int:
-        return len(self.fingerprints) + len(self.ids) // _FINGERPRINT_BYTES + _OVERHEAD
+        """The memory that it takes, in fingerprints."""
+        return (
+            len(self.fingerprints)
+            + len(self.repeats)
+            + len(self.ids) // _FINGERPRINT_BYTES
+            + _OVERHEAD
+        )
+
+    @classmethod
+    def from_document(cls, document: Document) -> Version:
+        """Return the version of a notebook; this reads all its bytes."""
+        ids = _list_ids(document)
+        return cls(
+            _compute_fingerprints(document),
+            json.dumps(ids).encode(),
+            _find_repeats(ids),
+            _compute_metadata_fingerprint(document),
+            document.nbformat_minor,
+        )
+
+    def derive(self, before: Document, after: Document, splices: Sequence[Splice]) -> Version:
+        """Return the version after an edit; this reads only the cells that the splices touch.
+
+        ``before`` is the document of this version.
+        """
+        fingerprints = array("q", bytes(len(after) * _FINGERPRINT_BYTES))
+        touched: list[int] = []
+        position = shift = filled = 0
+        for splice in (*splices, Splice(len(before.text), len(before.text), b"")):
+            # The cells between this splice and the one before it are the same afterwards.
+            first = before.cell_spans.count_starting_at_or_before(position - 1)
+            stop = before.cell_spans.count_ending_before(splice.start + 1)
+            if first < stop:
+                begin = after.cell_spans.count_starting_at_or_before(position + shift - 1)
+                touched.extend(range(filled, begin))
+                filled = begin + stop - first
+                fingerprints[begin:filled] = self.fingerprints[first:stop]
+            position, shift = splice.stop, shift + len(splice.text) - (splice.stop - splice.start)
+        touched.extend(range(filled, len(after)))
+        for index in touched:
+            fingerprints[index] = _compute_cell_fingerprint(after, index)
+        ids, ids_before = _list_ids(after), _list_ids(before)
+        return Version(
+            fingerprints,
+            self.ids if ids == ids_before else json.dumps(ids).encode(),
+            self.repeats if ids == ids_before else _find_repeats(ids),
+            _compute_metadata_fingerprint(after),
+            after.nbformat_minor,
+        )
+
+    def match_cells(self, after: Version) -> list[int | None]:
+        """Return for each cell of a later version its index in this one; None if it is not there.
+
+        Cells with the same bytes are the same cell, if the order tells which of them it is. A cell
+        that has moved is recognized if no other cell has its bytes.
+        """
+        old, new = self.fingerprints, after.fingerprints
+        indexes: list[int | None] = [None] * len(new)
+        if self.nbformat_minor != after.nbformat_minor:
+            # Ids count from nbformat 4.5 on: every cell may read differently.
+            return indexes
+        for start, new_start, count in _list_common_runs(old, new):
+            indexes[new_start : new_start + count] = range(start, start + count)
+        if None in indexes:
+            _match_moved_cells(old, new, indexes)
+        if self.repeats or after.repeats:
+            # The second cell with an id reads without it.
+            for index, origin in enumerate(indexes):
+                if (index in after.repeats) != (origin in self.repeats):
+                    indexes[index] = None
+        return indexes
 
 
 class VersionCache:
@@ -39,7 +126,7 @@ class VersionCache:
 
     def __init__(self, most_weight: int = _MOST_WEIGHT) -> None:
         self._most_weight = most_weight
-        self._versions: LRUCache[str, _Version] = LRUCache(
+        self._versions: LRUCache[str, Version] = LRUCache(
             most_weight, lambda version: version.weight
         )
         self._lock = Lock()
@@ -49,16 +136,38 @@ class VersionCache:
         with self._lock:
             return digest in self._versions
 
-    def remember(self, digest: str, document: Document) -> None:
-        """Add the version of a hash. This reads all bytes, unless the cache has the version."""
+    def get(self, digest: str) -> Version:
+        """Return the version of a hash; raise `VersionUnknown` if the cache does not have it."""
         with self._lock:
-            if self._versions.get(digest) is not None:
-                return
-        ids = json.dumps([cell_id for cell_id, _ in document.headers]).encode()
-        version = _Version(array("q", _compute_fingerprints(document)), ids)
+            version = self._versions.get(digest)
+        if version is None:
+            raise build_unknown_error(digest)
+        return version
+
+    def remember(self, digest: str, document: Document) -> Version:
+        """Return the version of a hash, and add it; this reads all bytes if it is not known."""
+        with self._lock:
+            version = self._versions.get(digest)
+        return self._add(digest, Version.from_document(document)) if version is None else version
+
+    def remember_edit(
+        self,
+        digest_before: str,
+        before: Document,
+        digest: str,
+        after: Document,
+        splices: Sequence[Splice],
+    ) -> None:
+        """Add the version after an edit, and the one before it; see `Version.derive`."""
+        version_before = self.remember(digest_before, before)
+        if not self.is_known(digest):
+            self._add(digest, version_before.derive(before, after, splices))
+
+    def _add(self, digest: str, version: Version) -> Version:
         if version.weight <= self._most_weight:
             with self._lock:
                 self._versions.put(digest, version)
+        return version
 
     def compare(self, digest: str, document: Document) -> tuple[list[int], ChangesSince]:
         """Compare a notebook with a version.
@@ -66,20 +175,13 @@ class VersionCache:
         Return the indexes of the cells whose bytes are in no cell of the version, and the reply.
         Raise `VersionUnknown` if the cache does not have the version.
         """
-        with self._lock:
-            version = self._versions.get(digest)
-        if version is None:
-            message = (
-                "This server does not remember the version that `since` names. Read the notebook "
-                "without `since`, and go on from the hash you then get."
-            )
-            raise VersionUnknown(message, since=digest)
+        version = self.get(digest)
         after = _compute_fingerprints(document)
         before = version.fingerprints.tolist()
         known_fingerprints = set(before)
         indexes = [index for index, cell in enumerate(after) if cell not in known_fingerprints]
         ids_before: list[str | None] = json.loads(version.ids)
-        ids_after = [cell_id for cell_id, _ in document.headers]
+        ids_after = _list_ids(document)
         removed_ids = [
             cell_id
             for cell_id in dict.fromkeys(ids_before)
@@ -94,13 +196,78 @@ class VersionCache:
         )
 
 
-def _compute_fingerprints(document: Document) -> list[int]:
-    """Return 64 bits for the bytes of each cell; Python's ``hash`` is keyed and fast."""
-    text = document.text
-    return [hash(text[span.start : span.stop]) for span in document.cell_spans]
+def build_unknown_error(digest: str) -> VersionUnknown:
+    """Return the error that the version of a hash is not known."""
+    message = (
+        "This server does not remember the version that `since` names. Read the notebook "
+        "without `since`, and go on from the hash you then get."
+    )
+    return VersionUnknown(message, since=digest)
 
 
-def _name_cells(ids: list[str | None], fingerprints: list[int]) -> dict[str | int, None]:
+def _list_ids(document: Document) -> list[str | None]:
+    return [cell_id for cell_id, _ in document.headers]
+
+
+def _find_repeats(ids: Sequence[str | None]) -> frozenset[int]:
+    """Return the indexes of the cells whose id an earlier cell has, too."""
+    named = [cell_id for cell_id in ids if cell_id is not None]
+    if len(set(named)) == len(named):
+        return frozenset()
+    first = {cell_id: index for index, cell_id in reversed(list(enumerate(ids)))}
+    return frozenset(
+        index for index, cell_id in enumerate(ids) if cell_id is not None and first[cell_id] < index
+    )
+
+
+def _compute_fingerprints(document: Document) -> array[int]:
+    return array(
+        "q", [_compute_cell_fingerprint(document, index) for index in range(len(document))]
+    )
+
+
+def _compute_cell_fingerprint(document: Document, index: int) -> int:
+    return _hash_range(document.text, document.cell_spans[index])
+
+
+def _compute_metadata_fingerprint(document: Document) -> int | None:
+    span = document.metadata_span
+    return None if span is None else _hash_range(document.text, span)
+
+
+def _hash_range(text: Buffer, span: Span) -> int:
+    """Return 64 bits; other threads run while the bytes of a large cell are hashed."""
+    digest = blake2b(digest_size=_FINGERPRINT_BYTES, key=_KEY)
+    for chunk in iterate_chunks(text, span.start, span.stop):
+        digest.update(chunk)
+    return int.from_bytes(digest.digest(), "little", signed=True)
+
+
+def _list_common_runs(old: array[int], new: array[int]) -> list[tuple[int, int, int]]:
+    """List what two versions have in common in the same order: start, start in `new`, and count."""
+    start = count_common_start(old, new)
+    end = count_common_start(old[start:][::-1], new[start:][::-1])
+    stop, new_stop = len(old) - end, len(new) - end
+    runs = [(0, 0, start)]
+    position, new_position = start, start
+    for difference in list_differences(
+        [*map(str, old[start:stop])], [*map(str, new[start:new_stop])]
+    ):
+        runs.append((position, new_position, start + difference.start - position))
+        position, new_position = start + difference.stop, start + difference.new_stop
+    return [*runs, (position, new_position, len(old) - position)]
+
+
+def _match_moved_cells(old: array[int], new: array[int], indexes: list[int | None]) -> None:
+    """Complete the indexes by the cells whose bytes occur once in both versions."""
+    counts, new_counts = Counter(old), Counter(new)
+    positions = {fingerprint: index for index, fingerprint in enumerate(old)}
+    for index, fingerprint in enumerate(new):
+        if indexes[index] is None and counts[fingerprint] == new_counts[fingerprint] == 1:
+            indexes[index] = positions[fingerprint]
+
+
+def _name_cells(ids: list[str | None], fingerprints: Sequence[int]) -> dict[str | int, None]:
     """Return a key for each cell, in order: its id, or its fingerprint if it has no id."""
     return dict.fromkeys(
         fingerprint if cell_id is None else cell_id

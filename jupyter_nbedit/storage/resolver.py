@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
@@ -30,10 +29,10 @@ from jupyter_nbedit.storage.contents.contents_storage import (
 )
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, is_pair
-from jupyter_nbedit.storage.contents.manager_locks import has_stock_methods, install_locks
+from jupyter_nbedit.storage.contents.manager_locks import has_plain_files, install_locks
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
 from jupyter_nbedit.storage.files.file_storage import FileStorage
-from jupyter_nbedit.storage.files.read import OwnWriteCache
+from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import check_suffix, is_unsafe
@@ -51,33 +50,6 @@ from jupyter_nbedit.storage.rtc.rooms import (
 )
 from jupyter_nbedit.storage.walk import walk_contents, walk_files
 
-# Methods that must be Jupyter Server's own if the notebook is exactly its file.
-_STOCK_METHODS = (
-    "_base_model",
-    "_file_model",
-    "_get_os_path",
-    "_notebook_model",
-    "_read_file",
-    "_read_notebook",
-    "_save_file",
-    "_save_notebook",
-    "atomic_writing",
-    "check_and_sign",
-    "delete_file",
-    "dir_exists",
-    "exists",
-    "file_exists",
-    "get",
-    "is_hidden",
-    "mark_trusted_cells",
-    "open",
-    "rename_file",
-    "restore_checkpoint",
-    "run_post_save_hooks",
-    "run_pre_save_hooks",
-    "save",
-)
-
 
 @dataclass(frozen=True)
 class StorageResolver:
@@ -92,7 +64,7 @@ class StorageResolver:
     locks: PathLocks
     links_outside_root: bool = True
     temp_files: TempFileCleaner = field(default_factory=TempFileCleaner)
-    own_writes: OwnWriteCache = field(default_factory=OwnWriteCache)
+    hashes: FileHashCache = field(default_factory=FileHashCache)
     room_patience: float = 5.0
 
     @property
@@ -152,7 +124,7 @@ class StorageResolver:
             file_ids=self.settings.get("file_id_manager"),
             temp_files=self.temp_files,
             rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
-            own_writes=self.own_writes,
+            hashes=self.hashes,
             real_paths=None if real_path is None else {path: real_path},
         )
 
@@ -268,13 +240,6 @@ def _check_manager(manager: object) -> None:
             "contents manager of Jupyter Server; nothing was written."
         )
         raise NotAPlainFile(message)
-
-
-def has_plain_files(manager: object) -> bool:
-    """Return whether a manager stores unpaired notebooks like the stock manager."""
-    return isinstance(manager, AsyncFileContentsManager) and has_stock_methods(
-        manager, *_STOCK_METHODS
-    )
 
 
 def _has_pre_save_hook(manager: Any) -> bool:

@@ -21,7 +21,7 @@ from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.reading.loading import DocumentCache, load_notebook
 from jupyter_nbedit.storage.files.file_storage import FileStorage
-from jupyter_nbedit.storage.files.read import OwnWriteCache
+from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.rename_exchange import FileExchange
 from jupyter_nbedit.storage.locks import PathLocks
 
@@ -109,7 +109,7 @@ class Library:
         self.close = self._loop.close
 
     def _new_memory(self) -> _Memory:
-        return FileStorage(self._manager, self._locks, own_writes=OwnWriteCache()), DocumentCache()
+        return FileStorage(self._manager, self._locks, hashes=FileHashCache()), DocumentCache()
 
     def edit_first(self, file: Path, cell: Cell, text: str) -> float:
         """Edit with a storage that has never seen the file."""

@@ -102,7 +102,7 @@ def _build_row(operation: DocumentedOperation) -> RouteRow:
     else:
         sent = OVERRIDES.get(f"{operation.verb} {operation.path}", RowOverrides())
     target = sent.target or operation.path.format(**_PARAMETERS).lstrip("/")
-    action = sent.action or ("read" if operation.verb == "GET" else "write")
+    action = sent.action or ("read" if operation.verb in {"GET", "HEAD"} else "write")
     return RouteRow(target, action, sent.body, sent.status)
 
 

@@ -232,6 +232,32 @@ def test_a_missing_cell_is_reported_even_for_a_matching_etag(live: Client, path:
     get_error(live.read(path, tag, since="0" * 64), 410, "version_unknown")
 
 
+def test_head_has_the_tag_of_the_notebook_and_does_not_count_as_reading_it(
+    live: Client, path: str
+) -> None:
+    tag = live.read(path).headers["ETag"]
+    longer = TEXT + b"\n"
+    (live.root / path).write_bytes(longer)
+    for headers, status in (({}, 200), ({"If-None-Match": tag}, 200)):
+        answer = live.request("HEAD", f"nbedit/notebooks/{path}", headers=headers)
+        assert (answer.status, answer.body) == (status, b"")
+        assert answer.headers["ETag"] == f'"{hashlib.sha256(longer).hexdigest()}"'
+    same = {"If-None-Match": answer.headers["ETag"]}
+    assert live.request("HEAD", f"nbedit/notebooks/{path}", headers=same).status == 304
+    assert live.request("HEAD", "nbedit/notebooks/missing.ipynb").status == 404
+
+
+def test_a_delta_is_only_for_a_known_version_and_takes_no_other_options(
+    live: Client, path: str
+) -> None:
+    digest = hashlib.sha256(TEXT).hexdigest()
+    whole = live.read(path, view="nbformat", since=digest).json
+    assert whole["cells"] == [{"copy": [0, 3]}]
+    get_error(live.read(path, view="nbformat", since="0" * 64), 410, "version_unknown")
+    for query in ({}, {"since": digest, "limit": 1}, {"since": digest, "outputs": "full"}):
+        get_error(live.read(path, view="nbformat", **query), 400, "invalid_request")
+
+
 @pytest.mark.parametrize(
     ("source", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\u2028b\x0cc\rd", 1)]
 )

@@ -158,6 +158,8 @@ def _format_type(schema: Json) -> str:
         return f"`{json.dumps(schema['const'])}`"
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(_format_type(option) for option in schema["anyOf"]))
+    if "prefixItems" in schema:
+        return f"[{', '.join(_format_type(item) for item in schema['prefixItems'])}]"
     kind = str(schema.get("type", "any JSON"))
     return f"list of {_format_type(schema.get('items', {}))}" if kind == "array" else kind
 

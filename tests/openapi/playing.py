@@ -83,6 +83,10 @@ def _edit(operation: Mapping[str, Any], **fields: Any) -> Arrange:
     return change
 
 
+def _read(client: Client, _: ExitStack) -> None:
+    assert client.read(NOTEBOOK).status == 200
+
+
 def _undo(client: Client, _: ExitStack) -> None:
     edit(client, NOTEBOOK, _LIMIT)
     assert undo(client, NOTEBOOK).status == 200
@@ -175,6 +179,10 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
         _edit(_DELETE, headers={"Idempotency-Key": "a-key"}, dry_run=True),
     ),
     "An edit has replaced the source of the cell `limit`.": (_edit(_LIMIT),),
+    "The notebook was read, and then an edit has replaced the source of the cell `limit`.": (
+        _read,
+        _edit(_LIMIT),
+    ),
     "An edit has replaced the source of the cell `limit`, and somebody has changed it since.": (
         _edit(_LIMIT),
         _change_cell(3, source="wet = 110"),

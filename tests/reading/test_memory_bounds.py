@@ -45,7 +45,7 @@ def test_tracked_reads_of_files_and_sessions_have_a_limit() -> None:
 
 def test_the_least_recently_used_version_is_dropped_first() -> None:
     documents = [build_document(number) for number in range(5)]
-    versions = VersionCache(most_weight=140)
+    versions = VersionCache(most_weight=270)
     for one in documents[:4]:
         versions.remember(one.hash, one)
     versions.compare(documents[0].hash, documents[1])

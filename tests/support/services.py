@@ -31,6 +31,7 @@ from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.reading.versions import VersionCache
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.trust.manager import TrustManager
 from tests.support.fixed_mode import FixedMode
 from tests.support.memory_storage import MemoryStorage, SingleStorage
@@ -47,6 +48,7 @@ class EditingServices:
     history: EditHistory
     editor: EditService
     reader: ReadService
+    tabs: TabRegistry
 
     async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
         """Edit a notebook, and let the listeners of events run."""
@@ -163,18 +165,19 @@ class ServiceBuilder:
         history = history or EditHistory(database)
         signer = notary or self.build_notary(":memory:")
         trust = TrustManager(lambda: signer)
-        read_tracker, versions = ReadTracker(), VersionCache()
+        read_tracker, versions, tabs = ReadTracker(), VersionCache(), TabRegistry()
         publisher = Publisher(
             history=history,
             read_tracker=read_tracker,
             versions=versions,
+            tabs=tabs,
             events=EventEmitter(self.event_logger),
             log=LOG,
         )
         proposals = self.build_proposals(where, database)
         editor = EditService(where, publisher, trust, proposals, modes or FixedMode())
         reader = ReadService(where, trust, read_tracker, versions)
-        return EditingServices(database, history, editor, reader)
+        return EditingServices(database, history, editor, reader, tabs)
 
     def build_notary(self, db_file: str | None = None) -> NotebookNotary:
         """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""

@@ -17,11 +17,15 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from jupyter_server.services.contents.filemanager import FileContentsManager
+from jupyter_server.services.contents.filemanager import (
+    AsyncFileContentsManager,
+    FileContentsManager,
+)
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_known_pairs
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import SUFFIX
@@ -41,10 +45,38 @@ _LOCKED_METHODS = {
 _KNOWN_METHODS: WeakKeyDictionary[type, dict[tuple[str, ...], tuple[list[object], bool]]] = (
     WeakKeyDictionary()
 )
+# Methods that must be Jupyter Server's own if the notebook is exactly its file.
+_STOCK_METHODS = (
+    "_base_model",
+    "_file_model",
+    "_get_os_path",
+    "_notebook_model",
+    "_read_file",
+    "_read_notebook",
+    "_save_file",
+    "_save_notebook",
+    "atomic_writing",
+    "check_and_sign",
+    "delete_file",
+    "dir_exists",
+    "exists",
+    "file_exists",
+    "get",
+    "is_hidden",
+    "mark_trusted_cells",
+    "open",
+    "rename_file",
+    "restore_checkpoint",
+    "run_post_save_hooks",
+    "run_pre_save_hooks",
+    "save",
+)
 _PATH_ARGUMENTS = frozenset(("path", "old_path", "new_path"))
 #: A save by an open tab may add this member to the model: the hash of the version that the save
 #: replaces.
 EXPECTED_HASH = "nbedit_expected_hash"
+#: The member of the reply to such a save: the hash of the file, if it has exactly what was sent.
+SAVED_HASH = "nbedit_hash"
 
 
 def has_stock_methods(manager: object, *names: str) -> bool:
@@ -70,6 +102,13 @@ def _is_stock(manager: object, name: str) -> bool:
     modules = (owner.__module__, getattr(vars(owner).get(name), "__module__", None) or "")
     packages = (_STOCK, JUPYTEXT) if name in OVERRIDDEN else (_STOCK,)
     return any(all(module.startswith(package) for module in modules) for package in packages)
+
+
+def has_plain_files(manager: object) -> bool:
+    """Return whether a manager stores unpaired notebooks like the stock manager."""
+    return isinstance(manager, AsyncFileContentsManager) and has_stock_methods(
+        manager, *_STOCK_METHODS
+    )
 
 
 def is_rooted(manager: object) -> bool:
@@ -186,11 +225,16 @@ class _LockedMethod:
     async def call_unlocked(self, *args: Any, **kwargs: Any) -> Any:
         """Call the method for a caller that holds the locks."""
         arguments = self._bind_arguments(args, kwargs)
-        if isinstance(model := arguments.get("model"), dict):
-            expected_hash = model.pop(EXPECTED_HASH, None)
-            if expected_hash is not None:
-                await self._check_expected(expected_hash, str(arguments.get("path", "")))
-        return await self._call_with_inherited_locks(*args, **kwargs)
+        model = arguments.get("model")
+        expected_hash = model.pop(EXPECTED_HASH, None) if isinstance(model, dict) else None
+        if expected_hash is None:
+            return await self._call_with_inherited_locks(*args, **kwargs)
+        path = str(arguments.get("path", ""))
+        await self._check_expected(expected_hash, path)
+        reply = await self._call_with_inherited_locks(*args, **kwargs)
+        if isinstance(reply, dict) and saves_as_sent(self._manager):
+            reply[SAVED_HASH] = await self._compute_hash(path)
+        return reply
 
     async def _call_with_inherited_locks(self, *args: Any, **kwargs: Any) -> Any:
         # A manager may start several tasks and wait for them.
@@ -248,5 +292,22 @@ def has_hashes(manager: Any) -> bool:
     return "require_hash" in inspect.signature(manager.get).parameters
 
 
+def saves_as_sent(manager: Any) -> bool:
+    """Return whether a manager stores notebooks as they are sent, without hooks and pairs."""
+    hooks = (
+        manager.pre_save_hook,
+        manager._pre_save_hooks,  # noqa: SLF001 -- no other way
+        manager.post_save_hook,
+        manager._post_save_hooks,  # noqa: SLF001 -- no other way
+    )
+    is_plain = has_plain_files(manager) and get_known_pairs(manager) is None
+    return is_plain and not any(hooks)
+
+
 def _compute_digest(file: Path, algorithm: str) -> str:
-    return hashlib.new(algorithm, file.read_bytes()).hexdigest()
+    digest = hashlib.new(algorithm)
+    buffer = memoryview(bytearray(CHUNK_BYTES))
+    with file.open("rb", buffering=0) as content:
+        while count := content.readinto(buffer):
+            digest.update(buffer[:count])
+    return digest.hexdigest()

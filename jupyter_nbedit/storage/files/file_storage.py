@@ -24,7 +24,7 @@ from jupyter_nbedit.storage.files.atomic_write import (
 )
 from jupyter_nbedit.storage.files.file_ids import FileIdPreservingSwap, is_inode_based
 from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes
-from jupyter_nbedit.storage.files.read import OwnWriteCache, check_file, read_file
+from jupyter_nbedit.storage.files.read import FileHashCache, check_file, read_file
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
 from jupyter_nbedit.storage.paths import check_below, resolve_new_path, resolve_path, to_os_path
@@ -62,7 +62,7 @@ class FileStorage:
         file_ids: object = None,
         temp_files: TempFileCleaner | None = None,
         rooms: RoomIdSnapshot | None = None,
-        own_writes: OwnWriteCache | None = None,
+        hashes: FileHashCache | None = None,
         real_paths: Mapping[str, str] | None = None,
     ) -> None:
         self._manager = manager
@@ -71,7 +71,7 @@ class FileStorage:
         self._file_ids = file_ids
         self._temp_files = temp_files
         self._rooms = rooms
-        self._own_writes = own_writes or OwnWriteCache()
+        self._hashes = hashes or FileHashCache()
         self._real_paths = dict(real_paths or {})
 
     @asynccontextmanager
@@ -109,7 +109,7 @@ class FileStorage:
     def _read(self, os_path: str) -> Content | None:
         real = self._resolve(os_path)
         try:
-            return read_file(real, self._own_writes)
+            return read_file(real, self._hashes)
         except NotebookNotFound:
             # It existed a moment ago.
             return None
@@ -135,7 +135,7 @@ class FileStorage:
             if isinstance(base.data, LazyFileBytes):
                 base.data.pin()
             if result.status is not None and result.resumable_hash is not None:
-                self._own_writes.add(result.status, result.resumable_hash)
+                self._hashes.add_own_write(result.status, result.resumable_hash)
         except (NotebookNotFound, ChangedDuringRead):
             raise StaleContent from None
         return result

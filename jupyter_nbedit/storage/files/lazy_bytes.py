@@ -61,13 +61,20 @@ class LazyFileBytes(LazyBytes):
     """The bytes of an open file; the descriptor is closed when this object is no longer used.
 
     It may be used by several threads. Each read raises `ChangedDuringRead` if the file is no longer
-    what was opened, because the new bytes would not match those that were read before.
+    what was opened, because the new bytes would not match those that were read before. `on_hash` is
+    called with the status of the file and its hash, once that is computed.
     """
 
     def __init__(
-        self, descriptor: int, status: os.stat_result, resumable_hash: ResumableSha256 | None = None
+        self,
+        descriptor: int,
+        status: os.stat_result,
+        resumable_hash: ResumableSha256 | None = None,
+        on_hash: Callable[[os.stat_result, ResumableSha256], None] | None = None,
     ) -> None:
         super().__init__(status.st_size)
+        self._status = status
+        self._on_hash = on_hash
         self.descriptor = descriptor
         self._identity = get_stat_identity(status)
         self._is_pinned = False
@@ -146,6 +153,9 @@ class LazyFileBytes(LazyBytes):
             part = buffer[: self._size - self._hash.size]
             self.read_into(self._hash.size, part)
             self._hash.update(part)
+        if self._on_hash is not None and self._hash.size == self._size:
+            self._on_hash(self._status, self._hash)
+            self._on_hash = None
 
 
 def get_stat_identity(status: os.stat_result) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ _CHANGES_NS = 5_000_000
 _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
-# The most files of our own that are remembered.
+# The most files whose hashes are remembered.
 _MAX_ENTRIES = 256
 _MICROSECOND_NS = 1000
 
@@ -44,13 +44,12 @@ _MICROSECOND_NS = 1000
 class Snapshot:
     """The ``stat`` of a file when it was read, and the time of reading in nanoseconds.
 
-    `is_own_write` says that the time stamps are those of our own write, which no other write
-    leaves.
+    `has_unique_times` says that no later write leaves the same time stamps.
     """
 
     stat: os.stat_result
     read_ns: int
-    is_own_write: bool = False
+    has_unique_times: bool = False
 
     def matches(self, status: os.stat_result) -> bool:
         """Return whether a file looks unmodified since."""
@@ -59,10 +58,10 @@ class Snapshot:
     @property
     def is_quiet(self) -> bool:
         """Whether every write since then has changed the time stamps."""
-        return self.is_own_write or self.stat.st_ctime_ns < self.read_ns - _TICK_NS
+        return self.has_unique_times or self.stat.st_ctime_ns < self.read_ns - _TICK_NS
 
 
-def read_file(real: str, own_writes: OwnWriteCache | None = None) -> Content | None:
+def read_file(real: str, hashes: FileHashCache | None = None) -> Content | None:
     """Read a file by its path without links; return None if it changes, or is being saved.
 
     A link that has replaced it is not followed. Raise `NotebookNotFound`, `NotAPlainFile`,
@@ -70,7 +69,7 @@ def read_file(real: str, own_writes: OwnWriteCache | None = None) -> Content | N
     """
     path, name = os.path.split(real)
     with map_os_errors(), open_directory(path) as folder:
-        return None if is_being_saved(folder, name) else _read(folder, name, own_writes)
+        return None if is_being_saved(folder, name) else _read(folder, name, hashes)
 
 
 def check_file(real: str) -> None:
@@ -90,16 +89,18 @@ def _check_regular(folder: OpenDirectory, name: str) -> None:
         raise _build_not_plain_error()
 
 
-def _read(folder: OpenDirectory, name: str, own_writes: OwnWriteCache | None) -> Content | None:
+def _read(folder: OpenDirectory, name: str, hashes: FileHashCache | None) -> Content | None:
     read_ns = time.time_ns()
     _check_regular(folder, name)
     descriptor = folder.open(name, _READING)
     try:
         status = os.fstat(descriptor)
-        known_hash = None if own_writes is None else own_writes.get(status)
+        known_hash = None if hashes is None else hashes.get(status)
         data: Buffer
         if status.st_size > CHUNK_BYTES:
-            data = LazyFileBytes(os.dup(descriptor), status, known_hash)
+            is_quiet = Snapshot(status, read_ns).is_quiet
+            on_hash = hashes.add if hashes is not None and is_quiet else None
+            data = LazyFileBytes(os.dup(descriptor), status, known_hash, on_hash)
         else:
             data = _read_bytes(descriptor, status.st_size)
             status_after = os.fstat(descriptor)
@@ -113,7 +114,7 @@ def _read(folder: OpenDirectory, name: str, own_writes: OwnWriteCache | None) ->
         raise _build_not_plain_error() from None
     finally:
         os.close(descriptor)
-    snapshot = Snapshot(status, read_ns, is_own_write=known_hash is not None)
+    snapshot = Snapshot(status, read_ns, has_unique_times=known_hash is not None)
     digest = None if known_hash is None else known_hash.hexdigest
     return Content(data, get_last_modified(status), snapshot, hash=digest)
 
@@ -200,27 +201,30 @@ def _build_not_plain_error() -> NotAPlainFile:
     return NotAPlainFile(message)
 
 
-class OwnWriteCache:
-    """Recognizes files that this server has written, by their ``stat``, and stores their hashes.
+class FileHashCache:
+    """Recognizes files that were not written since they were hashed, and stores their hashes.
 
     A file that was just written may be written again within one tick of the file system's clock and
-    have the same times. But our files get a modification time of their own, to the nanosecond,
-    which any later write changes. It may be used by several threads.
+    have the same times, unless this server has written it: our files get a modification time of
+    their own, to the nanosecond, which any later write changes. It may be used by several threads.
     """
 
     def __init__(self) -> None:
         self._hashes: LRUCache[tuple[int, ...], ResumableSha256] = LRUCache(_MAX_ENTRIES)
         self._lock = Lock()
 
-    def add(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
+    def add_own_write(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
         """Remember a file of ours by its ``stat`` under its final name, with its final times."""
         # Without nanoseconds, the time is one that other writes may get as well.
-        if not status.st_mtime_ns % _MICROSECOND_NS or status.st_mtime_ns == status.st_ctime_ns:
-            return
+        if status.st_mtime_ns % _MICROSECOND_NS and status.st_mtime_ns != status.st_ctime_ns:
+            self.add(status, resumable_hash)
+
+    def add(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
+        """Remember a file whose ``stat`` no later write leaves: see `Snapshot.is_quiet`."""
         with self._lock:
             self._hashes.put(get_stat_identity(status), resumable_hash)
 
     def get(self, status: os.stat_result) -> ResumableSha256 | None:
-        """Return the hash of a file of ours that was not written since; None for other files."""
+        """Return the hash of a file that was not written since; None if it is not known."""
         with self._lock:
             return self._hashes.get(get_stat_identity(status))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.storage.contents.manager_locks import EXPECTED_HASH
+from jupyter_nbedit.storage.contents.manager_locks import EXPECTED_HASH, SAVED_HASH
 from tests.handlers.error_checks import no_changes
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client
+from tests.support.http import JSON, Answer, Client, Local
 
 NAME = "a.ipynb"
 
@@ -56,7 +56,8 @@ def test_a_save_based_on_the_current_version_succeeds(live: Client, notebook: Pa
     reply = edit(live)
     content = load(live)
     content["cells"][0]["source"] = "# Mine"
-    assert save(live, content, **{EXPECTED_HASH: reply["hash"]}).status == 200
+    saved = save(live, content, **{EXPECTED_HASH: reply["hash"]})
+    assert (saved.status, saved.json[SAVED_HASH]) == (200, samples.hash_file(notebook))
     cells = samples.load_cells(notebook.read_bytes())
     assert ["".join(cell["source"]) for cell in cells][:2] == ["# Mine", "# Theirs"]
     assert EXPECTED_HASH.encode() not in notebook.read_bytes()
@@ -64,3 +65,25 @@ def test_a_save_based_on_the_current_version_succeeds(live: Client, notebook: Pa
     notebook.unlink()
     assert save(live, content, **{EXPECTED_HASH: reply["hash"]}).status == 201
     assert notebook.exists()
+
+
+@pytest.mark.parametrize("kind", ["pre_save_hook", "post_save_hook"])
+async def test_the_hash_of_a_save_is_not_confirmed_if_a_hook_may_change_the_notebook(
+    jp_serverapp: Any, local: Local, kind: str
+) -> None:
+    notebook = local.root / NAME
+    notebook.write_bytes(samples.three_cells())
+    # A tab asks for the version before it saves.
+    assert (await local.request("HEAD", "nbedit", "notebooks", NAME)).status == 200
+    answers = []
+    for hook in (None, lambda **_: None):
+        setattr(jp_serverapp.contents_manager, kind, hook)
+        content = (await local.request("GET", "api", "contents", NAME)).json["content"]
+        model = {"type": "notebook", "format": "json", "content": content}
+        model[EXPECTED_HASH] = samples.hash_file(notebook)
+        body = json.dumps(model).encode()
+        answers.append(await local.request("PUT", "api", "contents", NAME, body=body))
+    assert [(answer.status, SAVED_HASH in answer.json) for answer in answers] == [
+        (200, True),
+        (200, False),
+    ]
