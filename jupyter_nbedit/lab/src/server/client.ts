@@ -1,6 +1,7 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import type { EditOptions } from './api';
+import type { NotebookDelta } from '../merge/delta';
 import { localEdits } from './localEdits';
 import type {
   AboutReply,
@@ -33,6 +34,13 @@ export class NbEditError extends Error {
   }
 }
 
+/** The parts of a request that many requests do not have. */
+interface RequestOptions {
+  readonly body?: object;
+  readonly query?: Readonly<Record<string, string | number | null | undefined>>;
+  readonly cache?: RequestCache;
+}
+
 /** Calls the REST API of the extension. A request that fails throws an `NbEditError`. */
 export class NbEditClient {
   constructor(private readonly _settings: ServerConnection.ISettings) {}
@@ -58,6 +66,23 @@ export class NbEditClient {
 
   async getEdit(path: string, id: number): Promise<DetailedEdit> {
     return this._request('GET', `${buildNotebookPath(path)}/history/${id}`);
+  }
+
+  /** Return the hash of the notebook as it is stored now. */
+  async getHash(path: string): Promise<string> {
+    const response = await this._send('HEAD', buildNotebookPath(path), { cache: 'reload' });
+    const hash = /^(?:W\/)?"(.+)"$/.exec(response.headers.get('ETag') ?? '')?.[1];
+    if (!response.ok || hash === undefined) {
+      throw new NbEditError(response.status, 'no_answer', `HTTP ${response.status}`);
+    }
+    return hash;
+  }
+
+  /** Return the difference of the notebook, as it is stored now, from the version `since`. */
+  async getDelta(path: string, since: string): Promise<NotebookDelta> {
+    const query = { since, view: 'nbformat' };
+    // The notebook may have become trusted, which does not change its hash.
+    return this._request('GET', buildNotebookPath(path), { query, cache: 'reload' });
   }
 
   /** Return the language of the notebook's code, if it is known. */
@@ -165,14 +190,17 @@ export class NbEditClient {
   private async _request<Answer>(
     method: string,
     address: string,
-    {
-      body,
-      query = {}
-    }: {
-      readonly body?: object;
-      readonly query?: Readonly<Record<string, string | number | null | undefined>>;
-    } = {}
+    options: RequestOptions = {}
   ): Promise<Answer> {
+    return parseResponse<Answer>(await this._send(method, address, options));
+  }
+
+  private async _send(
+    method: string,
+    address: string,
+    // With its default `no-store`, JupyterLab adds the time to each URL.
+    { body, query = {}, cache = 'no-cache' }: RequestOptions
+  ): Promise<Response> {
     const searchParams = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
       if (value != null) {
@@ -182,19 +210,16 @@ export class NbEditClient {
     const url = URLExt.join(this._settings.baseUrl, 'nbedit', address);
     const parameters = searchParams.toString();
     const search = parameters === '' ? '' : `?${parameters}`;
-    // With its default `no-store`, JupyterLab adds the time to each URL.
-    const init: RequestInit = { method, cache: 'no-cache' };
+    const init: RequestInit = { method, cache };
     if (body !== undefined) {
       init.body = JSON.stringify(body);
       init.headers = { 'Content-Type': 'application/json' };
     }
-    let response: Response;
     try {
-      response = await ServerConnection.makeRequest(url + search, init, this._settings);
+      return await ServerConnection.makeRequest(url + search, init, this._settings);
     } catch {
       throw new NbEditError(0, 'unreachable', 'The server does not answer. Is it running?');
     }
-    return parseResponse<Answer>(response);
   }
 }
 

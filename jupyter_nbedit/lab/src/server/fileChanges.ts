@@ -7,7 +7,7 @@ const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
 const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
 
 /** Interval at which a visible page compares its files with the disk, in milliseconds. */
-const RESYNC_INTERVAL = 20_000;
+const RESYNC_INTERVAL = 30_000;
 
 /** Interval at which the connection is checked, in milliseconds. */
 const CONNECTION_CHECK_INTERVAL = 1000;

@@ -2,11 +2,19 @@ import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
+import { readFileContent, type Notebook } from '../merge/notebook';
 
 const CHANGED_MESSAGE = 'The file has changed on disk.';
 
 /** The status of a save that the server refuses because the file has changed. */
 const CONFLICT_STATUS = 409;
+
+/** A version of a notebook on disk. */
+export interface DiskVersion {
+  readonly notebook: Notebook;
+  /** Its hash and its time of modification, with what else the Contents API says of the file. */
+  readonly model: Partial<Contents.IModel>;
+}
 
 /** Private members of a notebook's context. */
 interface ContextInternals {
@@ -25,22 +33,24 @@ interface ContextInternals {
  * missing, a revert sets it, with a model that merges the content instead of replacing every cell.
  *
  * @param revert The context's own revert.
- * @param mergeContent Merges the content of a file into the model.
+ * @param merge Merges the notebook on disk into the model.
  */
 export async function adoptVersion(
   context: DocumentRegistry.IContext<INotebookModel>,
-  version: Contents.IModel,
+  version: DiskVersion,
   revert: () => Promise<void>,
-  mergeContent: (content: unknown) => void
+  merge: (disk: Notebook) => void
 ): Promise<void> {
   const internals = context as ContextInternals;
   if (typeof internals._updateContentsModel === 'function') {
-    mergeContent(version.content);
-    internals._updateContentsModel.call(context, { ...context.contentsModel, ...version });
+    merge(version.notebook);
+    internals._updateContentsModel.call(context, { ...context.contentsModel, ...version.model });
     return;
   }
   const model = context.model as { fromJSON?: unknown };
-  model.fromJSON = mergeContent;
+  model.fromJSON = (content: unknown) => {
+    merge(readFileContent(content));
+  };
   try {
     await revert();
   } finally {
@@ -95,6 +105,9 @@ export function getSharedType(cell: ISharedCell): object | null {
 /** The field of a save request with the hash of the version to replace; our server checks it. */
 const EXPECTED_HASH = 'nbedit_expected_hash';
 
+/** The field of the reply with the hash of the file, if the file has exactly what was sent. */
+const SAVED_HASH = 'nbedit_hash';
+
 /** A save was cancelled because the file has changed. */
 class StaleError extends Error {
   // JupyterLab passes on errors of this name without a dialog.
@@ -111,13 +124,19 @@ export class ConditionalSaves {
   constructor(contents: Contents.IManager) {
     const save = contents.save.bind(contents);
     contents.save = async (path, options) => {
+      this._savedHashes.delete(path);
       const hash = this._expectedHashes.get(path)?.();
       if (hash == null) {
         return save(path, options);
       }
       const conditionalOptions = { ...options, [EXPECTED_HASH]: hash };
       try {
-        return await save(path, conditionalOptions);
+        const model = await save(path, conditionalOptions);
+        const { [SAVED_HASH]: savedHash } = model as { [SAVED_HASH]?: string };
+        if (savedHash !== undefined) {
+          this._savedHashes.set(path, savedHash);
+        }
+        return model;
       } catch (error) {
         const { response } = error as { response?: Response };
         throw response?.status === CONFLICT_STATUS ? new StaleError(CHANGED_MESSAGE) : error;
@@ -158,5 +177,15 @@ export class ConditionalSaves {
     }
   }
 
+  /**
+   * Return the hash of the file that the last save of this path has written; null if it is unknown.
+   *
+   * JupyterLab asks for the hash in another request, when the file may have changed again.
+   */
+  getSavedHash(path: string): string | null {
+    return this._savedHashes.get(path) ?? null;
+  }
+
   private readonly _expectedHashes = new Map<string, () => string | undefined>();
+  private readonly _savedHashes = new Map<string, string>();
 }

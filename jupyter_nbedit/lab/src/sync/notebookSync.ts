@@ -1,24 +1,29 @@
 import type { IChangedArgs } from '@jupyterlab/coreutils';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
-import type { Contents } from '@jupyterlab/services';
 import { BaseVersion } from '../merge/baseVersion';
-import { readFileContent, type Notebook } from '../merge/notebook';
+import type { Notebook } from '../merge/notebook';
 import { mergeNotebooks, type CellConflict, type NotebookMerge } from '../merge/notebookMerge';
 import type { ConflictChoice } from '../notify/wording';
 import type { FileChange } from '../server/fileChanges';
 import type { OpenTab } from '../server/tabReports';
-import { fetchNotebook, isFileCurrent } from './diskVersion';
+import type { NotebookFile } from './diskVersion';
 import { IncomingChanges } from './incomingChanges';
-import { adoptVersion, type ConditionalSaves } from './jupyterlabInternals';
+import { adoptVersion, type ConditionalSaves, type DiskVersion } from './jupyterlabInternals';
 import { OpenNotebook, type NotebookServices } from './openNotebook';
 
 /** Maximum number of times that a sync or a save is repeated because the other side has changed. */
 const MAX_ATTEMPTS = 5;
 
+/**
+ * Time to wait for the event of an edit after the event of a save without a hash, in milliseconds:
+ * an edit sends both, and its own says which version to read.
+ */
+const EDIT_EVENT_DELAY = 100;
+
 /** The services that a sync uses. */
 export interface SyncServices extends NotebookServices {
-  readonly contents: Contents.IManager;
+  readonly file: NotebookFile;
   readonly saves: ConditionalSaves;
   /** Milliseconds between autosaves, or null if autosave is off. */
   readonly autosaveInterval: () => number | null;
@@ -67,14 +72,24 @@ export class NotebookSync {
   /** Sync after a reported change of the file. */
   onFileChange(change: FileChange): void {
     this._notebook.withdrawUndoneEdit(change);
-    if (this._baseVersion !== null) {
-      this._pendingChanges.push(change);
-      this.requestSync();
+    if (this._baseVersion === null) {
+      return;
+    }
+    this._pendingChanges.push(change);
+    if (change.hash !== null) {
+      this._scheduleSync();
+    } else {
+      setTimeout(() => this._scheduleSync(), EDIT_EVENT_DELAY);
     }
   }
 
-  /** Schedule a sync with the disk. */
+  /** Schedule a sync with the disk, because the file may have changed. */
   requestSync(): void {
+    this._mayBeStale = true;
+    this._scheduleSync();
+  }
+
+  private _scheduleSync(): void {
     if (!this._isRequested) {
       this._isRequested = true;
       this._run(async () => {
@@ -99,7 +114,7 @@ export class NotebookSync {
 
   private _onLoaded(): void {
     this._baseVersion = new BaseVersion(this._notebook.readContent().notebook);
-    this._mergedHash = this._context.contentsModel?.hash ?? null;
+    this._diskHash = this._context.contentsModel?.hash ?? null;
     this._generation++;
     this._incomingChanges.retainPrompts([]);
     // Changes reported earlier could not be merged, and the loaded version may be older.
@@ -127,6 +142,7 @@ export class NotebookSync {
 
   /** Merge before a save. If that fails, JupyterLab's own save reports the problem. */
   private async _mergeBeforeSave(): Promise<boolean> {
+    this._mayBeStale = true;
     try {
       await this._sync();
       this._report();
@@ -155,7 +171,7 @@ export class NotebookSync {
   }
 
   private async _sync(): Promise<void> {
-    const { contents } = this._services;
+    const { file } = this._services;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (this._context.isDisposed || this._baseVersion === null) {
         return;
@@ -163,15 +179,12 @@ export class NotebookSync {
       this._mergeDeferred(this._baseVersion);
       const generation = this._generation;
       const changeCount = this._pendingChanges.length;
-      const hasNewHash = this._pendingChanges.some(
-        ({ hash }) => hash !== null && hash !== this._mergedHash
-      );
-      const { path } = this._context;
-      if (!hasNewHash && (await isFileCurrent(contents, path, this._context.contentsModel))) {
+      if (await this._isCurrent()) {
         this._services.tab.markApplied(this._pendingChanges.splice(0, changeCount));
         return;
       }
-      const version = await fetchNotebook(contents, path, this._baseVersion.notebook);
+      const { path } = this._context;
+      const version = await file.fetch(path, this._baseVersion.disk, this._diskHash);
       if (generation === this._generation) {
         await this._adopt(this._baseVersion, version, changeCount);
         return;
@@ -179,19 +192,38 @@ export class NotebookSync {
     }
   }
 
+  /** Return whether the tab has the version on disk; ask only if no event has told. */
+  private async _isCurrent(): Promise<boolean> {
+    const hashes = this._pendingChanges.map(({ hash }) => hash);
+    if (hashes.some(hash => hash !== null && hash !== this._diskHash)) {
+      return false;
+    }
+    if (!this._mayBeStale && !hashes.includes(null)) {
+      return true;
+    }
+    this._mayBeStale = false;
+    const { path, contentsModel } = this._context;
+    try {
+      return await this._services.file.isCurrent(path, this._diskHash, contentsModel);
+    } catch (error) {
+      this._mayBeStale = true;
+      throw error;
+    }
+  }
+
   /** @param changeCount Number of changes that were reported before the disk was read. */
   private async _adopt(
     baseVersion: BaseVersion,
-    version: Contents.IModel,
+    version: DiskVersion,
     changeCount: number
   ): Promise<void> {
-    const last = this._pendingChanges.map(({ hash }) => hash).lastIndexOf(version.hash ?? '');
+    const last = this._pendingChanges.map(({ hash }) => hash).lastIndexOf(version.model.hash ?? '');
     const changes = this._pendingChanges.splice(0, Math.max(changeCount, last + 1));
     const wasDirty = this._context.model.dirty;
     this._isMerging = true;
     try {
-      await adoptVersion(this._context, version, this._revert, content => {
-        baseVersion.mergeDisk(readFileContent(content), this._notebook.readContent(), result =>
+      await adoptVersion(this._context, version, this._revert, disk => {
+        baseVersion.mergeDisk(disk, this._notebook.readContent(), result =>
           this._showMerge(result, changes)
         );
       });
@@ -199,7 +231,7 @@ export class NotebookSync {
     } finally {
       this._isMerging = false;
     }
-    this._mergedHash = this._context.contentsModel?.hash ?? null;
+    this._diskHash = this._context.contentsModel?.hash ?? null;
     this._services.tab.markApplied(changes);
   }
 
@@ -215,7 +247,7 @@ export class NotebookSync {
     ) {
       const state = this._context.model.dirty ? 'merged' : 'shown';
       this._services.tab.report(
-        this._mergedHash,
+        this._diskHash,
         this._incomingChanges.hasOpenPrompts ? 'waiting' : state
       );
     }
@@ -278,8 +310,7 @@ export class NotebookSync {
     } else if (state === 'completed' && this._savingNotebook !== null) {
       this._baseVersion ??= new BaseVersion(this._savingNotebook);
       this._baseVersion.markSaved(this._savingNotebook);
-      // JupyterLab fetched its hash after the save: it may belong to a later version.
-      this._mergedHash = null;
+      this._diskHash = this._services.saves.getSavedHash(this._context.path);
       this._report();
     }
   };
@@ -314,7 +345,9 @@ export class NotebookSync {
   private _baseVersion: BaseVersion | null = null;
   /** The content that is being saved. */
   private _savingNotebook: Notebook | null = null;
-  /** The hash of the content of the tab, or null if it is not certain. */
-  private _mergedHash: string | null = null;
+  /** The hash of the version on disk that was merged last, or null if it is not certain. */
+  private _diskHash: string | null = null;
+  /** Whether the file may have changed without an event. */
+  private _mayBeStale = false;
   private _dirtySince: number | null = null;
 }

@@ -8,6 +8,7 @@ import { INbEditSettings, type Settings } from '../notify/settings';
 import { NbEditClient, NbEditError } from '../server/client';
 import { IFileChangeFeed, type FileChange, type FileChangeFeed } from '../server/fileChanges';
 import { TabConnection, type OpenTab } from '../server/tabReports';
+import { NotebookFile } from './diskVersion';
 import { ConditionalSaves } from './jupyterlabInternals';
 import { NotebookSync, type SyncServices } from './notebookSync';
 import { NotebookViews } from './notebookViews';
@@ -45,7 +46,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     const server = new NbEditClient(serverSettings);
     const tabs = new TabConnection(serverSettings, async () => hasServerExtension(server));
     const buildServices = (views: NotebookViews, tab: OpenTab): SyncServices => ({
-      contents,
+      file: new NotebookFile(contents, server),
       saves,
       running,
       tab,

@@ -118,11 +118,11 @@ test('coming back, waking up and time itself ask for a resync, but only in a vis
   window.dispatchEvent(new Event('online'));
   document.dispatchEvent(new Event('visibilitychange'));
   vi.advanceTimersByTime(60_000);
-  expect(resyncs).toBe(6);
+  expect(resyncs).toBe(5);
   Object.assign(document, { visibilityState: 'hidden' });
   document.dispatchEvent(new Event('visibilitychange'));
   vi.advanceTimersByTime(60_000);
-  expect(resyncs).toBe(6);
+  expect(resyncs).toBe(5);
 });
 
 test('each new connection asks for a resync, once it is open', () => {

@@ -2,11 +2,13 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
 import { expect, test } from 'vitest';
+import { readFileContent } from '../../src/merge/notebook';
 import { adoptVersion, ConditionalSaves } from '../../src/sync/jupyterlabInternals';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
-const fetched = { hash: 'new', content: 'fetched' } as Contents.IModel;
+const notebook = readFileContent({ nbformat: 4, metadata: {}, cells: [] });
+const fetched = { notebook, model: { hash: 'new' } };
 
 /** A context that keeps its file's version as JupyterLab's does. */
 class TestContext {
@@ -19,7 +21,7 @@ class TestContext {
   }
 
   readonly revert = (): Promise<void> => {
-    this.model.fromJSON('content of the revert');
+    this.model.fromJSON({ cells: [{ cell_type: 'raw', source: 'of the revert' }] });
     this.contentsModel = { hash: 'of the revert' };
     return Promise.resolve();
   };
@@ -49,11 +51,11 @@ function asContext(context: object): Context {
 test('the hash that was fetched becomes the expected one once its content is merged', async () => {
   const context = new TestContext();
   const merged: unknown[] = [];
-  await adoptVersion(asContext(context), fetched, context.revert, content => {
+  await adoptVersion(asContext(context), fetched, context.revert, disk => {
     expect(context.contentsModel.hash).toBe('old');
-    merged.push(content);
+    merged.push(disk);
   });
-  expect(merged).toEqual(['fetched']);
+  expect(merged).toEqual([notebook]);
   expect(context.contentsModel).toMatchObject({ hash: 'new', path: 'a.ipynb' });
   expect(context.model.replaced).toEqual([]);
 });
@@ -71,8 +73,10 @@ test('without the private call a revert brings content and hash, and replaces no
   const context = new TestContext();
   Object.assign(context, { _updateContentsModel: undefined });
   const merged: unknown[] = [];
-  await adoptVersion(asContext(context), fetched, context.revert, content => merged.push(content));
-  expect(merged).toEqual(['content of the revert']);
+  await adoptVersion(asContext(context), fetched, context.revert, ({ cells }) =>
+    merged.push(cells[0]?.source)
+  );
+  expect(merged).toEqual(['of the revert']);
   expect(context.contentsModel.hash).toBe('of the revert');
   expect(context.model.replaced).toEqual([]);
   context.model.fromJSON('later');
@@ -88,7 +92,7 @@ class TestContents {
     this.saved.push([path, options]);
     const { nbedit_expected_hash: expected } = options as { nbedit_expected_hash?: string };
     return expected === undefined || expected === this.hash
-      ? Promise.resolve({ path })
+      ? Promise.resolve(expected === undefined ? { path } : { path, nbedit_hash: 'saved' })
       : Promise.reject(Object.assign(new Error('changed'), { response: { status: 409 } }));
   }
 }
@@ -133,8 +137,10 @@ test('a save says which version it is to replace, and is given up if there is an
     await contents.save('a.ipynb', { content: 'mine' });
   };
   expect(await saves.saveIfCurrent(context, save)).toBe(true);
+  expect(saves.getSavedHash('a.ipynb')).toBe('saved');
   contents.hash = 'theirs';
   expect(await saves.saveIfCurrent(context, save)).toBe(false);
+  expect(saves.getSavedHash('a.ipynb')).toBeNull();
   const said = ['a.ipynb', { content: 'mine', nbedit_expected_hash: 'old' }];
   expect(contents.saved).toEqual([said, said]);
 });
