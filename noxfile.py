@@ -53,6 +53,7 @@ NIGHT = [
     "packaging",
     "lab",
     "browser",
+    "full_reads",
     "setups",
     "oldest_lab",
     "rooms",
@@ -148,6 +149,12 @@ def browser(session: nox.Session) -> None:
 
 
 # At night -----------------------------------------------------------------------------------------
+
+
+@nox.session(venv_backend="none")
+def full_reads(session: nox.Session) -> None:
+    """Test that tabs follow as well if the server does not know the version that they show."""
+    run_browser(session, Path(sys.prefix), "--full-reads")
 
 
 @nox.session

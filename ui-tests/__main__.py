@@ -92,6 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         help="run the tests of Notebook 7 (in tests/notebook7), and only these",
     )
     parser.add_argument(
+        "--full-reads",
+        action="store_true",
+        help="refuse the changes since a version to all tabs: they read whole notebooks instead",
+    )
+    parser.add_argument(
         "--report",
         type=lambda path: Path(path).absolute(),
         help="where a JUnit report of the tests is written",
@@ -174,6 +179,7 @@ def _play(
         **os.environ,
         "NBEDIT_CHROMIUM": str(browser),
         "NBEDIT_ENV": str(options.env),
+        "NBEDIT_FULL_READS": "yes" if options.full_reads else "",
         "NBEDIT_REPORT": str(options.report or results / "report.xml"),
         "NBEDIT_RESULTS": str(results),
         "NBEDIT_ROOMS": rooms,

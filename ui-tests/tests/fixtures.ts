@@ -149,6 +149,11 @@ async function prepareContext(
   dialogs: string[]
 ): Promise<void> {
   await context.addCookies(login);
+  if (process.env.NBEDIT_FULL_READS) {
+    await context.route('**/nbedit/notebooks/**view=nbformat*', async route =>
+      route.fulfill({ status: 410, json: { message: 'Gone.', reason: 'version_unknown' } })
+    );
+  }
   await context.exposeBinding('nbeditDialogOpened', (_, text: string) => dialogs.push(text));
   await context.addInitScript(() => {
     const seen = new WeakSet<Element>();
