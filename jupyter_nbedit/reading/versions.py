@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
@@ -106,8 +107,8 @@ class Version:
         if self.nbformat_minor != after.nbformat_minor:
             # Ids count from nbformat 4.5 on: every cell may read differently.
             return indexes
-        for start, new_start, count in _list_common_runs(old, new):
-            indexes[new_start : new_start + count] = range(start, start + count)
+        for index, new_index in _match_in_order(old, new):
+            indexes[new_index] = index
         if None in indexes:
             _match_moved_cells(old, new, indexes)
         if self.repeats or after.repeats:
@@ -243,19 +244,41 @@ def _hash_range(text: Buffer, span: Span) -> int:
     return int.from_bytes(digest.digest(), "little", signed=True)
 
 
-def _list_common_runs(old: array[int], new: array[int]) -> list[tuple[int, int, int]]:
-    """List what two versions have in common in the same order: start, start in `new`, and count."""
+def _match_in_order(old: array[int], new: array[int]) -> list[tuple[int, int]]:
+    """Match equal cells of two versions that have the same order: pairs of ascending indexes."""
     start = count_common_start(old, new)
     end = count_common_start(old[start:][::-1], new[start:][::-1])
     stop, new_stop = len(old) - end, len(new) - end
-    runs = [(0, 0, start)]
+    pairs: list[tuple[int, int]] = []
     position, new_position = start, start
     for difference in list_differences(
         [*map(str, old[start:stop])], [*map(str, new[start:new_stop])]
     ):
-        runs.append((position, new_position, start + difference.start - position))
+        common = range(position, start + difference.start)
+        pairs += zip(common, itertools.count(new_position), strict=False)
         position, new_position = start + difference.stop, start + difference.new_stop
-    return [*runs, (position, new_position, len(old) - position)]
+    pairs += zip(range(position, stop), itertools.count(new_position), strict=False)
+    return [
+        *zip(range(start), range(start), strict=True),
+        *_straighten(pairs, old, start, stop),
+        *zip(range(stop, len(old)), range(new_stop, len(new)), strict=True),
+    ]
+
+
+def _straighten(
+    pairs: Sequence[tuple[int, int]], old: array[int], start: int, stop: int
+) -> Iterator[tuple[int, int]]:
+    """Among several equal cells, choose the one that is as far from the previous match as after.
+
+    So a cell that was changed stands between the same matches in both versions.
+    """
+    last, new_last = start - 1, start - 1
+    for number, (index, new_index) in enumerate(pairs):
+        limit = pairs[number + 1][0] if number + 1 < len(pairs) else stop
+        opposite = last + new_index - new_last
+        is_equal = opposite < limit and old[opposite] == old[index]
+        last, new_last = opposite if is_equal else index, new_index
+        yield last, new_last
 
 
 def _match_moved_cells(old: array[int], new: array[int], indexes: list[int | None]) -> None:

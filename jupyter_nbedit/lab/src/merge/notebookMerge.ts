@@ -304,17 +304,19 @@ function matchCells(
     }
   }
   const isSaved = hasMissingIds && hasSameCells(local, disk);
-  const unmatchedCells: Cell[] = [];
-  for (const [index, cell] of disk.entries()) {
+  const diskSlots = disk.map((cell, index) => {
     const key = isSaved ? (local[index]?.key ?? null) : cell.key;
     const slot = key === null ? slotsById.get(cell.id ?? '') : slotsByKey.get(key);
-    if (slot?.disk === null) {
-      slot.disk = cell;
-    } else {
-      unmatchedCells.push(cell);
+    if (slot?.disk !== null) {
+      return null;
     }
+    slot.disk = cell;
+    return slot;
+  });
+  if (hasMissingIds && diskSlots.includes(null)) {
+    matchByContent(slots, disk, diskSlots);
   }
-  const newCells = hasMissingIds ? matchByContent(slots, unmatchedCells) : unmatchedCells;
+  const newCells = disk.filter((_, index) => diskSlots[index] === null);
   return [...slots, ...newCells.map(cell => ({ base: null, local: null, disk: cell }))];
 }
 
@@ -333,31 +335,47 @@ function lacksIds(...notebooks: Notebook[]): boolean {
   return notebooks.some(notebook => notebook.cells.some(cell => cell.id === null));
 }
 
-/** Assign cells on disk, by content, to slots without one; return the cells that are left. */
-function matchByContent(slots: readonly CellVersions[], cells: readonly Cell[]): Cell[] {
-  const knownSlots = slots.filter(slot => slot.base !== null && slot.disk === null);
+/**
+ * Assign cells on disk, by content, to slots without one.
+ *
+ * @param diskSlots For each cell on disk its slot, or null if it has none.
+ */
+function matchByContent(
+  slots: readonly CellVersions[],
+  disk: readonly Cell[],
+  diskSlots: (CellVersions | null)[]
+): void {
+  const knownSlots = slots.filter(({ base }) => base !== null);
   const insertedSlots = slots.filter(slot => slot.base === null && slot.disk === null);
+  // Cells that are matched already divide the others, and are equal to nothing but themselves.
+  const numbers = new Map(slots.map((slot, index) => [slot, index] as const));
+  const standIn = (cell: Cell, slot: CellVersions): Cell => ({
+    ...cell,
+    type: 'matched',
+    source: `${numbers.get(slot)}`
+  });
   const alignment = alignByContent(
-    knownSlots.flatMap(({ base }) => base ?? []),
+    knownSlots.flatMap(slot => {
+      const { base } = slot;
+      return base === null ? [] : [slot.disk === null ? base : standIn(base, slot)];
+    }),
     insertedSlots.flatMap(({ local }) => local ?? []),
-    cells
+    disk.map((cell, index) => {
+      const slot = diskSlots[index] ?? null;
+      return slot === null ? cell : standIn(cell, slot);
+    })
   );
-  const usedIndexes = new Set<number>();
   for (const [candidates, pairs] of [
     [knownSlots, alignment.knownPairs],
     [insertedSlots, alignment.insertedPairs]
   ] as const) {
     for (const [i, j] of pairs) {
-      setDiskCell(candidates[i], cells[j]);
-      usedIndexes.add(j);
+      const [slot, cell] = [candidates[i], disk[j]];
+      if (slot?.disk === null && cell !== undefined && diskSlots[j] === null) {
+        slot.disk = cell;
+        diskSlots[j] = slot;
+      }
     }
-  }
-  return cells.filter((_, index) => !usedIndexes.has(index));
-}
-
-function setDiskCell(slot: CellVersions | undefined, cell: Cell | undefined): void {
-  if (slot !== undefined && cell !== undefined) {
-    slot.disk = cell;
   }
 }
 
