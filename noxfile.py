@@ -213,6 +213,8 @@ def mutation(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def benchmarks(session: nox.Session) -> None:
     """Measure what an edit costs beside a copy, nbformat, the Contents API and other tools."""
+    install_node_modules(session, UI_TESTS)
+    install_chromium(session)
     session.run("python", "tests/benchmarks", *other_arguments(session))
 
 

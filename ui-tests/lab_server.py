@@ -35,6 +35,8 @@ class LabServer:
     token: str
     root: Path
     version: str
+    port: int
+    process_id: int
 
 
 def python_of(env: Path) -> Path:
@@ -65,20 +67,23 @@ def running(
         timeout=60,
     ).stdout.strip()
     port = _free_port()
-    server = LabServer(
-        url=f"http://127.0.0.1:{port}{base_url.rstrip('/')}",
-        token=secrets.token_hex(16),
-        root=folder / "root",
-        version=version,
-    )
+    token = secrets.token_hex(16)
     log = folder / "jupyterlab.log"
-    environment = _environment(server, port, folder)
+    environment = _environment(token, port, folder)
     config = HERE / "jupyter_server_test_config.py"
     command = [str(python), "-m", application, f"--config={config}"]
     command.append(f"--ServerApp.base_url={base_url}")
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, env=environment, cwd=folder, stdout=output, stderr=subprocess.STDOUT
+        )
+        server = LabServer(
+            url=f"http://127.0.0.1:{port}{base_url.rstrip('/')}",
+            token=token,
+            root=folder / "root",
+            version=version,
+            port=port,
+            process_id=process.pid,
         )
         try:
             _wait_until_it_answers(server, process, log)
@@ -99,7 +104,7 @@ def _free_port() -> int:
         return port
 
 
-def _environment(server: LabServer, port: int, folder: Path) -> dict[str, str]:
+def _environment(token: str, port: int, folder: Path) -> dict[str, str]:
     places = {
         "HOME": "home",
         "IPYTHONDIR": "ipython",
@@ -123,7 +128,7 @@ def _environment(server: LabServer, port: int, folder: Path) -> dict[str, str]:
         **inherited,
         **{variable: str(folder / name) for variable, name in places.items()},
         "NBEDIT_PORT": str(port),
-        "NBEDIT_TOKEN": server.token,
+        "NBEDIT_TOKEN": token,
     }
 
 

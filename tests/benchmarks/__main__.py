@@ -14,15 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 # `python tests/benchmarks` puts tests/benchmarks first.
-sys.path[0] = str(Path(__file__).resolve().parents[2])
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[0] = str(ROOT)
+sys.path.append(str(ROOT / "ui-tests"))
 
-from tests.benchmarks.bench import Bench, open_bench  # noqa: E402 - needs the line above
+from tests.benchmarks.bench import Bench, TabOptions, open_bench  # noqa: E402 - needs the line above
 from tests.benchmarks.memory import measure_memory  # noqa: E402
 from tests.benchmarks.report import ReportRow, format_details, format_report, write_page  # noqa: E402
 from tests.benchmarks.rows_corpus import measure_corpus  # noqa: E402
 from tests.benchmarks.rows_files import measure_cells, measure_growth, measure_large  # noqa: E402
 from tests.benchmarks.rows_http import measure_http  # noqa: E402
 from tests.benchmarks.rows_load import measure_rate, measure_waits, measure_yardstick  # noqa: E402
+from tests.benchmarks.rows_tabs import SIZES, measure_tabs  # noqa: E402
 
 MEASUREMENTS: dict[str, Callable[[Bench], list[ReportRow]]] = {
     "corpus": measure_corpus,
@@ -33,6 +36,7 @@ MEASUREMENTS: dict[str, Callable[[Bench], list[ReportRow]]] = {
     "waits": measure_waits,
     "rate": measure_rate,
     "growth": measure_growth,
+    "tabs": measure_tabs,
 }
 
 
@@ -42,13 +46,23 @@ def main() -> None:
     parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="measure this alone")
     parser.add_argument("--quick", action="store_true", help="for a look: a third of the rounds")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the figures into this page")
+    parser.add_argument(
+        "--beside",
+        # The server starts in a folder of its own.
+        type=lambda path: Path(path).absolute(),
+        metavar="VENV",
+        help="tabs: measure the version that is installed there as well",
+    )
+    parser.add_argument("--size", choices=SIZES, action="append", help="tabs: measure this alone")
+    parser.add_argument("--profile", action="store_true", help="tabs: print what the page computes")
     arguments = parser.parse_args()
     if arguments.write and (arguments.only or arguments.quick):
         parser.error("--write takes all figures, and none that were taken for a look.")
     # Stopped from outside, the servers must still be stopped.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     rows = []
-    with open_bench(is_quick=arguments.quick) as bench:
+    tabs = TabOptions(arguments.beside, arguments.size or (), arguments.profile)
+    with open_bench(tabs=tabs, is_quick=arguments.quick) as bench:
         if arguments.yardstick:
             print(f"{measure_yardstick(bench):.0f} GET /api/status per second")
             return

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +18,19 @@ from tests.support.servers import start_server
 WITHOUT_US = "c.ServerApp.jpserver_extensions['jupyter_nbedit'] = False"
 
 
+@dataclass(frozen=True)
+class TabOptions:
+    """What is measured of open tabs.
+
+    `beside` is an environment with another version, or None; `sizes` names the notebooks, all of
+    them if it is empty; with `is_profiled` the functions of the page are printed.
+    """
+
+    beside: Path | None = None
+    sizes: Sequence[str] = ()
+    is_profiled: bool = False
+
+
 class Bench:
     """One run, which has a folder for itself.
 
@@ -24,8 +38,9 @@ class Bench:
     less often: for a look, not for the record.
     """
 
-    def __init__(self, root: Path, stack: ExitStack, *, is_quick: bool) -> None:
+    def __init__(self, root: Path, stack: ExitStack, *, tabs: TabOptions, is_quick: bool) -> None:
         self.root = root
+        self.tabs = tabs
         self.missing: dict[str, str] = {}
         self._stack = stack
         self._is_quick = is_quick
@@ -84,6 +99,10 @@ class Bench:
         finally:
             server.stop()
 
+    def make_temporary_folder(self) -> Path:
+        """Make a folder for what no other measurement needs."""
+        return Path(tempfile.mkdtemp(dir=self.root))
+
     def make_folder(self, *names: str) -> Path:
         folder = self.root.joinpath(*names)
         folder.mkdir(parents=True)
@@ -91,8 +110,8 @@ class Bench:
 
 
 @contextmanager
-def open_bench(*, is_quick: bool) -> Iterator[Bench]:
+def open_bench(*, tabs: TabOptions, is_quick: bool) -> Iterator[Bench]:
     """Make a run, and leave nothing of it."""
     warnings.simplefilter("ignore")  # nbformat's, of real notebooks
     with tempfile.TemporaryDirectory(prefix="nbedit-benchmarks-") as root, ExitStack() as stack:
-        yield Bench(Path(root), stack, is_quick=is_quick)
+        yield Bench(Path(root), stack, tabs=tabs, is_quick=is_quick)

@@ -1,6 +1,7 @@
-"""Send small requests in a loop, and print the milliseconds of each reply.
+"""Send `GET` requests in a loop, and print the milliseconds of each reply.
 
-A process of its own: what the benchmark does must not delay it.
+`ping.py PORT PATH PAUSE TOKEN` pauses before each request, in seconds. It is a process of its own:
+what the benchmark does must not delay it.
 """
 
 from __future__ import annotations
@@ -11,30 +12,39 @@ import threading
 import time
 from http.client import HTTPConnection
 
-PAUSE_SECONDS = 0.001
 WARM_UP = 50
+
+
+class Pinger:
+    """Sends the same request again and again on one connection."""
+
+    def __init__(self, port: int, path: str, pause: float, token: str) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        self._path = path
+        self._pause = pause
+        self._headers = {"Authorization": f"token {token}"}
+
+    def ping(self) -> float:
+        time.sleep(self._pause)
+        began = time.perf_counter()
+        self._connection.request("GET", self._path, headers=self._headers)
+        self._connection.getresponse().read()
+        return 1000 * (time.perf_counter() - began)
 
 
 def main() -> None:
     """Ping until the input ends."""
-    connection = HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=60)
+    port, path, pause, token = sys.argv[1:]
+    pinger = Pinger(int(port), path, float(pause), token)
     reading = threading.Thread(target=sys.stdin.read, daemon=True)
     reading.start()
     for _ in range(WARM_UP):
-        _ping(connection)
+        pinger.ping()
     print("ready", flush=True)
-    waits = [_ping(connection)]
+    waits = [pinger.ping()]
     while reading.is_alive():
-        waits.append(_ping(connection))
+        waits.append(pinger.ping())
     print(json.dumps(waits))
-
-
-def _ping(connection: HTTPConnection) -> float:
-    time.sleep(PAUSE_SECONDS)
-    began = time.perf_counter()
-    connection.request("GET", "/api")
-    connection.getresponse().read()
-    return 1000 * (time.perf_counter() - began)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tests.benchmarks.report import Check, ReportRow
 from tests.benchmarks.rows_http import trust
 from tests.linear.documents import DOCUMENTS
 from tests.support import samples
+from tests.support.http import Client
 
 IDLE = "no edit at all"
 STATUS = "GET /api/status"
@@ -146,11 +147,16 @@ def _build_row(name: str, waits: Mapping[str, list[float]], limit: float) -> Rep
     return ReportRow(name, [check], rivals, figures, "ms", remark)
 
 
+def _run_ping(connection: Connection) -> AbstractContextManager[list[float]]:
+    return run_ping(connection.server, "/api", pause=0.001)
+
+
 @contextmanager
-def _run_ping(connection: Connection) -> Iterator[list[float]]:
+def run_ping(server: Client, path: str, pause: float) -> Iterator[list[float]]:
     """Ping a server from another process while the block runs; then return the waits in ms."""
     waits: list[float] = []
-    command = (sys.executable, Path(__file__).with_name("ping.py"), str(connection.server.port))
+    script = Path(__file__).with_name("ping.py")
+    command = (sys.executable, script, str(server.port), path, str(pause), server.token)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
