@@ -41,8 +41,8 @@ SETTINGS = {
 class Size:
     """A notebook, and the most that an edit of it may cost.
 
-    `pixels` and `wait` are milliseconds, `received` is in bytes. With `is_windowed` JupyterLab shows
-    it in the windowing mode "full", otherwise in its default mode.
+    `pixels` and `wait` are milliseconds, `received` is in bytes. With `is_windowed` JupyterLab
+    shows it in the windowing mode "full", otherwise in its default mode.
     """
 
     build: Callable[[], bytes]
