@@ -89,7 +89,7 @@ test.describe('A tab that missed the event', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test('catches up by itself in less than half a minute', async ({ agent, folder, open, page }) => {
+  test('catches up by itself in a minute', async ({ agent, folder, open, page }) => {
     await page.clock.install();
     await page.routeWebSocket(EVENTS, openAndMute);
     folder.write('slow.ipynb', formatNotebook(makeManyCells(6)));
@@ -99,7 +99,7 @@ test.describe('A tab that missed the event', () => {
     await agent.edit(folder.getPath('slow.ipynb'), [
       { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
     ]);
-    await page.clock.runFor(30_000);
+    await page.clock.runFor(61_000);
     await page.clock.resume();
     // JupyterLab may have been drawing the cells when its timers stopped, and does not go on.
     await expect.poll(() => tab.getSources()).toContain('theirs = 2');

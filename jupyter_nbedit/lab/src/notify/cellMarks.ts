@@ -1,6 +1,7 @@
 import type { Cell as CellWidget } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { getCellId } from '../ui/cellIds';
 import { ViewTracker } from './viewTracker';
 import { describeMark } from './wording';
 
@@ -78,10 +79,10 @@ export class ChangeMarks {
     }
     const markedCells = new Map<string, CellWidget>();
     for (const cell of panel.content.widgets) {
-      const clients = this._clientsByCell.get(cell.model.id);
+      const clients = this._clientsByCell.get(getCellId(cell));
       setMark(cell, clients === undefined ? null : describeMark(clients, this._trans));
       if (clients !== undefined) {
-        markedCells.set(cell.model.id, cell);
+        markedCells.set(getCellId(cell), cell);
       }
     }
     tracker.watch(markedCells);

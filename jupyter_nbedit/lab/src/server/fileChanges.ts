@@ -7,7 +7,10 @@ const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
 const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
 
 /** Interval at which a visible page compares its files with the disk, in milliseconds. */
-const RESYNC_INTERVAL = 30_000;
+const CHECK_INTERVAL = 60_000;
+
+/** After so many intervals it asks for everything that events report. */
+const CHECKS_PER_RESYNC = 2;
 
 /** Interval at which the connection is checked, in milliseconds. */
 const CONNECTION_CHECK_INTERVAL = 1000;
@@ -37,6 +40,8 @@ export interface FileChangeListener {
   onFileChange(change: FileChange): void;
   /** Events may have been missed: any file may have changed. */
   onResync(): void;
+  /** Some time has passed: a file may have changed without an event. */
+  onCheck?(): void;
 }
 
 /**
@@ -51,7 +56,7 @@ export class FileChangeFeed {
     window.addEventListener('online', this._resync);
     window.addEventListener('focus', this._resync);
     document.addEventListener('visibilitychange', this._resync);
-    window.setInterval(this._resync, RESYNC_INTERVAL);
+    window.setInterval(() => this._onInterval(), CHECK_INTERVAL);
     window.setInterval(() => this._checkConnection(), CONNECTION_CHECK_INTERVAL);
   }
 
@@ -65,6 +70,15 @@ export class FileChangeFeed {
     if (socket?.readyState === WebSocket.OPEN && socket !== this._socket) {
       this._socket = socket;
       this._resync();
+    }
+  }
+
+  private _onInterval(): void {
+    this._intervalCount++;
+    if (this._intervalCount % CHECKS_PER_RESYNC === 0) {
+      this._resync();
+    } else if (document.visibilityState === 'visible') {
+      this._listeners.forEach(listener => listener.onCheck?.());
     }
   }
 
@@ -126,6 +140,7 @@ export class FileChangeFeed {
 
   private readonly _listeners: FileChangeListener[] = [];
   private _socket: WebSocket | null = null;
+  private _intervalCount = 0;
   private _epoch: unknown = null;
   private _seq = Number.NaN;
 }

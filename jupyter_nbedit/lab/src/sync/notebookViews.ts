@@ -3,6 +3,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ChangeMarks, flashCell, setConflictMark } from '../notify/cellMarks';
 import type { Settings } from '../notify/settings';
+import { getCellId } from '../ui/cellIds';
 import { goToCell, isCellVisible, preserveViewport, scrollToCellCenter } from '../ui/viewport';
 
 /** Return whether a cell's editor has the text of its model, or is not rendered yet. */
@@ -54,7 +55,7 @@ export class NotebookViews {
   /** Return whether all editors of these cells have the text of the model. */
   hasCurrentText(keys: ReadonlySet<string>): boolean {
     return this._panels().every(({ content }) =>
-      content.widgets.every(cell => !keys.has(cell.model.id) || isTextCurrent(cell))
+      content.widgets.every(cell => !keys.has(getCellId(cell)) || isTextCurrent(cell))
     );
   }
 
@@ -73,7 +74,7 @@ export class NotebookViews {
     if (this._settings.current.flash) {
       const changed = new Set(keys);
       for (const { content } of this._panels()) {
-        content.widgets.filter(({ model }) => changed.has(model.id)).forEach(flashCell);
+        content.widgets.filter(cell => changed.has(getCellId(cell))).forEach(flashCell);
       }
     }
   }
@@ -98,7 +99,7 @@ export class NotebookViews {
     this._hasConflictMarks = keys.size > 0;
     for (const { content } of this._panels()) {
       for (const cell of content.widgets) {
-        setConflictMark(cell, keys.has(cell.model.id));
+        setConflictMark(cell, keys.has(getCellId(cell)));
       }
     }
   }
@@ -113,10 +114,9 @@ export class NotebookViews {
       return;
     }
     const { content } = panel;
+    const keySet = new Set(keys);
     // A cell below a collapsed heading stays hidden until the user expands the heading.
-    const cell = content.widgets.find(
-      ({ model, isHidden }) => keys.includes(model.id) && !isHidden
-    );
+    const cell = content.widgets.find(each => !each.isHidden && keySet.has(getCellId(each)));
     if (cell !== undefined && !isCellVisible(content, cell.node)) {
       await scrollToCellCenter(content, cell);
     }
@@ -127,7 +127,7 @@ export class NotebookViews {
     const panels = this._panels();
     const panel = panels.find(each => this._shell.isCurrent(each)) ?? panels[0];
     const keySet = new Set(keys);
-    const first = panel?.content.widgets.find(({ model }) => keySet.has(model.id));
+    const first = panel?.content.widgets.find(cell => keySet.has(getCellId(cell)));
     if (panel !== undefined && first !== undefined) {
       this._shell.reveal(panel);
       await goToCell(panel.content, first);

@@ -168,9 +168,7 @@ export class OpenNotebook {
   /** Return the indexes of cells, in ascending order, without cells that are removed. */
   getPositions(keys: readonly string[]): number[] {
     const keySet = new Set(keys);
-    return this._context.model.sharedModel.cells.flatMap(({ id }, index) =>
-      keySet.has(id) ? [index] : []
-    );
+    return this.getKeys().flatMap((key, index) => (keySet.has(key) ? [index] : []));
   }
 
   /** Set the dirty flag after a merge: only changes of the user need a save. */
@@ -192,8 +190,11 @@ export class OpenNotebook {
   /** Return the keys of the running cells. */
   private _getRunningKeys(): Set<string> {
     const { cells } = this._context.model;
+    const states = this._reader.readStates();
     return new Set(
-      this.getKeys().filter((_, index) => this._services.running.has(cells.get(index)))
+      this.getKeys().filter((_, index) =>
+        this._services.running.has(cells.get(index), states[index])
+      )
     );
   }
 

@@ -21,9 +21,11 @@ export class RunningCells {
     return () => this._listeners.delete(listener);
   }
 
-  has(cell: ICellModel): boolean {
-    // Before JupyterLab 4.4 the shared model does not have the state, only the actions do.
-    const { executionState: state } = cell.sharedModel as { executionState?: string };
+  /**
+   * @param state The execution state of the cell in its shared model; undefined before JupyterLab
+   *   4.4, where only the actions tell.
+   */
+  has(cell: ICellModel, state: string | undefined): boolean {
     return state === undefined ? this._scheduled.has(cell) : state !== 'idle';
   }
 

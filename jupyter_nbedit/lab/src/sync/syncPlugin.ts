@@ -95,6 +95,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     };
     tracker.forEach(addPanel);
     tracker.widgetAdded.connect((_, panel) => addPanel(panel));
+    const requestSyncs = (): void => openDocuments.forEach(({ sync }) => sync.requestSync?.());
     files.addListener({
       onFileChange: change => {
         for (const [context, { sync }] of openDocuments) {
@@ -103,7 +104,8 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
           }
         }
       },
-      onResync: () => openDocuments.forEach(({ sync }) => sync.requestSync?.())
+      onResync: requestSyncs,
+      onCheck: requestSyncs
     });
   }
 };
@@ -133,6 +135,7 @@ export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
     };
     tracker.forEach(addWidget);
     tracker.widgetAdded.connect((_, widget) => addWidget(widget));
+    const requestSyncs = (): void => syncs.forEach(sync => sync.requestSync());
     files.addListener({
       onFileChange: ({ path }) => {
         for (const [context, sync] of syncs) {
@@ -141,7 +144,8 @@ export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
           }
         }
       },
-      onResync: () => syncs.forEach(sync => sync.requestSync())
+      onResync: requestSyncs,
+      onCheck: requestSyncs
     });
   }
 };

@@ -9,7 +9,14 @@ import {
   type Cell,
   type Notebook
 } from '../merge/notebook';
+import { getId } from '../ui/cellIds';
 import { getSharedType, observeSharedTypes } from './jupyterlabInternals';
+
+/** A cell as it was read last. */
+interface Entry {
+  readonly cell: Cell;
+  readonly state: string | undefined;
+}
 
 /**
  * Reads the content of an open notebook as a value.
@@ -22,16 +29,17 @@ export class TabReader {
     this._isObserved = observeSharedTypes(_model.sharedModel, types => {
       this._notebook = null;
       for (const type of types) {
-        this._cells.delete(type);
+        this._entries.delete(type);
       }
     });
   }
 
   /** Return the content of the notebook. */
   read(): Notebook {
-    const notebook = this._notebook ?? this._read();
-    this._notebook = this._isObserved ? notebook : null;
-    return notebook;
+    if (this._notebook === null || !this._isObserved) {
+      this._notebook = this._read();
+    }
+    return this._notebook;
   }
 
   /** Return the keys of the cells. */
@@ -39,34 +47,44 @@ export class TabReader {
     return this.read().cells.map(({ key }) => key ?? '');
   }
 
+  /** Return the execution state of each cell; undefined before JupyterLab 4.4. */
+  readStates(): readonly (string | undefined)[] {
+    this.read();
+    return this._states;
+  }
+
   private _read(): Notebook {
     const shared: ISharedNotebook = this._model.sharedModel;
     const minor = readMinor(shared.nbformat_minor);
     const hasIds = hasCellIds(minor);
-    const keys = buildKeys(shared.cells.map(({ id }) => id));
-    const cells = shared.cells.map((cell, index) => {
+    const keys = buildKeys(shared.cells.map(getId));
+    const entries = shared.cells.map((cell, index) => {
       const key = keys[index] ?? null;
-      return this._readCell(cell, key, hasIds ? key : null);
+      return this._readEntry(cell, key, hasIds ? key : null);
     });
+    this._states = entries.map(({ state }) => state);
+    const cells = entries.map(({ cell }) => cell);
     return { cells, metadata: readMetadata(shared.metadata), minor };
   }
 
-  private _readCell(shared: ISharedCell, key: string | null, id: string | null): Cell {
+  private _readEntry(shared: ISharedCell, key: string | null, id: string | null): Entry {
     const type = getSharedType(shared);
-    const known = this._isObserved && type !== null ? this._cells.get(type) : undefined;
-    if (known?.key === key && known.id === id) {
+    const known = this._isObserved && type !== null ? this._entries.get(type) : undefined;
+    if (known?.cell.key === key && known.cell.id === id) {
       return known;
     }
-    const cell = { ...readCell(shared.toJSON(), id), key };
+    const { executionState: state } = shared as { executionState?: string };
+    const entry = { cell: { ...readCell(shared.toJSON(), id), key }, state };
     if (type !== null) {
-      this._cells.set(type, cell);
+      this._entries.set(type, entry);
     }
-    return cell;
+    return entry;
   }
 
   private readonly _isObserved: boolean;
   /** The content since the last change, if it was read. */
   private _notebook: Notebook | null = null;
+  private _states: readonly (string | undefined)[] = [];
   /** The cells by the objects of Yjs that contain them. */
-  private readonly _cells = new WeakMap<object, Cell>();
+  private readonly _entries = new WeakMap<object, Entry>();
 }

@@ -1,5 +1,6 @@
 import type { Cell } from '@jupyterlab/cells';
 import { NotebookActions, type Notebook } from '@jupyterlab/notebook';
+import { getCellId } from './cellIds';
 
 /** Number of frames for which the scroll position is held after a change. */
 const HOLD_FRAMES = 30;
@@ -23,16 +24,16 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
   const { mode } = notebook;
   const hadFocus = notebook.node.contains(document.activeElement);
   const selectedIds = new Set(
-    notebook.widgets.filter(cell => notebook.isSelected(cell)).map(cell => cell.model.id)
+    notebook.widgets.filter(cell => notebook.isSelected(cell)).map(getCellId)
   );
   const restorePosition = rememberScrollPosition(notebook);
   change();
-  const activeIndex = notebook.widgets.findIndex(cell => cell.model.id === activeId);
+  const activeIndex = notebook.widgets.findIndex(cell => getCellId(cell) === activeId);
   if (activeIndex >= 0 && notebook.activeCellIndex !== activeIndex) {
     notebook.activeCellIndex = activeIndex;
   }
   for (const cell of notebook.widgets) {
-    if (selectedIds.has(cell.model.id) && !notebook.isSelected(cell)) {
+    if (selectedIds.has(getCellId(cell)) && !notebook.isSelected(cell)) {
       notebook.select(cell);
     }
   }
@@ -100,14 +101,14 @@ function rememberScrollPosition(notebook: Notebook): () => void {
   // Several, because the change itself may remove or move one of them.
   const anchors = [...active, ...visibleCells].map(cell => ({
     cell,
-    id: cell.model.id,
+    id: getCellId(cell),
     top: cell.node.getBoundingClientRect().top
   }));
   const measureDrift = (): number | undefined => {
     for (const { cell, id, top } of anchors) {
       // A cell that was moved has another widget.
       const current = cell.isDisposed
-        ? notebook.widgets.find(({ model }) => model.id === id)
+        ? notebook.widgets.find(each => getCellId(each) === id)
         : cell;
       const rect = current?.node.getBoundingClientRect();
       if (rect !== undefined && rect.height > 0) {
@@ -119,7 +120,7 @@ function rememberScrollPosition(notebook: Notebook): () => void {
   // After a change of its height, a windowed notebook starts again with estimated sizes; the anchor
   // may not be in the page then.
   const recoverAnchor = (): number | undefined => {
-    const index = notebook.widgets.findIndex(({ model }) => model.id === anchors[0]?.id);
+    const index = notebook.widgets.findIndex(cell => getCellId(cell) === anchors[0]?.id);
     if (!isWindowed(notebook) || index < 0) {
       return undefined;
     }

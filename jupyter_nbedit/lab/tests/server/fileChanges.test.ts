@@ -8,6 +8,7 @@ const CONTENTS = 'https://events.jupyter.org/jupyter_server/contents_service/v1'
 const page = { visibilityState: 'visible' };
 let changes: FileChange[];
 let resyncs: number;
+let checks: number;
 let emit: (emission: object) => void;
 let manager: { _socket: object | null };
 
@@ -17,6 +18,7 @@ beforeEach(() => {
   vi.stubGlobal('document', Object.assign(new EventTarget(), page));
   changes = [];
   resyncs = 0;
+  checks = 0;
   const stream = {
     connect: (slot: (sender: unknown, emission: object) => void) => {
       emit = emission => slot(null, emission);
@@ -27,7 +29,8 @@ beforeEach(() => {
   const feed = new FileChangeFeed(manager as unknown as Event.IManager);
   feed.addListener({
     onFileChange: change => changes.push(change),
-    onResync: () => resyncs++
+    onResync: () => resyncs++,
+    onCheck: () => checks++
   });
 });
 
@@ -117,12 +120,16 @@ test('coming back, waking up and time itself ask for a resync, but only in a vis
   window.dispatchEvent(new Event('focus'));
   window.dispatchEvent(new Event('online'));
   document.dispatchEvent(new Event('visibilitychange'));
+  expect([resyncs, checks]).toEqual([3, 0]);
+  // Twice in a minute at most: a check of each file, and at every other time all that events report.
   vi.advanceTimersByTime(60_000);
-  expect(resyncs).toBe(5);
+  expect([resyncs, checks]).toEqual([3, 1]);
+  vi.advanceTimersByTime(60_000);
+  expect([resyncs, checks]).toEqual([4, 1]);
   Object.assign(document, { visibilityState: 'hidden' });
   document.dispatchEvent(new Event('visibilitychange'));
-  vi.advanceTimersByTime(60_000);
-  expect(resyncs).toBe(5);
+  vi.advanceTimersByTime(240_000);
+  expect([resyncs, checks]).toEqual([4, 1]);
 });
 
 test('each new connection asks for a resync, once it is open', () => {
