@@ -3,10 +3,24 @@ import { expect, test } from './fixtures';
 import { formatNotebook, makeManyCells } from './notebooks';
 import { Traffic, type PageRequest } from './traffic';
 
+const SECOND = 1000;
+const MINUTES = 3;
+/** How many requests an idle page with one notebook may send in a minute. */
+const IDLE_REQUESTS = 2;
+
 /** Galata's page is a stand-in, which the protocol does not take. */
 async function watchTraffic(page: Page, path: string): Promise<Traffic> {
   const session = await page.context().newCDPSession(page.context().pages()[0]);
   return Traffic.watch(session, path);
+}
+
+/** Tell the page that its window is hidden, or visible again. */
+async function setVisibility(page: Page, state: 'hidden' | 'visible'): Promise<void> {
+  await page.evaluate(state => {
+    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+    Object.defineProperty(document, 'hidden', { value: state === 'hidden', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, state);
 }
 
 /** Return the requests for the whole notebook. */
@@ -22,6 +36,39 @@ function findDeltas(requests: PageRequest[]): PageRequest[] {
     ({ method, address }) => method === 'GET' && address.includes('view=nbformat')
   );
 }
+
+test('An idle page sends at most two requests a minute, and a hidden one none', async ({
+  folder,
+  open,
+  page
+}) => {
+  await page.clock.install();
+  folder.write('idle.ipynb', formatNotebook(makeManyCells(6)));
+  await open('idle.ipynb');
+  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
+  const traffic = await watchTraffic(page, folder.getPath('idle.ipynb'));
+  const passMinutes = async () => {
+    for (let second = 0; second < MINUTES * 60; second += 10) {
+      await page.clock.fastForward(10 * SECOND);
+      // The page has sent what its timers wanted to send, and one reply of the server is here.
+      await page.evaluate(async url => (await fetch(url)).text(), `${process.env.TARGET_URL!}/api`);
+    }
+    return traffic.take();
+  };
+
+  // What comes with the opening of the notebook is over.
+  await passMinutes();
+  const visible = await passMinutes();
+  await setVisibility(page, 'hidden');
+  const hidden = await passMinutes();
+  await setVisibility(page, 'visible');
+  await page.clock.resume();
+
+  expect(hidden).toEqual([]);
+  expect(visible.length, JSON.stringify(visible)).toBeLessThanOrEqual(MINUTES * IDLE_REQUESTS);
+  // The page is awake: it asks again when it is visible.
+  await expect.poll(() => traffic.take()).not.toEqual([]);
+});
 
 test('Each edit costs a page one request, also with two views, and a save no full read', async ({
   agent,
