@@ -35,6 +35,12 @@ export function makeHtmlOutput(text: string): nbformat.IOutput {
   return { data: { 'text/html': splitLines(text) }, metadata: {}, output_type: 'display_data' };
 }
 
+/** Return an image of about that many bytes, which no browser can show; `n` makes it another one. */
+export function makeImageOutput(size: number, n: number): nbformat.IOutput {
+  const data = Buffer.alloc(Math.floor((size * 3) / 4), n + 1).toString('base64');
+  return { data: { 'image/png': data }, metadata: {}, output_type: 'display_data' };
+}
+
 /** Return the text of a notebook file as Jupyter writes it; `minor` is the minor of nbformat 4. */
 export function formatNotebook(cells: CellJson[], minor = 5): string {
   return `${JSON.stringify(makeNotebook(cells, minor), null, 1)}\n`;

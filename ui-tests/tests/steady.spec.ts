@@ -1,7 +1,14 @@
 import type { CDPSession, Page } from '@playwright/test';
 import type { Operation } from './agent';
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import {
+  type CellJson,
+  formatNotebook,
+  makeCodeCell,
+  makeImageOutput,
+  makeManyCells
+} from './notebooks';
+import { Traffic } from './traffic';
 
 const CELLS = 200;
 const COUNT = 500;
@@ -12,6 +19,19 @@ const FIRST = 100;
 /** How much more the page may hold afterwards: what is undone and redone is kept by JupyterLab. */
 const MORE_HEAP = 4e6;
 const MORE_ELEMENTS = 1.02;
+/** How much an edit may fetch, in bytes. */
+const FETCHED = 30_000;
+
+/** The first cells of a notebook are edited; large outputs are out of sight. */
+const NOTEBOOKS: Record<string, CellJson[]> = {
+  '200 cells': makeManyCells(CELLS),
+  '20 MB': [
+    ...makeManyCells(CELLS),
+    ...Array.from({ length: 20 }, (_, n) =>
+      makeCodeCell(`large-${n}`, `plot(${n})`, [makeImageOutput(1_000_000, n)], 1)
+    )
+  ]
+};
 
 /** What a page holds after the garbage was collected. */
 interface ResourceUse {
@@ -69,52 +89,59 @@ function makeEdit(n: number): Operation {
   }
 }
 
-test('500 edits in a minute leave nothing behind @nightly', async ({
-  agent,
-  folder,
-  open,
-  page
-}) => {
-  test.setTimeout(60_000 + 2000 * SECONDS);
-  folder.write('steady.ipynb', formatNotebook(makeManyCells(CELLS)));
-  const path = folder.getPath('steady.ipynb');
-  const tab = await open('steady.ipynb');
-  await tab.placeCaret(3);
-  // Galata's page is a stand-in, which the protocol does not take.
-  const session = await page.context().newCDPSession(page.context().pages()[0]);
-  await session.send('Performance.enable');
-  const begin = Date.now();
-  let hash = '';
-  const edits = async (from: number, to: number) => {
-    for (let n = from; n < to; n++) {
-      ({ hash } = await agent.edit(path, [makeEdit(n)], 'Busy bot'));
-      const next = begin + (n * SECONDS * 1000) / COUNT;
-      await page.waitForTimeout(Math.max(0, next - Date.now()));
-    }
-    await expect.poll(async () => tab.getHash(), { timeout: 20_000 }).toBe(hash);
-  };
+for (const [name, cells] of Object.entries(NOTEBOOKS)) {
+  test(`500 edits in a minute of a notebook of ${name} leave nothing behind @nightly`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    test.setTimeout(60_000 + 2000 * SECONDS);
+    folder.write('steady.ipynb', formatNotebook(cells));
+    const path = folder.getPath('steady.ipynb');
+    const tab = await open('steady.ipynb');
+    await tab.placeCaret(3);
+    // Galata's page is a stand-in, which the protocol does not take.
+    const session = await page.context().newCDPSession(page.context().pages()[0]);
+    await session.send('Performance.enable');
+    const begin = Date.now();
+    let hash = '';
+    const edits = async (from: number, to: number) => {
+      for (let n = from; n < to; n++) {
+        ({ hash } = await agent.edit(path, [makeEdit(n)], 'Busy bot'));
+        const next = begin + (n * SECONDS * 1000) / COUNT;
+        await page.waitForTimeout(Math.max(0, next - Date.now()));
+      }
+      await expect.poll(async () => tab.getHash(), { timeout: 20_000 }).toBe(hash);
+    };
 
-  await edits(0, FIRST);
-  // JupyterLab makes the cells out of sight when it finds time.
-  await expect.poll(async () => tab.isComplete(), { timeout: 30_000 }).toBe(true);
-  const before = await measureResources(session);
-  const frames = await watchFrames(page);
-  await tab.waitFrames(60);
-  const still = await frames();
-  await edits(FIRST, COUNT);
-  const gaps = await frames();
-  const took = (Date.now() - begin) / 1000;
-  const after = await measureResources(session);
+    await edits(0, FIRST);
+    // JupyterLab makes the cells out of sight when it finds time.
+    await expect.poll(async () => tab.isComplete(), { timeout: 30_000 }).toBe(true);
+    const before = await measureResources(session);
+    const traffic = await Traffic.watch(session, path);
+    const frames = await watchFrames(page);
+    await tab.waitFrames(60);
+    const still = await frames();
+    await edits(FIRST, COUNT);
+    const gaps = await frames();
+    const bytes = traffic.take().reduce((sum, request) => sum + request.bytes, 0);
+    const fetched = bytes / (COUNT - FIRST);
+    const took = (Date.now() - begin) / 1000;
+    const after = await measureResources(session);
 
-  const formatUse = ({ heap, nodes, listeners }: ResourceUse) =>
-    `${(heap / 1e6).toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners`;
-  console.log(
-    `    ${COUNT} edits in ${took.toFixed(0)} s: longest frames ${gaps.join(', ')} ms (without ` +
-      `edits ${still.join(', ')}); after ${FIRST} edits ${formatUse(before)}, after ${COUNT} ${formatUse(after)}`
-  );
-  expect(await tab.getSources()).toEqual(folder.readSources('steady.ipynb'));
-  expect(await tab.isDirty()).toBe(false);
-  expect(after.heap - before.heap).toBeLessThan(MORE_HEAP);
-  expect(after.nodes / before.nodes).toBeLessThan(MORE_ELEMENTS);
-  expect(after.listeners / before.listeners).toBeLessThan(MORE_ELEMENTS);
-});
+    const formatUse = ({ heap, nodes, listeners }: ResourceUse) =>
+      `${(heap / 1e6).toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners`;
+    console.log(
+      `    ${name}: ${COUNT} edits in ${took.toFixed(0)} s, ${(fetched / 1000).toFixed(1)} KB ` +
+        `fetched for each; longest frames ${gaps.join(', ')} ms (without ` +
+        `edits ${still.join(', ')}); after ${FIRST} edits ${formatUse(before)}, after ${COUNT} ${formatUse(after)}`
+    );
+    expect(await tab.getSources()).toEqual(folder.readSources('steady.ipynb'));
+    expect(await tab.isDirty()).toBe(false);
+    expect(after.heap - before.heap).toBeLessThan(MORE_HEAP);
+    expect(after.nodes / before.nodes).toBeLessThan(MORE_ELEMENTS);
+    expect(after.listeners / before.listeners).toBeLessThan(MORE_ELEMENTS);
+    expect(fetched).toBeLessThan(FETCHED);
+  });
+}
