@@ -49,12 +49,16 @@ export function describeEdit(edit: HistoryEdit, trans: TranslationBundle): strin
     case 'redo':
       return trans.__('Redo: %1', describeCells(edit, trans));
     case 'edit':
+    case 'outside':
       return describeOperations(edit, trans);
   }
 }
 
 /** Describe who made an edit. The name of a client is in quotes because it is not verified. */
 export function describeAuthor(edit: HistoryEdit, trans: TranslationBundle): string {
+  if (edit.kind === 'outside') {
+    return trans.__('Another program');
+  }
   const client = cleanName(edit.client ?? '');
   const user = getDisplayName(edit.user, trans);
   if (client === '') {
@@ -66,7 +70,13 @@ export function describeAuthor(edit: HistoryEdit, trans: TranslationBundle): str
 }
 
 /** Describe what is known about the author of an edit. */
-export function describeIdentity({ client, user }: HistoryEdit, trans: TranslationBundle): string {
+export function describeIdentity(
+  { client, user, kind }: HistoryEdit,
+  trans: TranslationBundle
+): string {
+  if (kind === 'outside') {
+    return trans.__('The file was written by a program that did not use this server');
+  }
   if (isGeneratedUserName(user)) {
     return client === null
       ? trans.__('Signed in with the server’s token, without a user name')

@@ -1,4 +1,4 @@
-import type { FileChange } from '../server/fileChanges';
+import type { BypassedMode, FileChange } from '../server/fileChanges';
 import type { OperationEntry } from '../server/models';
 import { ANONYMOUS_USER, isGeneratedUserName } from '../ui/displayText';
 
@@ -73,6 +73,8 @@ export interface IncomingChange {
   readonly hasMetadataChange: boolean;
   /** Whether there may be more changes. */
   readonly isTruncated: boolean;
+  /** The mode that another program has bypassed; null if there is none. */
+  readonly bypassedMode: BypassedMode | null;
 }
 
 /** An edit of the history, with the cells that its event names. */
@@ -117,11 +119,13 @@ export function attributeChange(
     const changed = cells.filter(cell => changedCells.has(cell));
     changed.forEach(cell => unattributedCells.delete(cell));
     const isTruncated = ownChanges.some(change => change.isTruncated);
+    const bypassedMode = findBypassedMode(ownChanges);
     return {
       cells: changed,
       removedCount,
       hasMetadataChange,
       isTruncated,
+      bypassedMode,
       ...collectAttribution(ownChanges, keys)
     };
   });
@@ -129,7 +133,8 @@ export function attributeChange(
     cells: [...unattributedCells],
     removedCount: 0,
     hasMetadataChange: false,
-    isTruncated: false
+    isTruncated: false,
+    bypassedMode: null
   };
   return [
     ...attributed,
@@ -146,6 +151,13 @@ export function summarizeChanges(
     edits.flatMap(({ operations }) => operations),
     keys
   );
+}
+
+/** Return the mode that a change has bypassed; null if there is none. */
+export function findBypassedMode(
+  changes: readonly { readonly bypassedMode: BypassedMode | null }[]
+): BypassedMode | null {
+  return changes.find(({ bypassedMode }) => bypassedMode !== null)?.bypassedMode ?? null;
 }
 
 /** Return whether a change was made through the server: only these have a hash. */

@@ -1,7 +1,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { UndoResult } from '../server/undoEdits';
-import { removeEdit, type AttributedChange } from './attribution';
+import { findBypassedMode, removeEdit, type AttributedChange } from './attribution';
 import {
   describeIncomingChange,
   describeUndoProgress,
@@ -342,6 +342,7 @@ function combineChanges(changes: readonly AttributedChange[]): AttributedChange 
     cells: [...new Set(changes.flatMap(({ cells }) => cells))],
     removedCount: changes.reduce((sum, { removedCount }) => sum + removedCount, 0),
     hasMetadataChange: changes.some(({ hasMetadataChange }) => hasMetadataChange),
-    isTruncated: changes.some(({ isTruncated }) => isTruncated)
+    isTruncated: changes.some(({ isTruncated }) => isTruncated),
+    bypassedMode: findBypassedMode(changes)
   };
 }

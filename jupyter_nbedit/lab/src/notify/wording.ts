@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ConflictKind } from '../merge/cellMerge';
 import { NbEditError } from '../server/client';
+import type { FileProblem } from '../server/fileChanges';
 import type { UndoResult } from '../server/undoEdits';
 import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
 import type { AttributedChange } from './attribution';
@@ -36,7 +37,11 @@ export function describeIncomingChange(
   clientNames: string,
   file: string,
   positions: readonly number[],
-  { removedCount, isTruncated }: Pick<AttributedChange, 'removedCount' | 'isTruncated'>,
+  {
+    removedCount,
+    isTruncated,
+    bypassedMode
+  }: Pick<AttributedChange, 'removedCount' | 'isTruncated' | 'bypassedMode'>,
   trans: TranslationBundle
 ): string {
   const parts = [
@@ -45,9 +50,42 @@ export function describeIncomingChange(
     ...(isTruncated ? [trans.__('and others')] : [])
   ];
   const summary = parts.length > 0 ? parts.join(', ') : trans.__('the metadata');
+  if (bypassedMode === 'review') {
+    return trans.__('%1 changed on disk, without review: %2', cleanName(file), summary);
+  }
+  if (bypassedMode === 'plan') {
+    return trans.__('%1 changed on disk, although edits are paused: %2', cleanName(file), summary);
+  }
   return clientNames === ''
     ? trans.__('%1 changed on disk: %2', cleanName(file), summary)
     : trans.__('%1 edited %2: %3', clientNames, cleanName(file), summary);
+}
+
+/** Describe that a file is missing or unreadable. */
+export function describeFileProblem(
+  file: string,
+  { kind, newPath, message }: FileProblem,
+  trans: TranslationBundle
+): string {
+  switch (kind) {
+    case 'deleted':
+      return trans.__(
+        '%1 was deleted on disk. This tab keeps its content; save it to create the file again.',
+        cleanName(file)
+      );
+    case 'renamed':
+      return trans.__(
+        '%1 was renamed to %2 on disk. This tab keeps its content; open the file by its new name.',
+        cleanName(file),
+        cleanName(newPath?.split('/').at(-1) ?? '')
+      );
+    case 'unreadable':
+      return trans.__(
+        '%1 cannot be read from disk now. This tab keeps its content. %2',
+        cleanName(file),
+        shortenReason(message ?? '')
+      );
+  }
 }
 
 /** Describe the change that a mark stands for. */

@@ -4,6 +4,7 @@ import { Token } from '@lumino/coreutils';
 import type { OperationEntry } from './models';
 
 const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
+const CHANGE_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/change/v1';
 const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
 
 /** Interval at which a visible page compares its files with the disk, in milliseconds. */
@@ -32,12 +33,32 @@ export interface FileChange {
   readonly operations: readonly OperationEntry[];
   /** Whether there are more operations than reported. */
   readonly isTruncated: boolean;
+  /** The mode that another program has bypassed by writing the file; null if there is none. */
+  readonly bypassedMode: BypassedMode | null;
 }
+
+/** A mode in which a person decides on edits, which cannot stop other programs. */
+export type BypassedMode = 'review' | 'plan';
+
+/** A file that another program has removed, renamed, or made unreadable. */
+export interface FileProblem {
+  /** The path of the file in the Contents API. */
+  readonly path: string;
+  readonly kind: 'deleted' | 'renamed' | 'unreadable';
+  /** The path of a renamed file. */
+  readonly newPath: string | null;
+  /** Why the file cannot be read, if it cannot. */
+  readonly message: string | null;
+}
+
+const PROBLEM_KINDS: readonly unknown[] = ['deleted', 'renamed', 'unreadable'];
 
 /** Handles changes of files on disk. */
 export interface FileChangeListener {
   /** A file has changed, according to an event. */
   onFileChange(change: FileChange): void;
+  /** A file is missing or unreadable now, according to an event. */
+  onFileProblem?(problem: FileProblem): void;
   /** Events may have been missed: any file may have changed. */
   onResync(): void;
   /** Some time has passed: a file may have changed without an event. */
@@ -87,8 +108,14 @@ export class FileChangeFeed {
     if (typeof path !== 'string') {
       return;
     }
-    if (schema === EDIT_SCHEMA) {
-      const isNext = this._isConsecutive(emission.epoch, emission.seq);
+    if (schema === CHANGE_SCHEMA) {
+      const isNext = this._changeCounter.isNext(emission.epoch, emission.seq);
+      this._onOutsideChange(path, emission);
+      if (!isNext) {
+        this._resync();
+      }
+    } else if (schema === EDIT_SCHEMA) {
+      const isNext = this._editCounter.isNext(emission.epoch, emission.seq);
       const hash = toTextOrNull(emission.hash);
       const client = toTextOrNull(emission.client) ?? toTextOrNull(emission.user);
       const operations = parseOperations(emission.operations);
@@ -99,7 +126,8 @@ export class FileChangeFeed {
         client,
         editId,
         operations,
-        isTruncated: emission.truncated === true
+        isTruncated: emission.truncated === true,
+        bypassedMode: null
       });
       if (!isNext) {
         this._resync();
@@ -111,17 +139,38 @@ export class FileChangeFeed {
         client: null,
         editId: null,
         operations: [],
-        isTruncated: false
+        isTruncated: false,
+        bypassedMode: null
       });
     }
   }
 
-  /** Return whether no event is missing between the last one and this one. */
-  private _isConsecutive(epoch: unknown, seq: unknown): boolean {
-    const isConsecutive = epoch === this._epoch && seq === this._seq + 1;
-    this._epoch = epoch;
-    this._seq = typeof seq === 'number' ? seq : Number.NaN;
-    return isConsecutive;
+  private _onOutsideChange(path: string, emission: Event.Emission): void {
+    const { kind, mode } = emission;
+    if (PROBLEM_KINDS.includes(kind)) {
+      const problem = {
+        path: path.replace(/^\/+/, ''),
+        kind: kind as FileProblem['kind'],
+        newPath: toTextOrNull(emission.new_path),
+        message: toTextOrNull(emission.message)
+      };
+      this._listeners.forEach(listener => listener.onFileProblem?.(problem));
+      return;
+    }
+    const isOutside = emission.is_outside === true;
+    const metadata = { op: 'set_metadata', cell_id: null, index: null };
+    this._notify({
+      path,
+      hash: toTextOrNull(emission.hash),
+      client: null,
+      editId: toIntegerOrNull(emission.edit_id),
+      operations: [
+        ...parseOperations(emission.cells),
+        ...(emission.metadata_changed === true ? [metadata] : [])
+      ],
+      isTruncated: emission.truncated === true,
+      bypassedMode: isOutside && (mode === 'review' || mode === 'plan') ? mode : null
+    });
   }
 
   private _notify(change: FileChange): void {
@@ -140,7 +189,21 @@ export class FileChangeFeed {
 
   private readonly _listeners: FileChangeListener[] = [];
   private _socket: WebSocket | null = null;
+  private readonly _editCounter = new EventCounter();
+  private readonly _changeCounter = new EventCounter();
   private _intervalCount = 0;
+}
+
+/** Counts the events of one schema. */
+class EventCounter {
+  /** Return whether no event is missing between the last one and this one. */
+  isNext(epoch: unknown, seq: unknown): boolean {
+    const isNext = epoch === this._epoch && seq === this._seq + 1;
+    this._epoch = epoch;
+    this._seq = typeof seq === 'number' ? seq : Number.NaN;
+    return isNext;
+  }
+
   private _epoch: unknown = null;
   private _seq = Number.NaN;
 }

@@ -31,7 +31,7 @@ export interface HistoryEdit {
   /** When the edit was made, as defined in RFC 3339. */
   readonly time: string;
   readonly path: string;
-  readonly kind: 'edit' | 'create' | 'undo' | 'redo';
+  readonly kind: 'edit' | 'create' | 'undo' | 'redo' | 'outside';
   /** The user that the server knows. */
   readonly user: string;
   /** What the program that made the edit calls itself; not verified. */

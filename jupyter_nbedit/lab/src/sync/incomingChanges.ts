@@ -1,5 +1,5 @@
 import type { CellConflict, NotebookMerge } from '../merge/notebookMerge';
-import { getClient } from '../notify/attribution';
+import { findBypassedMode, getClient } from '../notify/attribution';
 import {
   showConflictChoice,
   showConflictPrompt,
@@ -34,7 +34,8 @@ export class IncomingChanges {
       cells,
       removedCount: result.removedCount,
       hasMetadataChange,
-      isTruncated: false
+      isTruncated: false,
+      bypassedMode: findBypassedMode(changes)
     };
     void this._notebook.showIncomingChange(incomingChange, changes, keys);
     this.retainPrompts(keys);

@@ -4,8 +4,9 @@ import type { INotebookModel } from '@jupyterlab/notebook';
 import { BaseVersion } from '../merge/baseVersion';
 import type { Notebook } from '../merge/notebook';
 import { mergeNotebooks, type CellConflict, type NotebookMerge } from '../merge/notebookMerge';
+import { FileProblemNotice } from '../notify/fileProblems';
 import type { ConflictChoice } from '../notify/wording';
-import type { FileChange } from '../server/fileChanges';
+import type { FileChange, FileProblem } from '../server/fileChanges';
 import type { OpenTab } from '../server/tabReports';
 import type { NotebookFile } from './diskVersion';
 import { IncomingChanges } from './incomingChanges';
@@ -50,6 +51,8 @@ export class NotebookSync {
         this._report();
       })
     );
+    this._problemNotice = new FileProblemNotice(_services.trans);
+    _context.disposed.connect(() => this._problemNotice.dismiss());
     this._save = _context.save.bind(_context);
     this._revert = _context.revert.bind(_context);
     _context.save = () => this._mergeAndSave();
@@ -72,6 +75,7 @@ export class NotebookSync {
   /** Sync after a reported change of the file. */
   onFileChange(change: FileChange): void {
     this._notebook.withdrawUndoneEdit(change);
+    this._problemNotice.dismiss();
     if (this._baseVersion === null) {
       return;
     }
@@ -81,6 +85,11 @@ export class NotebookSync {
     } else {
       setTimeout(() => this._scheduleSync(), EDIT_EVENT_DELAY);
     }
+  }
+
+  /** Tell the user that the file is missing or unreadable; the tab keeps what it has. */
+  onFileProblem(problem: FileProblem): void {
+    this._problemNotice.show(this._notebook.fileName, problem);
   }
 
   /** Schedule a sync with the disk, because the file may have changed. */
@@ -334,6 +343,7 @@ export class NotebookSync {
   private readonly _revert: () => Promise<void>;
   private readonly _notebook: OpenNotebook;
   private readonly _incomingChanges: IncomingChanges;
+  private readonly _problemNotice: FileProblemNotice;
   private readonly _pendingChanges: FileChange[] = [];
   private _queue: Promise<unknown> = Promise.resolve();
   private _isRequested = false;

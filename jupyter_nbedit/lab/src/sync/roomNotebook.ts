@@ -42,7 +42,8 @@ export class RoomNotebook {
       const keys = this._notebook.getKeys();
       const incomingChange = {
         ...summarizeOperations(change.operations, keys),
-        isTruncated: change.isTruncated
+        isTruncated: change.isTruncated,
+        bypassedMode: change.bypassedMode
       };
       void this._notebook.showIncomingChange(incomingChange, [change], keys);
     }

@@ -6,7 +6,12 @@ import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupy
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { INbEditSettings, type Settings } from '../notify/settings';
 import { NbEditClient, NbEditError } from '../server/client';
-import { IFileChangeFeed, type FileChange, type FileChangeFeed } from '../server/fileChanges';
+import {
+  IFileChangeFeed,
+  type FileChange,
+  type FileChangeFeed,
+  type FileProblem
+} from '../server/fileChanges';
 import { TabConnection, type OpenTab } from '../server/tabReports';
 import { NotebookFile } from './diskVersion';
 import { ConditionalSaves } from './jupyterlabInternals';
@@ -20,6 +25,8 @@ import { TextFileSync } from './textFileSync';
 interface DocumentSync {
   /** Handle a reported change of the file. */
   onFileChange(change: FileChange): void;
+  /** Handle that the file is missing or unreadable; not for notebooks in rooms. */
+  onFileProblem?(problem: FileProblem): void;
   /** Schedule a sync with the disk; not for notebooks that a room keeps in sync. */
   requestSync?(): void;
 }
@@ -95,15 +102,15 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     };
     tracker.forEach(addPanel);
     tracker.widgetAdded.connect((_, panel) => addPanel(panel));
+    const listSyncs = (path: string): DocumentSync[] =>
+      [...openDocuments].flatMap(([context, { sync }]) =>
+        contents.localPath(context.path) === path ? [sync] : []
+      );
     const requestSyncs = (): void => openDocuments.forEach(({ sync }) => sync.requestSync?.());
     files.addListener({
-      onFileChange: change => {
-        for (const [context, { sync }] of openDocuments) {
-          if (contents.localPath(context.path) === change.path) {
-            sync.onFileChange(change);
-          }
-        }
-      },
+      onFileChange: change => listSyncs(change.path).forEach(sync => sync.onFileChange(change)),
+      onFileProblem: problem =>
+        listSyncs(problem.path).forEach(sync => sync.onFileProblem?.(problem)),
       onResync: requestSyncs,
       onCheck: requestSyncs
     });

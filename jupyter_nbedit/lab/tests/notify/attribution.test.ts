@@ -23,7 +23,15 @@ function makeFileChange(
     cell_id: id,
     index: KEYS.indexOf(id)
   }));
-  return { path: 'n.ipynb', hash: `h${editId}`, client, editId, operations, isTruncated: false };
+  return {
+    path: 'n.ipynb',
+    hash: `h${editId}`,
+    client,
+    editId,
+    operations,
+    isTruncated: false,
+    bypassedMode: null
+  };
 }
 
 function makeEdit(id: number, ...cells: string[]): AttributedEdit {
@@ -37,11 +45,19 @@ const SAVE: FileChange = {
   client: null,
   editId: null,
   operations: [],
-  isTruncated: false
+  isTruncated: false,
+  bypassedMode: null
 };
 
 function makeChange(cells: string[], more: Partial<IncomingChange> = {}): IncomingChange {
-  return { cells, removedCount: 0, hasMetadataChange: false, isTruncated: false, ...more };
+  return {
+    cells,
+    removedCount: 0,
+    hasMetadataChange: false,
+    isTruncated: false,
+    bypassedMode: null,
+    ...more
+  };
 }
 
 test('all that one client has made is its own, whatever its events name', () => {

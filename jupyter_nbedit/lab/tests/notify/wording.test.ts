@@ -2,6 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { expect, test } from 'vitest';
 import {
   describeConflict,
+  describeFileProblem,
   describeIncomingChange,
   describeMark,
   describeUndoProgress,
@@ -18,10 +19,11 @@ const NONE = {
   hasMetadataConflict: false,
   failure: null
 };
+const NO_PROBLEM = { path: 'a.ipynb', kind: 'deleted', newPath: null, message: null } as const;
 const EVIL = `\u202E<img src=x>\u0007${'x'.repeat(100)}`;
 
 test('an arrival says who, where, which cells and what more', () => {
-  const more = { removedCount: 0, isTruncated: false };
+  const more = { removedCount: 0, isTruncated: false, bypassedMode: null };
   expect(describeIncomingChange('Bot', 'a.ipynb', [2], more, trans)).toBe(
     'Bot edited a.ipynb: cell 3'
   );
@@ -36,10 +38,35 @@ test('an arrival says who, where, which cells and what more', () => {
       'Bot',
       'a.ipynb',
       [0, 1, 2, 3, 4, 5],
-      { removedCount: 2, isTruncated: true },
+      { removedCount: 2, isTruncated: true, bypassedMode: null },
       trans
     )
   ).toBe('Bot edited a.ipynb: cells 1, 2, 3, 4 and 2 more, 2 cells removed, and others');
+});
+
+test('a change by another program says which mode it has bypassed', () => {
+  const describe = (bypassedMode: 'review' | 'plan'): string =>
+    describeIncomingChange(
+      '',
+      'a.ipynb',
+      [0],
+      { removedCount: 0, isTruncated: false, bypassedMode },
+      trans
+    );
+  expect(describe('review')).toBe('a.ipynb changed on disk, without review: cell 1');
+  expect(describe('plan')).toBe('a.ipynb changed on disk, although edits are paused: cell 1');
+});
+
+test('a missing or unreadable file is described with what the tab does', () => {
+  const describe = (problem: object): string =>
+    describeFileProblem('a.ipynb', { ...NO_PROBLEM, ...problem }, trans);
+  expect(describe({})).toBe(
+    'a.ipynb was deleted on disk. This tab keeps its content; save it to create the file again.'
+  );
+  expect(describe({ kind: 'renamed', newPath: 'x/b.ipynb' })).toContain('renamed to b.ipynb');
+  const evil = describe({ kind: 'unreadable', message: EVIL });
+  expect(evil).toContain('cannot be read');
+  expect(evil.length).toBeLessThanOrEqual(160);
 });
 
 test('what was undone is told as far as it was', () => {
@@ -80,7 +107,7 @@ test('a mark says who, if anybody said so', () => {
 const INVENTED = ['2f0976f161c0416f9056e4e7aa0c7065', '7d1f9311ec2141318a4b7356a2f267fa'];
 
 test('a toast calls an editor whose user name was invented an agent', () => {
-  const more = { removedCount: 0, isTruncated: false };
+  const more = { removedCount: 0, isTruncated: false, bypassedMode: null };
   expect(describeIncomingChange(formatClients(INVENTED, trans), 'u.ipynb', [5], more, trans)).toBe(
     'An agent edited u.ipynb: cell 6'
   );
@@ -110,11 +137,17 @@ const marking = {
 } as typeof trans;
 
 test('every sentence goes through the translator', () => {
-  const more = { removedCount: 1, isTruncated: true };
+  const more = { removedCount: 1, isTruncated: true, bypassedMode: null };
   const failure = { ...NONE, requestedCount: 3, hasMetadataConflict: true };
   const sentences = [
     describeIncomingChange('Bot', 'a.ipynb', [0, 1, 2, 3, 4], more, marking),
-    describeIncomingChange('', 'a.ipynb', [], { removedCount: 0, isTruncated: false }, marking),
+    describeIncomingChange(
+      '',
+      'a.ipynb',
+      [],
+      { removedCount: 0, isTruncated: false, bypassedMode: null },
+      marking
+    ),
     describeUndoProgress('Bot', 'a.ipynb', 1, marking),
     describeUndoResult('Bot', 'a.ipynb', { ...NONE, undoneCount: 1 }, [], 0, marking),
     describeUndoResult('', 'a.ipynb', failure, [1, 2], 1, marking),
@@ -149,7 +182,7 @@ test('names are cleaned, listed once, and no more than a toast has room for', ()
       formatClients([EVIL], trans),
       EVIL,
       [98, 99, 100, 101, 102],
-      { removedCount: 99, isTruncated: true },
+      { removedCount: 99, isTruncated: true, bypassedMode: null },
       trans
     ),
     describeConflict([EVIL], EVIL, 'changed', 999, 'mine', trans),

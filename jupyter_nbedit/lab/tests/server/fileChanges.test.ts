@@ -1,12 +1,14 @@
 import type { Event } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { FileChangeFeed, type FileChange } from '../../src/server/fileChanges';
+import { FileChangeFeed, type FileChange, type FileProblem } from '../../src/server/fileChanges';
 
 const EDIT = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
+const CHANGE = 'https://schema.jupyter.org/jupyter_nbedit/change/v1';
 const CONTENTS = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
 
 const page = { visibilityState: 'visible' };
 let changes: FileChange[];
+let problems: FileProblem[];
 let resyncs: number;
 let checks: number;
 let emit: (emission: object) => void;
@@ -17,6 +19,7 @@ beforeEach(() => {
   vi.stubGlobal('window', Object.assign(new EventTarget(), { setInterval }));
   vi.stubGlobal('document', Object.assign(new EventTarget(), page));
   changes = [];
+  problems = [];
   resyncs = 0;
   checks = 0;
   const stream = {
@@ -29,6 +32,7 @@ beforeEach(() => {
   const feed = new FileChangeFeed(manager as unknown as Event.IManager);
   feed.addListener({
     onFileChange: change => changes.push(change),
+    onFileProblem: problem => problems.push(problem),
     onResync: () => resyncs++,
     onCheck: () => checks++
   });
@@ -47,12 +51,20 @@ function makeEmission(seq: number, epoch = 'e'): object {
   };
 }
 
+const change = {
+  path: 'a.ipynb',
+  hash: 'h',
+  operations: [],
+  isTruncated: false,
+  bypassedMode: null
+};
+
 test('an edit is told with its hash and who made it', () => {
   emit(makeEmission(1));
   emit({ ...makeEmission(2), client: null, edit_id: null });
   expect(changes).toEqual([
-    { path: 'a.ipynb', hash: 'h', client: 'robo', editId: 1, operations: [], isTruncated: false },
-    { path: 'a.ipynb', hash: 'h', client: 'u', editId: null, operations: [], isTruncated: false }
+    { ...change, client: 'robo', editId: 1 },
+    { ...change, client: 'u', editId: null }
   ]);
 });
 
@@ -69,6 +81,55 @@ test('an edit is told with what it did', () => {
     ],
     isTruncated: true
   });
+});
+
+test('a change by another program is told with its cells, and what mode it has bypassed', () => {
+  const cells = [
+    { op: 'change', cell_id: 'a', index: 2 },
+    { op: 'delete', cell_id: null, index: 1 }
+  ];
+  const emission = {
+    schema_id: CHANGE,
+    epoch: 'e',
+    seq: 1,
+    kind: 'changed',
+    path: 'a.ipynb',
+    hash: 'h',
+    edit_id: 4,
+    cells,
+    is_outside: true,
+    mode: 'review'
+  };
+  emit(emission);
+  emit({ ...emission, seq: 2, is_outside: false, metadata_changed: true, cells: [] });
+  emit({ ...emission, seq: 3, mode: 'edit', hash: null, edit_id: null });
+  expect(changes).toEqual([
+    { ...change, client: null, editId: 4, operations: cells, bypassedMode: 'review' },
+    {
+      ...change,
+      client: null,
+      editId: 4,
+      operations: [{ op: 'set_metadata', cell_id: null, index: null }]
+    },
+    { ...change, client: null, editId: null, hash: null, operations: cells }
+  ]);
+  // The first event of an epoch, and of each schema.
+  expect(resyncs).toBe(1);
+  emit({ ...emission, seq: 5 });
+  expect(resyncs).toBe(2);
+});
+
+test('a missing or unreadable file is told as a problem', () => {
+  const emission = { schema_id: CHANGE, epoch: 'e', seq: 1, path: '/a.ipynb' };
+  emit({ ...emission, kind: 'deleted' });
+  emit({ ...emission, kind: 'renamed', new_path: 'b.ipynb' });
+  emit({ ...emission, kind: 'unreadable', message: 'No JSON.' });
+  expect(changes).toEqual([]);
+  expect(problems).toEqual([
+    { path: 'a.ipynb', kind: 'deleted', newPath: null, message: null },
+    { path: 'a.ipynb', kind: 'renamed', newPath: 'b.ipynb', message: null },
+    { path: 'a.ipynb', kind: 'unreadable', newPath: null, message: 'No JSON.' }
+  ]);
 });
 
 test('events in a row ask for no resync, the first, a gap and a new server do', () => {
@@ -91,6 +152,7 @@ test('of the events of the contents service only saves are told', () => {
   }
   expect(changes).toEqual([
     {
+      ...change,
       path: 'save.ipynb',
       hash: null,
       client: null,
