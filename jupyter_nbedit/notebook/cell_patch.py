@@ -7,18 +7,14 @@ only the cells that change; all others stay as they are, also for the people who
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
 from jupyter_nbedit.notebook import json_spans
+from jupyter_nbedit.notebook.cell_matching import match_cells
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.sequence_diff import (
-    count_common_start,
-    find_longest_rise,
-    is_still_applied,
-)
+from jupyter_nbedit.notebook.sequence_diff import find_longest_rise, is_still_applied
 
 #: The new value of a removed member.
 ABSENT: Final = object()
@@ -104,7 +100,7 @@ def compute_patch(
     move, these do.
     """
     old_cells, new_cells = _list_cells(before), _list_cells(after)
-    pairs = _match_cells(before, after, old_cells, new_cells)
+    pairs = match_cells(before, after, old_cells, new_cells)
     old_indexes = {new_index: old_index for old_index, new_index in pairs.items()}
     recreated_cells: dict[int, dict[str, Any]] = {}
     changed_cells: list[PatchedCell] = []
@@ -287,49 +283,3 @@ def _read_cell(document: Document, index: int) -> dict[str, Any]:
 
 def _list_cells(document: Document) -> list[bytes]:
     return [document.text[span.start : span.stop] for span in document.cell_spans]
-
-
-def _match_cells(
-    before: Document, after: Document, old_cells: list[bytes], new_cells: list[bytes]
-) -> dict[int, int]:
-    """Match the cells of two versions of a notebook; return the new index of each old index."""
-    first = count_common_start(old_cells, new_cells)
-    last = count_common_start(old_cells[first:][::-1], new_cells[first:][::-1])
-    shift = len(after) - len(before)
-    pairs = {index: index for index in range(first)}
-    pairs.update({index: index + shift for index in range(len(before) - last, len(before))})
-    old_range, new_range = range(first, len(before) - last), range(first, len(after) - last)
-    pairs.update(_match_by_id(before, after, old_range, new_range))
-    unmatched_old = [
-        index for index in old_range if index not in pairs and before.headers[index][0] is None
-    ]
-    matched_new = set(pairs.values())
-    unmatched_new = [
-        index for index in new_range if index not in matched_new and after.headers[index][0] is None
-    ]
-    # Cells without ids: cells with equal bytes first, then the others in their order.
-    indexes_by_bytes: dict[bytes, list[int]] = defaultdict(list)
-    for index in reversed(unmatched_old):
-        indexes_by_bytes[old_cells[index]].append(index)
-    changed_new: list[int] = []
-    for index in unmatched_new:
-        if equal_cells := indexes_by_bytes[new_cells[index]]:
-            pairs[equal_cells.pop()] = index
-        else:
-            changed_new.append(index)
-    changed_old = [index for index in unmatched_old if index not in pairs]
-    pairs.update(zip(changed_old, changed_new, strict=False))
-    return pairs
-
-
-def _match_by_id(
-    before: Document, after: Document, old_range: range, new_range: range
-) -> Iterator[tuple[int, int]]:
-    for cell_id, indexes in before.ids.items():
-        new_indexes = after.ids.get(cell_id, [])
-        if (
-            len(indexes) == len(new_indexes) == 1
-            and indexes[0] in old_range
-            and new_indexes[0] in new_range
-        ):
-            yield indexes[0], new_indexes[0]

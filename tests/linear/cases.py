@@ -18,6 +18,7 @@ from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.cell_patch import compute_patch
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.operations import RemoveEntry
 from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
 from jupyter_nbedit.tools.files import replace_string
@@ -140,6 +141,24 @@ def test_comparisons_of_cells_without_ids_take_linear_time() -> None:
         )
 
     assert_linear(pair, 200 if NIGHTLY else 50)
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_comparisons_of_two_versions_take_linear_time_in_the_number_of_cells(
+    has_ids: bool,  # noqa: FBT001 -- a column
+) -> None:
+    def parse(sources: list[str]) -> Document:
+        cells = [samples.code(source, source.strip() if has_ids else None) for source in sources]
+        return Document.parse(samples.notebook(*cells, minor=5 if has_ids else 4))
+
+    def compare(size: int) -> None:
+        before = [f"{n}" for n in range(size)]
+        # The record of a new order has its own limit: it seeks moved bytes in written ones.
+        compare_documents(parse(before), parse(before[::-1]))
+        for after in ([f"{n} " for n in range(size)], [f"-{n}" for n in range(size)]):
+            compare_documents(parse(before), parse(after)).build_record()
+
+    assert_linear(compare, 200 if NIGHTLY else 50)
 
 
 @pytest.mark.parametrize("text", ["a", "ab", "a\r\n", "\r"])

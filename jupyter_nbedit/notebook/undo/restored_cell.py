@@ -52,14 +52,15 @@ class RestoredCell(EditedCell):
             stored["metadata"] = _merge_later_execution(part, cell, stored["metadata"], style)
             texts = [(name, stored["metadata"] if name == "metadata" else t) for name, t in texts]
         cell_type, source = _get_type_and_source(part)
+        restored = {**dict.fromkeys(part.added_members), **stored}
         return cls(
             cell.index,
             cell,
             cell.index,
             cell.id,
-            cell_type if "cell_type" in stored else cell.cell_type,
-            source if "source" in stored else cell.source,
-            members={**dict.fromkeys(part.added_members), **stored},
+            cell_type if "cell_type" in restored else cell.cell_type,
+            source if "source" in restored else cell.source,
+            members=restored,
             text=_fill_holes(texts, part.added_members, cell, style),
         )
 

@@ -1,0 +1,58 @@
+"""Find out which cells of two versions of a notebook are the same cell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.sequence_diff import count_common_start
+
+
+def match_cells(
+    before: Document, after: Document, old_cells: list[bytes], new_cells: list[bytes]
+) -> dict[int, int]:
+    """Match the cells of two versions of a notebook; return the new index of each old index.
+
+    ``old_cells`` and ``new_cells`` have the bytes of each cell, or a digest of them.
+    """
+    first = count_common_start(old_cells, new_cells)
+    last = count_common_start(old_cells[first:][::-1], new_cells[first:][::-1])
+    shift = len(after) - len(before)
+    pairs = {index: index for index in range(first)}
+    pairs.update({index: index + shift for index in range(len(before) - last, len(before))})
+    old_range, new_range = range(first, len(before) - last), range(first, len(after) - last)
+    pairs.update(_match_by_id(before, after, old_range, new_range))
+    unmatched_old = [
+        index for index in old_range if index not in pairs and before.headers[index][0] is None
+    ]
+    matched_new = set(pairs.values())
+    unmatched_new = [
+        index for index in new_range if index not in matched_new and after.headers[index][0] is None
+    ]
+    # Cells without ids: cells with equal bytes first, then the others in their order.
+    indexes_by_bytes: dict[bytes, list[int]] = defaultdict(list)
+    for index in reversed(unmatched_old):
+        indexes_by_bytes[old_cells[index]].append(index)
+    changed_new: list[int] = []
+    for index in unmatched_new:
+        if equal_cells := indexes_by_bytes[new_cells[index]]:
+            pairs[equal_cells.pop()] = index
+        else:
+            changed_new.append(index)
+    changed_old = [index for index in unmatched_old if index not in pairs]
+    pairs.update(zip(changed_old, changed_new, strict=False))
+    return pairs
+
+
+def _match_by_id(
+    before: Document, after: Document, old_range: range, new_range: range
+) -> Iterator[tuple[int, int]]:
+    for cell_id, indexes in before.ids.items():
+        new_indexes = after.ids.get(cell_id, [])
+        if (
+            len(indexes) == len(new_indexes) == 1
+            and indexes[0] in old_range
+            and new_indexes[0] in new_range
+        ):
+            yield indexes[0], new_indexes[0]

@@ -1,0 +1,198 @@
+"""The difference of two versions of a notebook, as the edit that makes one of the other.
+
+Nobody has asked this server for that edit: another program has written the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jupyter_nbedit.errors import InvalidNotebook
+from jupyter_nbedit.notebook.cell_matching import match_cells
+from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan
+from jupyter_nbedit.notebook.edited_cell import list_filled_members
+from jupyter_nbedit.notebook.json_spans import Span, decode
+from jupyter_nbedit.notebook.lazy.buffer import iterate_chunks
+from jupyter_nbedit.notebook.sequence_diff import count_common_start, find_longest_rise
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.notebook.undo.record import UndoRecord, is_json_equal
+
+_DIGEST_BYTES = 16
+# Larger values with different bytes count as different; comparing them would hold the interpreter.
+_MOST_VALUE_BYTES = 1 << 20
+# If more bytes than this differ, in either version, they are not kept in memory for a record.
+_MOST_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class DocumentDiff:
+    """How one version of a notebook became another."""
+
+    #: Without splices if `is_too_large`.
+    plan: EditPlan
+    #: Whether the metadata of the notebook have other values.
+    changes_metadata: bool
+    #: Whether too many bytes differ for a record.
+    is_too_large: bool
+
+    def list_entries(self) -> list[dict[str, Any]]:
+        """Return the changed cells as events list them, in the order of the notebook."""
+        changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
+        return [
+            {
+                "op": _name_change(change),
+                "cell_id": change.id,
+                "index": change.index_before if change.index is None else change.index,
+            }
+            for change in changes
+        ]
+
+    def build_record(self) -> UndoRecord | None:
+        """Return the record that undoes the change; None if there cannot be one.
+
+        There is none if too many bytes differ, or a changed cell is not as nbformat requires.
+        """
+        if self.is_too_large:
+            return None
+        try:
+            return self.plan.build_record()
+        except InvalidNotebook:
+            return None
+
+
+def compare_documents(before: Document, after: Document) -> DocumentDiff:
+    """Compare two versions of a notebook; the time is linear in their size."""
+    old_digests, new_digests = _compute_digests(before), _compute_digests(after)
+    new_indexes = match_cells(before, after, old_digests, new_digests)
+    unmoved = find_longest_rise(sorted(new_indexes.items()))
+    equal_cells = [pair for pair in unmoved if old_digests[pair[0]] == new_digests[pair[1]]]
+    changes = list(
+        _iterate_changes(before, after, new_indexes, frozenset(unmoved), frozenset(equal_cells))
+    )
+    splices = _compute_splices(before, after, equal_cells)
+    return DocumentDiff(
+        EditPlan(
+            document=before,
+            splices=splices or [],
+            changes=changes,
+            metadata=after.written_metadata,
+            total_cells=len(after),
+            results=[],
+        ),
+        changes_metadata=not is_json_equal(before.metadata, after.metadata),
+        is_too_large=splices is None,
+    )
+
+
+def _name_change(change: CellChange) -> str:
+    if change.before is None:
+        return "inserted"
+    if change.after is None:
+        return "deleted"
+    return "changed" if change.changed_members or not change.is_moved else "moved"
+
+
+def _compute_digests(document: Document) -> list[bytes]:
+    """Return a digest of the bytes of each cell."""
+    digests: list[bytes] = []
+    for span in document.cell_spans:
+        digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+        for chunk in iterate_chunks(document.text, *span):
+            digest.update(chunk)
+        digests.append(digest.digest())
+    return digests
+
+
+def _iterate_changes(
+    before: Document,
+    after: Document,
+    new_indexes: dict[int, int],
+    unmoved: frozenset[tuple[int, int]],
+    equal_cells: frozenset[tuple[int, int]],
+) -> Iterator[CellChange]:
+    for pair in new_indexes.items():
+        if pair in equal_cells:
+            continue
+        change = _compare_cells(before.get_cell(pair[0]), after.get_cell(pair[1]), pair in unmoved)
+        if change.is_moved or change.changed_members:
+            yield change
+    for index in range(len(before)):
+        if index not in new_indexes:
+            cell = before.get_cell(index)
+            yield CellChange(cell.id, before=cell, after=None, index=None)
+    old_indexes = set(new_indexes.values())
+    for index in range(len(after)):
+        if index not in old_indexes:
+            cell = after.get_cell(index)
+            yield CellChange(cell.id, before=None, after=cell, index=index)
+
+
+def _compare_cells(before: Cell, after: Cell, is_unmoved: bool) -> CellChange:  # noqa: FBT001 -- of a pair
+    names = dict.fromkeys(member.name for cell in (before, after) for member in cell.all_members)
+    try:
+        changed_members = [name for name in names if _is_member_changed(before, after, name)]
+        was_filled, is_filled = (bool(list_filled_members(cell)) for cell in (before, after))
+    except InvalidNotebook:
+        # A member is repeated, or the source is no text: no record can be built.
+        changed_members, was_filled, is_filled = list(names), False, False
+    return CellChange(
+        after.id,
+        before=before,
+        after=after,
+        index=after.index,
+        is_moved=not is_unmoved,
+        changed_members=changed_members,
+        outputs_cleared=was_filled and not is_filled,
+        outputs_returned=is_filled and not was_filled,
+    )
+
+
+def _is_member_changed(before: Cell, after: Cell, name: str) -> bool:
+    """Return whether a member has another value, however the value is written."""
+    old, new = before.get_raw(name), after.get_raw(name)
+    if old == new:
+        return False
+    if old is None or new is None or max(len(old), len(new)) > _MOST_VALUE_BYTES:
+        return True
+    if name == "source":
+        return before.source != after.source
+    try:
+        return not is_json_equal(decode(old), decode(new))
+    except RecursionError:
+        return True
+
+
+def _compute_splices(
+    before: Document, after: Document, equal_cells: Sequence[tuple[int, int]]
+) -> list[Splice] | None:
+    """Return the splices from one version to the other; None if they would have too many bytes.
+
+    Cells that are equal and in the same order are not touched.
+    """
+    splices: list[Splice] = []
+    start = new_start = size = 0
+    ends = [(before.cell_spans[old], after.cell_spans[new]) for old, new in equal_cells]
+    total, new_total = len(before.text), len(after.text)
+    for (stop, next_start), (new_stop, next_new_start) in [
+        *ends,
+        (Span(total, total), Span(new_total, new_total)),
+    ]:
+        size += max(stop - start, new_stop - new_start)
+        if size > _MOST_BYTES:
+            return None
+        old, new = before.text[start:stop], after.text[new_start:new_stop]
+        if old != new:
+            splices.append(_trim(start, old, new))
+        start, new_start = next_start, next_new_start
+    return splices
+
+
+def _trim(offset: int, old: bytes, new: bytes) -> Splice:
+    """Return the splice at an offset without the bytes that both have at their ends."""
+    first = count_common_start(old, new)
+    last = count_common_start(old[first:][::-1], new[first:][::-1])
+    return Splice(offset + first, offset + len(old) - last, new[first : len(new) - last])

@@ -1,0 +1,133 @@
+"""What another program has made of a notebook can be undone and done again, byte for byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from jupyter_nbedit.errors import NbEditError, UndoConflict
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.document_diff import compare_documents
+from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.undo.revert import revert
+from tests.notebook.oracle import edit
+from tests.notebook.strategies import FileLayout, layouts, notebooks
+from tests.notebook.test_stateful import CELL_OPERATIONS, RandomOperations, rewrite
+from tests.notebook.undo.oracle import apply_plan, has_unique_ids, parse_values, store_and_load
+from tests.support.samples import HTML_OUTPUT, code, markdown, notebook
+from tests.support.sampling import is_nightly
+
+often = settings(max_examples=5000 if is_nightly() else 100)
+seeds = st.integers(0, 2**32)
+
+
+def change_at_random(text: bytes, layout: FileLayout, seed: int) -> bytes:
+    """Change a notebook as another program does: some of its cells, and maybe all white space."""
+    document = Document.parse(text)
+    drawn = RandomOperations(seed, len(document))
+    for _ in range(drawn.random.randrange(4)):
+        try:
+            plan = edit(document, drawn.operation(drawn.random.choice(CELL_OPERATIONS)))
+        except NbEditError:
+            continue
+        document = document.apply_splices(plan.splices)
+        drawn.total = len(document)
+
+    def rearrange(cells: list[Any]) -> None:
+        if drawn.random.random() < 0.3:
+            drawn.random.shuffle(cells)
+        if cells and drawn.random.random() < 0.2:
+            cells.append(cells[0])
+
+    text = document.text[:]
+    return text if drawn.random.random() < 0.4 else rewrite(text, layout, rearrange)
+
+
+def check_both_ways(before: bytes, after: bytes) -> None:
+    old, new = Document.parse(before), Document.parse(after)
+    diff = compare_documents(old, new)
+    assert apply_splices(before, diff.plan.splices) == after
+    kinds = [entry["op"] for entry in diff.list_entries()]
+    assert len(new) - len(old) == kinds.count("inserted") - kinds.count("deleted")
+    if parse_values(before) == parse_values(after):
+        assert (kinds, diff.changes_metadata) == ([], False)
+    record = diff.build_record()
+    if record is None:
+        # A cell is not as nbformat requires.
+        return
+    record = store_and_load(record)
+    undone = revert(new, record, op="undo", is_exact=True)
+    assert apply_plan(new, undone) == before
+    redone = revert(old, store_and_load(undone.build_record()), op="redo", is_exact=True)
+    assert apply_plan(old, redone) == after
+    try:
+        # The way that later undos go, by cells.
+        by_cells = revert(new, replace(record, reverse_splices=None), op="undo", is_exact=True)
+    except UndoConflict:
+        assert not (has_unique_ids(old) and has_unique_ids(new))
+        return
+    found = parse_values(apply_plan(new, by_cells))
+    assert (found["cells"], found.get("metadata")) == (
+        parse_values(before)["cells"],
+        parse_values(before).get("metadata"),
+    )
+
+
+@often
+@given(layouts, layouts, seeds, seeds)
+def test_a_usual_notebook_gets_its_former_bytes_back(
+    layout: FileLayout, other_layout: FileLayout, seed: int, change: int
+) -> None:
+    before = RandomOperations(seed, 0).notebook(layout)
+    check_both_ways(before, change_at_random(before, other_layout, change))
+
+
+@often
+@given(notebooks(), layouts, seeds)
+def test_any_notebook_gets_its_former_bytes_back(
+    before: bytes, layout: FileLayout, change: int
+) -> None:
+    check_both_ways(before, change_at_random(before, layout, change))
+
+
+@given(notebooks(), notebooks())
+def test_a_notebook_that_another_one_has_replaced_gets_its_former_bytes_back(
+    before: bytes, after: bytes
+) -> None:
+    check_both_ways(before, after)
+
+
+def test_each_changed_cell_is_listed_once_with_what_happened_to_it() -> None:
+    first, second, third = code("a", "a", outputs=[HTML_OUTPUT]), markdown("b", "b"), code("c", "c")
+    before = Document.parse(notebook(first, second, third, code("d", "d")))
+    after = notebook(code("new", "n"), third, code("a", "a"), second, metadata={"x": 1})
+    diff = compare_documents(before, Document.parse(after))
+    assert diff.list_entries() == [
+        {"op": "inserted", "cell_id": "n", "index": 0},
+        {"op": "moved", "cell_id": "c", "index": 1},
+        {"op": "changed", "cell_id": "a", "index": 2},
+        {"op": "deleted", "cell_id": "d", "index": 3},
+    ]
+    assert diff.changes_metadata
+    (change,) = [change for change in diff.plan.changes if change.id == "a"]
+    assert (change.changed_members, change.outputs_cleared) == (["outputs"], True)
+
+
+def test_a_difference_that_is_too_large_to_be_kept_is_listed_without_a_record() -> None:
+    before = Document.parse(notebook(code("x", "a"), code("y", "b")))
+    after = Document.parse(notebook(code("x" * (17 << 20), "a"), code("y", "b")))
+    for old, new in ((before, after), (after, before)):
+        diff = compare_documents(old, new)
+        assert diff.list_entries() == [{"op": "changed", "cell_id": "a", "index": 0}]
+        assert diff.build_record() is None
+
+
+def test_a_cell_that_cannot_be_read_has_no_record() -> None:
+    before = Document.parse(notebook(code("x", "a")))
+    after = Document.parse(notebook(code("x", "a")).replace(b'"x"', b"[1]"))
+    diff = compare_documents(before, after)
+    assert [entry["op"] for entry in diff.list_entries()] == ["changed"]
+    assert diff.build_record() is None
