@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 from jupyter_nbedit.concurrency import Polling
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.paths import follow_links
+from jupyter_nbedit.storage.write_log import WriteLog
 
 if sys.platform != "win32":
     import fcntl
@@ -59,6 +60,8 @@ class PathLocks:
     def __init__(self, folder: Path, log: Logger) -> None:
         self._folder = folder
         self._log = log
+        #: What this user's servers have written while they held a lock.
+        self.writes = WriteLog(folder, log)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._holders: dict[str, asyncio.Task[Any] | None] = {}
         self._files: defaultdict[int, _LockFile] = defaultdict(_LockFile)

@@ -11,7 +11,8 @@ import asyncio
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,10 @@ from tornado.web import HTTPError
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
 from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_known_pairs
+from jupyter_nbedit.storage.files.lazy_bytes import get_stat_identity
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import SUFFIX
+from jupyter_nbedit.storage.paths import SUFFIX, follow_links
+from jupyter_nbedit.storage.write_log import Identity
 
 _STOCK = "jupyter_server.services.contents."
 # The methods that map paths to files. Some managers inherit a root directory without using it.
@@ -131,9 +134,39 @@ def lock_paths(
             os_path for path in paths if (os_path := _get_os_path(manager, path)) is not None
         ]
         return locks.lock(*os_paths, names=names)
-    # On a drive, a slash after the colon makes no difference.
-    names += [f"{kind} {path.strip('/').replace(':/', ':')}" for path in paths]
+    names += [_name_path(manager, path) for path in paths]
     return locks.lock(names=names)
+
+
+def _name_path(manager: object, path: str) -> str:
+    """Return the name of an API path that is not in a file system."""
+    # On a drive, a slash after the colon makes no difference.
+    return f"{type(manager).__qualname__} {path.strip('/').replace(':/', ':')}"
+
+
+def get_write_name(manager: Any, path: str) -> str | None:
+    """Return the name of an API path in the `WriteLog`: its path on disk without links, if any.
+
+    None if the path is outside of the root.
+    """
+    if not is_rooted(manager):
+        return _name_path(manager, path)
+    os_path = _get_os_path(manager, path)
+    return None if os_path is None else follow_links(os_path)
+
+
+def get_model_identity(model: Mapping[str, Any]) -> Identity:
+    """Return what a manager says of a file's version, without its content."""
+    modified = model.get("last_modified")
+    return ("model", None if modified is None else str(modified), model.get("size"))
+
+
+def read_file_identity(real: str) -> Identity:
+    """Return the identity of a file by its path without links; None if there is no file."""
+    try:
+        return get_stat_identity(os.stat(real))
+    except (OSError, ValueError):
+        return None
 
 
 def _get_os_path(manager: Any, path: str) -> str | None:
@@ -152,14 +185,18 @@ def is_link(manager: Any, path: str) -> bool:
 
 
 def install_locks(manager: Any, locks: PathLocks) -> None:
-    """Make a manager's own writes take the locks.
+    """Make a manager's own writes take the locks, and record them in the `WriteLog`.
 
     Synchronous methods cannot wait and need not: no other task runs meanwhile.
     """
     for name in _LOCKED_METHODS:
         method = getattr(manager, name, None)
-        if name not in vars(manager) and inspect.iscoroutinefunction(method):
+        if name in vars(manager) or method is None:
+            continue
+        if inspect.iscoroutinefunction(method):
             setattr(manager, name, _LockedMethod(manager, name, method, locks).function)
+        elif name == "save":
+            setattr(manager, name, _RecordedMethod(manager, name, method, locks).function)
 
 
 def _find_locked_method(method: object) -> _LockedMethod | None:
@@ -182,7 +219,8 @@ def get_unlocked_save(manager: Any, locks: PathLocks) -> Callable[..., Any]:
     """Return the manager's save for a caller that holds the lock of the path."""
     install_locks(manager, locks)
     locked_method = _find_locked_method(manager.save)
-    return manager.save if locked_method is None else locked_method.call_unlocked
+    has_locks = locked_method is not None and not isinstance(locked_method, _RecordedMethod)
+    return locked_method.call_unlocked if locked_method and has_locks else manager.save
 
 
 class _LockedMethod:
@@ -225,14 +263,21 @@ class _LockedMethod:
     async def call_unlocked(self, *args: Any, **kwargs: Any) -> Any:
         """Call the method for a caller that holds the locks."""
         arguments = self._bind_arguments(args, kwargs)
-        model = arguments.get("model")
+        model, path = arguments.get("model"), str(arguments.get("path", ""))
         expected_hash = model.pop(EXPECTED_HASH, None) if isinstance(model, dict) else None
-        if expected_hash is None:
+        if expected_hash is not None:
+            await self._check_expected(expected_hash, path)
+        if self._name == "get":
             return await self._call_with_inherited_locks(*args, **kwargs)
-        path = str(arguments.get("path", ""))
-        await self._check_expected(expected_hash, path)
-        reply = await self._call_with_inherited_locks(*args, **kwargs)
-        if isinstance(reply, dict) and saves_as_sent(self._manager):
+        record = _WriteRecord(self._manager, self._locks, arguments)
+        try:
+            reply = await self._call_with_inherited_locks(*args, **kwargs)
+        except Exception:
+            # A hook may have failed after the write.
+            record.add_changes(None)
+            raise
+        record.add_changes(reply)
+        if expected_hash is not None and isinstance(reply, dict) and saves_as_sent(self._manager):
             reply[SAVED_HASH] = await self._compute_hash(path)
         return reply
 
@@ -285,6 +330,50 @@ class _LockedMethod:
             return None
         hash_value: str | None = model.get("hash")
         return hash_value
+
+
+class _RecordedMethod(_LockedMethod):
+    """A synchronous method of the contents manager whose writes are recorded."""
+
+    def _install(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            record = _WriteRecord(self._manager, self._locks, self._bind_arguments(args, kwargs))
+            try:
+                result = method(*args, **kwargs)
+            except Exception:
+                record.add_changes(None)
+                raise
+            record.add_changes(result)
+            return result
+
+        call.guarded = self  # type: ignore[attr-defined]
+        return call
+
+
+class _WriteRecord:
+    """What one call of a method of the contents manager writes, for the `WriteLog`."""
+
+    def __init__(self, manager: Any, locks: PathLocks, arguments: Mapping[str, Any]) -> None:
+        self._locks = locks
+        paths = [str(path) for name, path in arguments.items() if name in _PATH_ARGUMENTS]
+        names = [name for path in paths if (name := get_write_name(manager, path)) is not None]
+        self._is_rooted = is_rooted(manager)
+        self._names = names
+        self._before = [read_file_identity(name) for name in names] if self._is_rooted else []
+
+    def add_changes(self, result: object) -> None:
+        """Record the files that are no longer as they were before the call.
+
+        Without files, ``result`` is what the method has returned: a save returns a model.
+        """
+        if self._is_rooted:
+            for name, before in zip(self._names, self._before, strict=True):
+                identity = read_file_identity(name)
+                if identity != before:
+                    self._locks.writes.record(name, identity)
+        elif isinstance(result, dict) and len(self._names) == 1:
+            self._locks.writes.record(self._names[0], get_model_identity(result))
 
 
 def has_hashes(manager: Any) -> bool:

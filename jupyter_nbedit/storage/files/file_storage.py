@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,7 +23,7 @@ from jupyter_nbedit.storage.files.atomic_write import (
     swap_directly,
 )
 from jupyter_nbedit.storage.files.file_ids import FileIdPreservingSwap, is_inode_based
-from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes
+from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes, get_stat_identity
 from jupyter_nbedit.storage.files.read import FileHashCache, check_file, read_file
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
@@ -134,8 +134,10 @@ class FileStorage:
             result = atomic_replace(real, base, splices, swap_hook)
             if isinstance(base.data, LazyFileBytes):
                 base.data.pin()
-            if result.status is not None and result.resumable_hash is not None:
-                self._hashes.add_own_write(result.status, result.resumable_hash)
+            if result.status is not None:
+                self._locks.writes.record(real, get_stat_identity(result.status))
+                if result.resumable_hash is not None:
+                    self._hashes.add_own_write(result.status, result.resumable_hash)
         except (NotebookNotFound, ChangedDuringRead):
             raise StaleContent from None
         return result
@@ -158,7 +160,10 @@ class FileStorage:
         with map_os_errors():
             real = resolve_new_path(os_path, self._top)
             self._sweep(real)
-            return atomic_create(real, text)
+            result = atomic_create(real, text)
+        with suppress(OSError):
+            self._locks.writes.record(real, get_stat_identity(os.stat(real)))
+        return result
 
     def _sweep(self, real: str) -> None:
         """Remove the leftovers of killed servers, unless this storage is used for one edit only."""

@@ -1,0 +1,110 @@
+"""The last writes by this user's servers: a file as none of them has left it was written by others.
+
+Every writer of these servers holds the lock of its path (`PathLocks`), and records here what the
+file is then: its inode, size and times to the nanosecond, which every other write changes. All
+servers of one user share one file of fixed size. A record costs one small write to it, without
+fsync: after a crash of the system, a write of our own may count as one by another program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import unicodedata
+from logging import Logger
+from pathlib import Path
+from threading import Lock
+from typing import BinaryIO, Literal
+
+from jupyter_nbedit.lru import LRUCache
+
+#: What every write of a file changes: fields of its ``stat``, or what a contents manager says of
+#: it; None if there is no file.
+Identity = tuple[int | str | None, ...] | None
+#: Which server has left a file as it is.
+Writer = Literal["this server", "other server"]
+
+NAME = "writes"
+_SLOTS = 4096
+_DIGEST_BYTES = 16
+_CHECK_BYTES = 8
+# The digests of the name and of the identity, and a digest of both.
+_SLOT_BYTES = 2 * _DIGEST_BYTES + _CHECK_BYTES
+_FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_OWN_WRITES = 4096
+
+
+class WriteLog:
+    """The log as one server sees it; all servers of the user share the folder.
+
+    Names that share a slot push each other out. It may be used by several threads.
+    """
+
+    def __init__(self, folder: Path, log: Logger) -> None:
+        self._folder = folder
+        self._log = log
+        # By digest of the name: the digest of the identity.
+        self._own_writes: LRUCache[bytes, bytes] = LRUCache(_OWN_WRITES)
+        self._lock = Lock()
+        self._has_failed = False
+
+    def record(self, name: str, identity: Identity) -> None:
+        """Record what this server has just made of a file; the lock of the name must be held.
+
+        Never raises: a save must not fail because another disk is full.
+        """
+        key, value = _digest_name(name), _digest(repr(identity))
+        slot = key + value
+        with self._lock:
+            self._own_writes.put(key, value)
+        try:
+            with self._open() as file:
+                file.seek(_get_offset(key))
+                file.write(slot + _compute_check(slot))
+        except OSError as error:
+            if not self._has_failed:
+                self._has_failed = True
+                self._log.warning("Other servers cannot be told what this one saves: %s", error)
+
+    def find_writer(self, name: str, identity: Identity) -> Writer | None:
+        """Return which server has left a file as it is; None if another program has."""
+        key, value = _digest_name(name), _digest(repr(identity))
+        with self._lock:
+            if self._own_writes.get(key) == value:
+                return "this server"
+        try:
+            with self._open() as file:
+                file.seek(_get_offset(key))
+                data = file.read(_SLOT_BYTES)
+        except OSError:
+            return None
+        slot = key + value
+        return "other server" if data == slot + _compute_check(slot) else None
+
+    def _open(self) -> BinaryIO:
+        # Not kept open: the system may remove old files of the runtime folder.
+        path = os.path.join(self._folder, NAME)
+        try:
+            descriptor = os.open(path, _FLAGS, 0o600)
+        except FileNotFoundError:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(path, _FLAGS, 0o600)
+        return os.fdopen(descriptor, "r+b")
+
+
+def _digest_name(name: str) -> bytes:
+    # As in the names of locks: a file system may treat names as equal.
+    return _digest(unicodedata.normalize("NFC", name).casefold())
+
+
+def _digest(text: str) -> bytes:
+    data = text.encode(errors="surrogatepass")
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+
+
+def _compute_check(slot: bytes) -> bytes:
+    return hashlib.blake2b(slot, digest_size=_CHECK_BYTES).digest()
+
+
+def _get_offset(key: bytes) -> int:
+    return int.from_bytes(key[:4], "big") % _SLOTS * _SLOT_BYTES
