@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,7 @@ from jupyter_nbedit.api import PythonAPI
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.edits.accept import AcceptService
 from jupyter_nbedit.edits.modes import ModeManager
+from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.events.emitters import SCHEMAS, EventEmitter
@@ -31,17 +32,20 @@ from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.reading.versions import VersionCache
 from jupyter_nbedit.search.service import SearchService
+from jupyter_nbedit.storage.files.version_copies import VersionCopies
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.storage.text_files import TextFileService
 from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.tools.base import ToolContext
 from jupyter_nbedit.trust.manager import TrustManager
+from jupyter_nbedit.watch import NotebookWatcher
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
     from jupyter_nbedit.edits.modes import Mode
+    from jupyter_nbedit.history.rename_listener import PathObserver
 
 
 class NbEditApp(ExtensionApp):
@@ -153,6 +157,16 @@ class NbEditApp(ExtensionApp):
         notebook purges it.""",
     )
 
+    follow_outside_changes = Bool(
+        default_value=True,
+        config=True,
+        help="""Whether the server follows notebooks that are open in JupyterLab when another
+        program changes their files: tabs show the change at once, and the history has it. The
+        default is True. Every half a second the server looks at the status of each open notebook's
+        file, and it keeps copies of these notebooks, at most 256 MiB, in Jupyter's data folder. If
+        False, tabs notice such a change after some seconds, and it cannot be undone.""",
+    )
+
     services: Services
     database: Database
     edit_history: EditHistory
@@ -221,13 +235,36 @@ class NbEditApp(ExtensionApp):
             events,
             self.log,
         )
-        contents_listener = ContentsEventListener(
-            storages.exists, [self.edit_history, modes, proposals], self.log
-        )
+        path_observers: Sequence[PathObserver] = [self.edit_history, modes, proposals]
+        contents_listener = ContentsEventListener(storages.exists, path_observers, self.log)
         logger.add_listener(schema_id=CONTENTS, listener=contents_listener.on_event)
         reader = ReadService(storages, trust, read_tracker, versions, documents)
         publisher = Publisher(self.edit_history, read_tracker, versions, tabs, events, self.log)
-        edits = EditService(storages, publisher, trust, proposals, modes, documents)
+        watcher = None
+        if self.follow_outside_changes:
+            recorder = OutsideChangeRecorder(
+                storages=storages,
+                copies=VersionCopies(
+                    Path(jupyter_data_dir()) / "nbedit", self.log, is_exposed=storages.is_served
+                ),
+                history=self.edit_history,
+                trust=trust,
+                modes=modes,
+                events=events,
+                documents=documents,
+                observers=path_observers,
+                log=self.log,
+            )
+            watcher = NotebookWatcher(storages, tabs, recorder, self.log)
+        edits = EditService(
+            storages,
+            publisher,
+            trust,
+            proposals,
+            modes,
+            documents,
+            None if watcher is None else watcher.recorder,
+        )
         tools = ToolContext(
             editor=edits,
             reader=reader,
@@ -238,6 +275,7 @@ class NbEditApp(ExtensionApp):
             owners=tuple(self.owners),
         )
         self._closers = (
+            *((("watcher", watcher.stop),) if watcher is not None else ()),
             ("reader", reader.close),
             ("proposals", proposals.close),
             ("signatures", trust.flush),
@@ -253,6 +291,7 @@ class NbEditApp(ExtensionApp):
             proposals=proposals,
             modes=modes,
             tabs=tabs,
+            watcher=watcher,
             tools=tools,
             storages=storages,
             events=events,

@@ -71,6 +71,8 @@ class TabConnection:
     """The connection of one page, with its open tabs and its reports by notebook."""
 
     open: Mapping[str, int] = field(default_factory=dict)
+    #: The paths of the open tabs, as the page calls them.
+    paths: frozenset[str] = frozenset()
     reports: dict[str, TabReport] = field(default_factory=dict)
 
 
@@ -87,6 +89,8 @@ class TabRegistry:
     _pages: set[TabConnection] = field(default_factory=set)
     # Is set at the next change of any page, and is then replaced.
     _change: asyncio.Event = field(default_factory=asyncio.Event)
+    # The same for a change of the open notebooks only.
+    _open_change: asyncio.Event = field(default_factory=asyncio.Event)
 
     def connect(self) -> TabConnection:
         """Add a page, without open tabs."""
@@ -98,6 +102,7 @@ class TabRegistry:
         """Remove a page."""
         self._pages.discard(page)
         self._wake_waiters()
+        self._wake_observers()
 
     def set_open(self, page: TabConnection, tabs: Mapping[str, int]) -> None:
         """Replace the open tabs of a page: their number by the path of the notebook."""
@@ -108,6 +113,22 @@ class TabRegistry:
         page.open = after
         page.reports = {name: report for name, report in page.reports.items() if name in after}
         self._wake_waiters()
+        paths = frozenset(tabs)
+        if paths != page.paths:
+            page.paths = paths
+            self._wake_observers()
+
+    def list_open(self) -> dict[str, set[str]]:
+        """Return the open notebooks: by canonical name, the paths by which tabs call them."""
+        notebooks: dict[str, set[str]] = {}
+        for path in frozenset().union(*(page.paths for page in self._pages)):
+            notebooks.setdefault(self.get_canonical_name(path), set()).add(path)
+        return notebooks
+
+    async def wait_for_open_change(self, seconds: float | None = None) -> None:
+        """Wait until a page opens or closes a notebook, at most for so many seconds."""
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._open_change.wait(), seconds)
 
     def report(self, page: TabConnection, report: TabReport) -> bool:
         """Store the report of a page; return False if the page does not have the notebook open."""
@@ -159,3 +180,7 @@ class TabRegistry:
     def _wake_waiters(self) -> None:
         self._change.set()
         self._change = asyncio.Event()
+
+    def _wake_observers(self) -> None:
+        self._open_change.set()
+        self._open_change = asyncio.Event()

@@ -141,6 +141,11 @@ _GLOSSARY: Migration = (
 )
 
 
+# The kind of an edit may be `outside`, which older releases would take for a damaged entry. No
+# table changes; the new number makes them leave the file alone.
+_OUTSIDE_CHANGES: Migration = ()
+
+
 @dataclass(frozen=True)
 class Schema:
     """The tables of a file."""
@@ -186,7 +191,10 @@ class Schema:
                 raise UnknownDatabase(result)
 
 
-SCHEMA = Schema((_FIRST, _CLAIMS, _GLOSSARY), ("modes", "notebooks", "edits_size", "claims"))
+SCHEMA = Schema(
+    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES),
+    ("modes", "notebooks", "edits_size", "claims"),
+)
 
 
 def _read_version(connection: sqlite3.Connection) -> int:

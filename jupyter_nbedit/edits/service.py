@@ -12,6 +12,7 @@ import msgspec
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.modes import ModeManager
+from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.planned_edit import (
     BatchPlanner,
     NewNotebookPlanner,
@@ -50,7 +51,7 @@ class EditService:
     Every method raises an `NbEditError` if the change is not possible. Nothing was written then,
     unless ``details`` has ``applied: true``.
 
-    ``documents`` are parsed notebooks.
+    ``documents`` are parsed notebooks. ``outside_changes`` is None if nobody follows these.
     """
 
     storages: StorageResolver
@@ -59,6 +60,7 @@ class EditService:
     proposals: ProposalService
     modes: ModeManager
     documents: DocumentCache = field(default_factory=DocumentCache)
+    outside_changes: OutsideChangeRecorder | None = None
 
     async def edit(
         self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
@@ -111,6 +113,8 @@ class EditService:
                 # Neither error is raised after the write.
                 with suppress(ChangedDuringRead, StaleContent):
                     notebook = await load_notebook(storage, request.path, self.documents)
+                    if self.outside_changes is not None:
+                        await self.outside_changes.catch_up(notebook)
                     await self._check_preconditions(request, notebook)
                     planned = await planner.plan(notebook)
                     if request.dry_run or not planned.plan.splices:

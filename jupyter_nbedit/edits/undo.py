@@ -117,6 +117,12 @@ class UndoPlanner:
             raise NothingToUndo(message, edit_id=edit_id)
         if not entry.record:
             message = f"The history has no undo record of edit {edit_id}."
+            if entry.kind == "outside":
+                message = (
+                    f"Edit {edit_id} was made by another program, and this server had not kept "
+                    "the version before, or it was too large. Change the notebook by an edit of "
+                    "your own."
+                )
             raise EditNotFound(message, edit_id=edit_id)
         return entry
 

@@ -1,4 +1,4 @@
-"""The event schemas of edits, proposals and modes, and their emitters."""
+"""The event schemas of edits, other changes, proposals and modes, and their emitters."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 
 SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
 SCHEMA_PATH = Path(__file__).with_name("edit.yaml")
+CHANGE_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/change/v1"
 PROPOSAL_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/proposal/v1"
 MODE_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/mode/v1"
 #: The files of all schemas by id.
 SCHEMAS = {
     SCHEMA_ID: SCHEMA_PATH,
+    CHANGE_SCHEMA_ID: Path(__file__).with_name("change.yaml"),
     PROPOSAL_SCHEMA_ID: Path(__file__).with_name("proposal.yaml"),
     MODE_SCHEMA_ID: Path(__file__).with_name("mode.yaml"),
 }
 
 _MOST_OPERATIONS = 20
+_MOST_CELLS = 20
 
 
 class EventEmitter:
@@ -36,6 +39,7 @@ class EventEmitter:
     def __init__(self, logger: EventLogger) -> None:
         self._logger = logger
         self._seq = itertools.count(1)
+        self._change_seq = itertools.count(1)
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self.epoch = uuid.uuid4().hex
 
@@ -65,6 +69,17 @@ class EventEmitter:
         for listener in tuple(self._listeners):
             listener(event)
         self._logger.emit(schema_id=SCHEMA_ID, data=event)
+
+    def emit_change(self, cells: Sequence[dict[str, Any]], **data: Any) -> None:
+        """Emit an event for a change that was not made through this server; see the schema."""
+        event = {
+            "epoch": self.epoch,
+            "seq": next(self._change_seq),
+            "cells": list(cells[:_MOST_CELLS]),
+            "truncated": len(cells) > _MOST_CELLS,
+            **data,
+        }
+        self._logger.emit(schema_id=CHANGE_SCHEMA_ID, data=event)
 
     def emit_proposal(self, **data: Any) -> None:
         """Emit an event for a new, decided or expired proposal; ``data`` as in the schema."""

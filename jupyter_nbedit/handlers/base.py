@@ -42,6 +42,7 @@ from jupyter_nbedit.search.service import SearchService
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.tools.base import ToolContext
+from jupyter_nbedit.watch import NotebookWatcher
 
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
@@ -71,6 +72,8 @@ class Services:
     proposals: ProposalService
     modes: ModeManager
     tabs: TabRegistry
+    #: None if changes by other programs are not followed.
+    watcher: NotebookWatcher | None
     tools: ToolContext
     storages: StorageResolver
     events: EventEmitter

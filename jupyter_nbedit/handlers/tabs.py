@@ -110,6 +110,8 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         tabs = self.services.tabs
         if content.tabs is not UNSET:
             tabs.set_open(self._page, content.tabs)
+            if self.services.watcher is not None:
+                self.services.watcher.start()
         report = content.saw
         if report is not UNSET and tabs.report(self._page, report) and report.hash is not None:
             self.services.reader.remember_shown_version(report.path, report.hash)

@@ -14,7 +14,7 @@ from msgspec import Meta
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 
-Kind = Literal["edit", "create", "undo", "redo"]
+Kind = Literal["edit", "create", "undo", "redo", "outside"]
 
 _MOST_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
@@ -60,8 +60,17 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
     edit_id: int
     time: Annotated[datetime, Meta(description="When it was made.")]
     path: Annotated[str, Meta(description="The current path of the notebook.")]
-    kind: Annotated[Kind, Meta(description="`undo` and `redo` undo the edit `undoes`.")]
-    user: Annotated[str, Meta(description="The user who made it, as known by the server.")]
+    kind: Annotated[
+        Kind,
+        Meta(
+            description="`undo` and `redo` undo the edit `undoes`; `outside` is a change of the "
+            "file by a program that did not use this server."
+        ),
+    ]
+    user: Annotated[
+        str,
+        Meta(description="The user who made it, as known by the server; empty if unknown."),
+    ]
     client: Annotated[
         str | None, Meta(description="The name of the client, as it states it; not verified.")
     ]
@@ -70,11 +79,19 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
         str | None, Meta(description="The user who accepted it, if it was a proposal.")
     ]
     operations: Annotated[
-        list[TouchedCellEntry], Meta(max_length=_MOST_OPERATIONS, description="The first 20.")
+        list[TouchedCellEntry],
+        Meta(
+            max_length=_MOST_OPERATIONS,
+            description="The first 20; of an outside change, cells that are `changed`, `inserted`, "
+            "`deleted` or `moved`.",
+        ),
     ]
     truncated: Annotated[bool, Meta(description="Whether there were more operations.")]
     cells_changed: Annotated[int, Meta(ge=0, description="The number of cells that differ.")]
-    hash_before: Annotated[str | None, Meta(description="Null if the edit created the notebook.")]
+    hash_before: Annotated[
+        str | None,
+        Meta(description="Null if the edit created the notebook, or it is not known."),
+    ]
     hash: Annotated[str, Meta(description="The hash of the notebook after the edit.")]
     applied_via: str
     total_cells: Annotated[int, Meta(ge=0, description="The number of cells after the edit.")]

@@ -161,9 +161,44 @@ def _is_member_changed(before: Cell, after: Cell, name: str) -> bool:
     if name == "source":
         return before.source != after.source
     try:
-        return not is_json_equal(decode(old), decode(new))
+        old_value, new_value = (_join_lines(name, decode(value)) for value in (old, new))
+        return not is_json_equal(old_value, new_value)
     except RecursionError:
         return True
+
+
+def _join_lines(name: str, value: Any) -> Any:
+    """Join lists of lines, as which nbformat writes texts; an application may write strings."""
+    if name == "outputs" and isinstance(value, list):
+        return [_join_output(output) if isinstance(output, dict) else output for output in value]
+    if name == "attachments" and isinstance(value, dict):
+        return {
+            key: _join_bundle(item) if isinstance(item, dict) else item
+            for key, item in value.items()
+        }
+    return value
+
+
+def _join_output(output: dict[str, Any]) -> dict[str, Any]:
+    joined = dict(output)
+    if "text" in output:
+        joined["text"] = _join_text(output["text"])
+    if isinstance(output.get("data"), dict):
+        joined["data"] = _join_bundle(output["data"])
+    return joined
+
+
+def _join_bundle(bundle: dict[str, Any]) -> dict[str, Any]:
+    # In JSON, a list of strings is a value of its own.
+    return {
+        mime: value if mime.endswith("json") else _join_text(value)
+        for mime, value in bundle.items()
+    }
+
+
+def _join_text(value: Any) -> Any:
+    is_lines = isinstance(value, list) and all(isinstance(line, str) for line in value)
+    return "".join(value) if is_lines else value
 
 
 def _compute_splices(

@@ -29,13 +29,19 @@ from jupyter_nbedit.storage.contents.contents_storage import (
 )
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, is_pair
-from jupyter_nbedit.storage.contents.manager_locks import has_plain_files, install_locks
+from jupyter_nbedit.storage.contents.manager_locks import (
+    get_model_identity,
+    get_write_name,
+    has_plain_files,
+    install_locks,
+    is_rooted,
+)
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import check_suffix, is_unsafe
+from jupyter_nbedit.storage.paths import check_suffix, is_unsafe, to_os_path
 from jupyter_nbedit.storage.rtc.room_storage import NotebookRoomStorage, TextRoomStorage
 from jupyter_nbedit.storage.rtc.rooms import (
     NOTEBOOK,
@@ -49,6 +55,7 @@ from jupyter_nbedit.storage.rtc.rooms import (
     lock_file_or_room,
 )
 from jupyter_nbedit.storage.walk import walk_contents, walk_files
+from jupyter_nbedit.storage.write_log import Identity, Writer
 
 
 @dataclass(frozen=True)
@@ -192,6 +199,35 @@ class StorageResolver:
         """Return the path without links of a file that may have several paths."""
         manager = self.manager
         return to_api_path(manager, path.strip("/"), allow_relative=True) or path
+
+    async def find_os_path(self, path: str) -> str | None:
+        """Return the path on disk of a notebook, links included; None if it has none.
+
+        Raise `NotebookNotFound` if it may not be seen.
+        """
+        self._check_inside(path)
+        check_suffix(path)
+        return await to_os_path(self.manager, path) if is_rooted(self.manager) else None
+
+    async def read_model_identity(self, path: str) -> Identity:
+        """Return the identity of a notebook that has no file; None if there is no notebook.
+
+        Raise `StorageFailure` or `Forbidden` if the manager fails.
+        """
+        try:
+            with map_contents_errors():
+                return get_model_identity(await ensure_async(self.manager.get(path, content=False)))
+        except NotebookNotFound:
+            return None
+
+    def find_writer(self, path: str, identity: Identity) -> Writer | None:
+        """Return which of the user's servers has left a notebook as it is; see `WriteLog`."""
+        name = get_write_name(self.manager, path)
+        return None if name is None else self.locks.writes.find_writer(name, identity)
+
+    def find_live_files(self) -> set[object]:
+        """Return the files that are open in rooms: device and inode, or the API path."""
+        return list_live_file_identities(self.settings) if has_rooms(self.settings) else set()
 
     def get_root_name(self) -> str:
         """Return a name of the root; the servers of one user may have several roots."""

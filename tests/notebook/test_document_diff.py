@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -131,3 +132,18 @@ def test_a_cell_that_cannot_be_read_has_no_record() -> None:
     diff = compare_documents(before, after)
     assert [entry["op"] for entry in diff.list_entries()] == ["changed"]
     assert diff.build_record() is None
+
+
+@pytest.mark.parametrize("mime", ["text/plain", "application/json"])
+def test_a_text_that_is_written_as_lines_has_not_changed_but_json_has(mime: str) -> None:
+    def build(text: Any, data: Any) -> Document:
+        outputs = [
+            {"output_type": "stream", "name": "stdout", "text": text},
+            {"output_type": "display_data", "data": {mime: data}, "metadata": {}},
+        ]
+        attached = markdown("b", "b", attachments={"i": {"image/png": text}})
+        return Document.parse(notebook(code("a", "a", outputs=outputs), attached))
+
+    diff = compare_documents(build("a\nb", "c\nd"), build(["a\n", "b"], ["c\n", "d"]))
+    assert [entry["cell_id"] for entry in diff.list_entries()] == ["a"] * (mime != "text/plain")
+    assert diff.plan.splices

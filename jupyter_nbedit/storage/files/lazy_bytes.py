@@ -111,6 +111,18 @@ class LazyFileBytes(LazyBytes):
             filled_bytes += count
         self._check()
 
+    def copy_to(self, target: int) -> None:
+        """Copy the file to another open file, in the kernel; raise `OSError` if that cannot be."""
+        position = 0
+        while position < self._size:
+            count = os.copy_file_range(
+                self.descriptor, target, self._size - position, position, position
+            )
+            if not count:
+                raise _build_changed_error()
+            position += count
+        self._check()
+
     def _check(self) -> None:
         if self._is_pinned:
             return

@@ -20,6 +20,7 @@ from jupyter_nbedit.storage.files.lazy_bytes import (
     get_stat_identity,
 )
 from jupyter_nbedit.storage.os_errors import map_os_errors
+from jupyter_nbedit.storage.write_log import Identity
 
 # jupyter_server writes in place; meanwhile `.~name` contains the previous bytes. One that is older
 # than any save takes was left by a crash.
@@ -189,6 +190,12 @@ def _read_bytes(descriptor: int, size: int) -> bytes:
         # One system call may read fewer bytes.
         text += part
     return text
+
+
+def get_content_identity(content: Content) -> Identity:
+    """Return the identity of the file that was read; None if it was not read from a file."""
+    snapshot = content.version
+    return get_stat_identity(snapshot.stat) if isinstance(snapshot, Snapshot) else None
 
 
 def get_last_modified(status: os.stat_result) -> datetime:
