@@ -71,8 +71,8 @@ class TabConnection:
     """The connection of one page, with its open tabs and its reports by notebook."""
 
     open: Mapping[str, int] = field(default_factory=dict)
-    #: The paths of the open tabs, as the page calls them.
-    paths: frozenset[str] = frozenset()
+    #: The canonical names of the open notebooks, by the paths by which the page calls them.
+    names: Mapping[str, str] = field(default_factory=dict)
     reports: dict[str, TabReport] = field(default_factory=dict)
 
 
@@ -107,22 +107,22 @@ class TabRegistry:
     def set_open(self, page: TabConnection, tabs: Mapping[str, int]) -> None:
         """Replace the open tabs of a page: their number by the path of the notebook."""
         after = dict[str, int]()
-        for path, count in tabs.items():
-            name = self.get_canonical_name(path)
-            after[name] = after.get(name, 0) + count
+        names = {path: self.get_canonical_name(path) for path in tabs}
+        for path, name in names.items():
+            after[name] = after.get(name, 0) + tabs[path]
         page.open = after
         page.reports = {name: report for name, report in page.reports.items() if name in after}
         self._wake_waiters()
-        paths = frozenset(tabs)
-        if paths != page.paths:
-            page.paths = paths
+        if names != page.names:
+            page.names = names
             self._wake_observers()
 
     def list_open(self) -> dict[str, set[str]]:
         """Return the open notebooks: by canonical name, the paths by which tabs call them."""
         notebooks: dict[str, set[str]] = {}
-        for path in frozenset().union(*(page.paths for page in self._pages)):
-            notebooks.setdefault(self.get_canonical_name(path), set()).add(path)
+        for page in self._pages:
+            for path, name in page.names.items():
+                notebooks.setdefault(name, set()).add(path)
         return notebooks
 
     async def wait_for_open_change(self, seconds: float | None = None) -> None:

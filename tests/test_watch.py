@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from jupyter_events.schema import EventSchema
 from jupyter_nbedit.events.emitters import CHANGE_SCHEMA_ID, SCHEMAS
 from jupyter_nbedit.handlers.base import SERVICES
 from tests.events.listener import Listener, open_listener
-from tests.handlers.requests import send_json_locally
+from tests.handlers.requests import replace, send_json_locally
 from tests.handlers.test_tabs import PageSocket, open_page_socket
 from tests.support import samples
 from tests.support.http import Answer, Local
@@ -220,3 +221,256 @@ async def test_a_change_by_any_writer_is_reported_once_and_undone_to_the_byte(
             event["hash"],
             event["hash_before"],
         )
+
+
+# What is no change by another program ----------------------------------------------------------
+
+
+def save_content(text: bytes) -> dict[str, Any]:
+    return {"type": "notebook", "format": "json", "content": json.loads(text)}
+
+
+async def save(tab: OpenTab, text: bytes) -> None:
+    """Save as JupyterLab does."""
+    body = json.dumps(save_content(text)).encode()
+    answer = await tab.local.request("PUT", "api", "contents", NAME, body=body)
+    assert answer.status == 200
+
+
+async def save_in_jupyterlab(tab: OpenTab) -> None:
+    for number in range(3):
+        await save(tab, TEXT.replace(b"# Title", b"# Saved %d" % number))
+
+
+async def edit_here(tab: OpenTab) -> None:
+    for number in range(3):
+        answer = await tab.local.patch(NAME, replace("beta", f"edit {number}"))
+        assert (answer.status, answer.json["warnings"]) == (200, [])
+
+
+async def edit_and_undo(tab: OpenTab) -> None:
+    answer = await tab.local.patch(NAME, replace("beta", "edit"))
+    assert (await tab.undo(answer.json["edit_id"])).status == 200
+
+
+async def restore_checkpoint(tab: OpenTab) -> None:
+    target = ("api", "contents", NAME, "checkpoints")
+    checkpoint = await tab.local.request("POST", *target)
+    await edit_here(tab)
+    restored = await tab.local.request("POST", *target, checkpoint.json["id"])
+    assert restored.status == 204
+
+
+async def change_times_and_mode(tab: OpenTab) -> None:
+    tab.file.chmod(0o640)
+    os.utime(tab.file, ns=(10**18, 10**18))
+
+
+async def write_the_same_bytes(tab: OpenTab) -> None:
+    tab.file.write_bytes(tab.file.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        save_in_jupyterlab,
+        edit_here,
+        edit_and_undo,
+        restore_checkpoint,
+        change_times_and_mode,
+        write_the_same_bytes,
+    ],
+)
+async def test_what_this_server_writes_is_no_change_by_another_program(
+    open_tab: Opener, act: Callable[[OpenTab], Awaitable[None]]
+) -> None:
+    async with open_tab() as tab:
+        await act(tab)
+        await tab.wait_until_known()
+        before = tab.file.read_bytes()
+        # The next event is the first.
+        tab.file.write_bytes(CHANGED + b" ")
+        (event,) = await tab.wait_for(1)
+        assert (event["hash_before"], event["hash"]) == tuple(
+            map(compute_hash, (before, CHANGED + b" "))
+        )
+        assert [edit["kind"] for edit in await tab.list_edits()].count("outside") == 1
+
+
+async def test_a_change_just_before_an_edit_is_recorded_before_it(open_tab: Opener) -> None:
+    async with open_tab() as tab:
+        tab.file.write_bytes(CHANGED)
+        # The server has had no time to look at the file, or just had it.
+        await tab.local.patch(NAME, replace("gamma", "edit"))
+        (event,) = await tab.wait_for(1)
+        edit, outside = await tab.list_edits()
+        assert (outside["kind"], outside["edit_id"]) == ("outside", event["edit_id"])
+        assert (edit["kind"], edit["hash_before"]) == ("edit", outside["hash"])
+        undone = await tab.undo(outside["edit_id"])
+        assert undone.status == 200
+        sources = [cell["source"] for cell in samples.load_cells(tab.file.read_bytes())]
+        assert sources == ["x = 1\nx", "# Title", "edit"]
+
+
+# What cannot be read ---------------------------------------------------------------------------
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(TEXT[: len(TEXT) // 2])
+
+
+def write_no_notebook(file: Path) -> None:
+    file.write_bytes(b"{}")
+
+
+def write_old_notebook(file: Path) -> None:
+    file.write_bytes(b'{"nbformat": 3, "worksheets": []}')
+
+
+def make_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def make_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def make_dangling_link(file: Path) -> None:
+    file.unlink()
+    file.symlink_to("nowhere.ipynb")
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+
+
+def rename(file: Path) -> None:
+    file.rename(file.with_name("renamed.ipynb"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind"),
+    [
+        (empty, "unreadable"),
+        (truncate, "unreadable"),
+        (write_no_notebook, "unreadable"),
+        (write_old_notebook, "unreadable"),
+        (make_folder, "unreadable"),
+        (make_pipe, "unreadable"),
+        (make_dangling_link, "deleted"),
+        (remove, "deleted"),
+        (rename, "renamed"),
+    ],
+)
+async def test_a_problem_is_reported_once_and_so_is_its_end(
+    open_tab: Opener, spoil: Callable[[Path], None], kind: str
+) -> None:
+    async with open_tab() as tab:
+        spoil(tab.file)
+        (event,) = await tab.wait_for(1)
+        new_path = "renamed.ipynb" if kind == "renamed" else None
+        assert (event["kind"], event["new_path"]) == (kind, new_path)
+        assert (event["hash_before"], event["hash"]) == (compute_hash(TEXT), None)
+        assert bool(event["message"]) == (kind == "unreadable")
+        # Time for a second report, which there must not be.
+        await asyncio.sleep(1.5)
+        if tab.file.is_dir():
+            tab.file.rmdir()
+        elif kind != "deleted" or tab.file.is_symlink():
+            tab.file.unlink(missing_ok=True)
+        tab.file.write_bytes(CHANGED)
+        _, event = await tab.wait_for(2)
+        assert (event["kind"], event["is_outside"]) == ("changed", True)
+        assert (event["hash_before"], event["hash"]) == (compute_hash(TEXT), compute_hash(CHANGED))
+        (edit,) = await tab.list_edits()
+        assert (edit["kind"], edit["undoable"]) == ("outside", True)
+        # The same version as before a problem has changed nothing.
+        remove(tab.file)
+        await tab.wait_for(3)
+        tab.file.write_bytes(CHANGED)
+        *_, event = await tab.wait_for(4)
+        found = (event["kind"], event["is_outside"], event["cells_changed"], event["hash"])
+        assert found == ("changed", False, 0, compute_hash(CHANGED))
+        assert len(await tab.list_edits()) == 1
+
+
+async def test_a_history_follows_a_notebook_that_another_program_has_renamed(
+    open_tab: Opener,
+) -> None:
+    async with open_tab() as tab:
+        await edit_here(tab)
+        await tab.wait_until_known()
+        rename(tab.file)
+        await tab.wait_for(1)
+        target = ("nbedit", "notebooks", "renamed.ipynb", "history")
+
+        async def has_followed() -> bool:
+            answer = await tab.local.request("GET", *target)
+            return len(answer.json["edits"]) == 3
+
+        await wait_until_async(has_followed)
+
+
+async def test_a_notebook_that_is_written_all_the_time_is_reported_now_and_then(
+    open_tab: Opener,
+) -> None:
+    async with open_tab() as tab:
+        writes = 300
+        for number in range(writes):
+            tab.file.write_bytes(TEXT.replace(b"# Title", b"# %d" % number))
+            await asyncio.sleep(0.005)
+        events: list[dict[str, Any]] = []
+        while not events or events[-1]["hash"] != compute_hash(tab.file.read_bytes()):
+            events = await tab.wait_for(len(events) + 1)
+        assert len(events) < writes / 5
+        hashes = [compute_hash(TEXT), *(event["hash"] for event in events)]
+        assert [event["hash_before"] for event in events] == hashes[:-1]
+
+
+# Tabs, modes, settings -------------------------------------------------------------------------
+
+
+async def test_each_path_of_a_notebook_and_its_mode_are_reported(open_tab: Opener) -> None:
+    async with open_tab() as tab:
+        (tab.local.root / "link.ipynb").symlink_to(NAME)
+        await tab.page.open_notebooks(NAME, "link.ipynb")
+        recorder = tab.services.watcher.recorder
+        await wait_until_async(lambda: any(len(one.paths) == 2 for one in recorder.list_open()))
+        await send_json_locally(tab.local, "PUT", "mode", {"path": NAME, "mode": "review"})
+        tab.file.write_bytes(CHANGED)
+        events = await tab.wait_for(2)
+        found = [(event["path"], event["mode"], event["edit_id"]) for event in events]
+        assert found == [(NAME, "review", 1), ("link.ipynb", "review", 1)]
+
+
+async def test_nothing_runs_and_nothing_is_kept_without_open_tabs(
+    open_tab: Opener, jp_data_dir: Path
+) -> None:
+    def list_copies() -> list[Path]:
+        return [
+            file for file in (jp_data_dir / "nbedit").glob("versions-*/*") if file.stat().st_size
+        ]
+
+    async with open_tab() as tab:
+        assert [file.read_bytes() for file in list_copies()] == [TEXT]
+        recorder = tab.services.watcher.recorder
+    await wait_until_async(lambda: not recorder.list_open())
+    assert not list_copies()
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"NbEditApp": {"follow_outside_changes": False}}], indirect=True
+)
+async def test_the_setting_switches_everything_off(
+    local: Local, jp_ws_fetch: Any, jp_serverapp: Any
+) -> None:
+    (local.root / NAME).write_bytes(TEXT)
+    async with open_page_socket(jp_ws_fetch, NAME):
+        assert (await local.patch(NAME, replace("beta", "x"))).status == 200
+    assert jp_serverapp.web_app.settings[SERVICES].watcher is None

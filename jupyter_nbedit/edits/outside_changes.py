@@ -36,7 +36,9 @@ from jupyter_nbedit.notebook.document_diff import DocumentDiff, compare_document
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
+from jupyter_nbedit.storage.files.lazy_bytes import get_stat_identity
 from jupyter_nbedit.storage.files.read import get_content_identity
+from jupyter_nbedit.storage.paths import SUFFIX
 
 if TYPE_CHECKING:
     from jupyter_nbedit.edits.modes import Mode, ModeManager
@@ -560,7 +562,11 @@ def _find_new_name(notebook: OpenNotebook, identity: Identity) -> str | None:
     folder, name = os.path.split(notebook.os_path)
     with suppress(OSError), os.scandir(folder) as entries:
         for _, entry in zip(range(_MOST_NAMES), entries, strict=False):
-            is_same = entry.inode() == identity[1] and entry.name.endswith(".ipynb")
-            if is_same and entry.stat(follow_symlinks=False).st_dev == identity[0]:
+            # A new file may have the inode of a removed one, but not its times as well.
+            if (
+                entry.inode() == identity[1]
+                and entry.name.endswith(SUFFIX)
+                and get_stat_identity(entry.stat(follow_symlinks=False))[:-1] == identity[:-1]
+            ):
                 return notebook.name[: len(notebook.name) - len(name)] + entry.name
     return None
