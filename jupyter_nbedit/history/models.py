@@ -82,8 +82,8 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
         list[TouchedCellEntry],
         Meta(
             max_length=_MOST_OPERATIONS,
-            description="The first 20; of an outside change, cells that are `changed`, `inserted`, "
-            "`deleted` or `moved`.",
+            description="The first 20; of an outside change, the `op` is `change`, `insert`, "
+            "`delete` or `move`.",
         ),
     ]
     truncated: Annotated[bool, Meta(description="Whether there were more operations.")]

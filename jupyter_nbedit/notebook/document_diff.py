@@ -90,10 +90,10 @@ def compare_documents(before: Document, after: Document) -> DocumentDiff:
 
 def _name_change(change: CellChange) -> str:
     if change.before is None:
-        return "inserted"
+        return "insert"
     if change.after is None:
-        return "deleted"
-    return "changed" if change.changed_members or not change.is_moved else "moved"
+        return "delete"
+    return "change" if change.changed_members or not change.is_moved else "move"
 
 
 def _compute_digests(document: Document) -> list[bytes]:

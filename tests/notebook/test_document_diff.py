@@ -52,7 +52,7 @@ def check_both_ways(before: bytes, after: bytes) -> None:
     diff = compare_documents(old, new)
     assert apply_splices(before, diff.plan.splices) == after
     kinds = [entry["op"] for entry in diff.list_entries()]
-    assert len(new) - len(old) == kinds.count("inserted") - kinds.count("deleted")
+    assert len(new) - len(old) == kinds.count("insert") - kinds.count("delete")
     if parse_values(before) == parse_values(after):
         assert (kinds, diff.changes_metadata) == ([], False)
     record = diff.build_record()
@@ -107,10 +107,10 @@ def test_each_changed_cell_is_listed_once_with_what_happened_to_it() -> None:
     after = notebook(code("new", "n"), third, code("a", "a"), second, metadata={"x": 1})
     diff = compare_documents(before, Document.parse(after))
     assert diff.list_entries() == [
-        {"op": "inserted", "cell_id": "n", "index": 0},
-        {"op": "moved", "cell_id": "c", "index": 1},
-        {"op": "changed", "cell_id": "a", "index": 2},
-        {"op": "deleted", "cell_id": "d", "index": 3},
+        {"op": "insert", "cell_id": "n", "index": 0},
+        {"op": "move", "cell_id": "c", "index": 1},
+        {"op": "change", "cell_id": "a", "index": 2},
+        {"op": "delete", "cell_id": "d", "index": 3},
     ]
     assert diff.changes_metadata
     (change,) = [change for change in diff.plan.changes if change.id == "a"]
@@ -122,7 +122,7 @@ def test_a_difference_that_is_too_large_to_be_kept_is_listed_without_a_record() 
     after = Document.parse(notebook(code("x" * (17 << 20), "a"), code("y", "b")))
     for old, new in ((before, after), (after, before)):
         diff = compare_documents(old, new)
-        assert diff.list_entries() == [{"op": "changed", "cell_id": "a", "index": 0}]
+        assert diff.list_entries() == [{"op": "change", "cell_id": "a", "index": 0}]
         assert diff.build_record() is None
 
 
@@ -130,7 +130,7 @@ def test_a_cell_that_cannot_be_read_has_no_record() -> None:
     before = Document.parse(notebook(code("x", "a")))
     after = Document.parse(notebook(code("x", "a")).replace(b'"x"', b"[1]"))
     diff = compare_documents(before, after)
-    assert [entry["op"] for entry in diff.list_entries()] == ["changed"]
+    assert [entry["op"] for entry in diff.list_entries()] == ["change"]
     assert diff.build_record() is None
 
 
