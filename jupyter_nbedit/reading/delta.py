@@ -64,7 +64,8 @@ def _read_cell(document: Document, index: int, version: Version) -> msgspec.Raw:
 def _decode(document: Document, span: Span | None) -> Any:
     try:
         return None if span is None else json.loads(document.text[span.start : span.stop])
-    except RecursionError:
+    except (RecursionError, ValueError):
+        # CPython refuses to read integers of more than 4,300 digits; nbformat fails as well.
         raise _build_unreadable_error() from None
 
 

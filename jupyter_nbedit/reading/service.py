@@ -155,12 +155,14 @@ class ReadService:
     async def _remember_shown_versions(self, path: str) -> None:
         """Remember the version that was reported last, until no other one is reported meanwhile."""
         digest = ""
-        while digest != self._shown_hashes[path]:
-            digest = self._shown_hashes[path]
-            # Without the version, the tab reads the whole notebook.
-            with suppress(NbEditError):
-                await self._remember_shown_version(path, digest)
-        del self._shown_hashes[path]
+        try:
+            while digest != self._shown_hashes[path]:
+                digest = self._shown_hashes[path]
+                # Without the version, the tab reads the whole notebook.
+                with suppress(NbEditError):
+                    await self._remember_shown_version(path, digest)
+        finally:
+            del self._shown_hashes[path]
 
     async def _remember_shown_version(self, path: str, digest: str) -> None:
         storage = await self.storages.resolve(path)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import pytest
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import NbEditError, VersionUnknown
@@ -236,3 +237,22 @@ async def test_base_and_delta_are_what_the_contents_api_returns() -> None:
                 raise AssertionError(message) from error
     assert outcomes["unknown"] < outcomes.total() / 4, outcomes
     assert outcomes["copied"] > outcomes.total() / 4, outcomes
+
+
+@pytest.mark.parametrize("place", ["cell", "notebook"])
+async def test_number_that_jupyter_cannot_read_is_not_sent(tmp_path: Path, place: str) -> None:
+    tab = Tab(tmp_path, 0, Counter())
+    cell = {"cell_type": "raw", "metadata": {}, "source": ""}
+    notebook: dict[str, Any] = {"cells": [cell], "metadata": {}}
+    notebook |= {"nbformat": 4, "nbformat_minor": 4}
+    tab.file.write_text(json.dumps(notebook))
+    await tab.report(digest := await tab.services.reader.read_hash(NAME))
+    (cell if place == "cell" else notebook)["metadata"] = {"number": "long"}
+    # CPython reads integers of up to 4,300 digits.
+    tab.file.write_text(json.dumps(notebook).replace('"long"', "1" * 5_000))
+    with pytest.raises(HTTPError, match="Unreadable"):
+        await tab.manager.get(NAME)
+    with pytest.raises(VersionUnknown):
+        await tab.services.reader.read_delta(NAME, digest)
+    await tab.services.close()
+    await tab.builder.close()
