@@ -56,8 +56,12 @@ def read_metadata(before: Version, after: Version, document: Document) -> msgspe
 def _read_cell(document: Document, index: int, version: Version) -> msgspec.Raw:
     """Return a cell as the Contents API returns it, but without an id that it would generate."""
     cell = _read_with_nbformat([_decode(document, document.cell_spans[index])], {})["cells"][0]
-    if index in version.repeats and version.nbformat_minor >= _MINOR_WITH_IDS:
-        del cell["id"]
+    if version.nbformat_minor >= _MINOR_WITH_IDS:
+        if not isinstance(cell.get("id", ""), str):
+            # Whether nbformat takes it for an id depends on the other cells.
+            raise _build_unreadable_error()
+        if index in version.repeats:
+            del cell["id"]
     return _encode(cell)
 
 

@@ -84,9 +84,9 @@ class OneServer:
 
     async def restore(self) -> None:
         await self.storages.resolve(NAME)
-        checkpoint = await self.manager.create_checkpoint(NAME)  # type: ignore[misc]
+        checkpoint = await self.manager.create_checkpoint(NAME)
         self.file.write_bytes(b"{}")
-        await self.manager.restore_checkpoint(checkpoint["id"], NAME)  # type: ignore[func-returns-value]
+        await self.manager.restore_checkpoint(checkpoint["id"], NAME)
 
 
 WRITES = [
@@ -124,7 +124,7 @@ async def test_a_save_by_a_manager_without_files_is_known_by_its_model(tmp_path:
     name = get_write_name(server.manager, NAME)
     assert name == f"Bucket {NAME}"
     for writer in ("this server", None):
-        model = await server.manager.get(NAME, content=False)  # type: ignore[misc]
+        model = await server.manager.get(NAME, content=False)
         assert server.locks.writes.find_writer(name, get_model_identity(model)) == writer
         server.file.write_bytes(b"{}")
 
@@ -134,7 +134,7 @@ async def test_a_refused_save_is_not_taken_for_the_write_of_another_program(tmp_
     await server.storages.resolve(NAME)
     model = {"type": "file", "format": "text", "content": "", "nbedit_expected_hash": "x"}
     with pytest.raises(Exception, match="changed since"):
-        await server.manager.save(model, NAME)  # type: ignore[misc]
+        await server.manager.save(model, NAME)
     assert server.find_writer() is None
 
 

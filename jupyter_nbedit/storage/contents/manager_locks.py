@@ -278,7 +278,9 @@ class _LockedMethod:
             raise
         record.add_changes(reply)
         if expected_hash is not None and isinstance(reply, dict) and saves_as_sent(self._manager):
-            reply[SAVED_HASH] = await self._compute_hash(path)
+            saved_hash = await self._compute_hash(path)
+            # It is None if the file is gone again.
+            reply.update({} if saved_hash is None else {SAVED_HASH: saved_hash})
         return reply
 
     async def _call_with_inherited_locks(self, *args: Any, **kwargs: Any) -> Any:
