@@ -51,6 +51,18 @@ async def _would_be_pair(manager: Any, path: str) -> bool:
         return True
 
 
+def is_saved_as_sent(manager: object, path: str, model: Mapping[str, Any]) -> bool:
+    """Return whether a manager has saved a notebook in one file, with all that the model has."""
+    pairs = get_known_pairs(manager)
+    if pairs is None:
+        return True
+    content = model.get("content")
+    metadata = content.get("metadata") if isinstance(content, dict) else None
+    # Jupytext does not write all of its own metadata.
+    is_plain = isinstance(metadata, dict) and "jupytext" not in metadata
+    return is_plain and path.strip("/") not in pairs
+
+
 async def list_paired_paths(manager: Any, path: str) -> list[str]:
     """Return the other halves that a notebook would get if it were created."""
     pairs = get_known_pairs(manager)

@@ -27,7 +27,12 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
-from jupyter_nbedit.storage.contents.jupytext import JUPYTEXT, OVERRIDDEN, get_known_pairs
+from jupyter_nbedit.storage.contents.jupytext import (
+    JUPYTEXT,
+    OVERRIDDEN,
+    get_known_pairs,
+    is_saved_as_sent,
+)
 from jupyter_nbedit.storage.files.lazy_bytes import get_stat_identity
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import SUFFIX, follow_links
@@ -277,11 +282,19 @@ class _LockedMethod:
             record.add_changes(None)
             raise
         record.add_changes(reply)
-        if expected_hash is not None and isinstance(reply, dict) and saves_as_sent(self._manager):
+        if expected_hash is not None and self._has_saved(path, model, reply):
             saved_hash = await self._compute_hash(path)
             # It is None if the file is gone again.
             reply.update({} if saved_hash is None else {SAVED_HASH: saved_hash})
         return reply
+
+    def _has_saved(self, path: str, model: Any, reply: object) -> bool:
+        """Return whether the file has exactly what the model of a save has."""
+        return (
+            isinstance(reply, dict)
+            and saves_without_hooks(self._manager)
+            and is_saved_as_sent(self._manager, path, model)
+        )
 
     async def _call_with_inherited_locks(self, *args: Any, **kwargs: Any) -> Any:
         # A manager may start several tasks and wait for them.
@@ -383,16 +396,15 @@ def has_hashes(manager: Any) -> bool:
     return "require_hash" in inspect.signature(manager.get).parameters
 
 
-def saves_as_sent(manager: Any) -> bool:
-    """Return whether a manager stores notebooks as they are sent, without hooks and pairs."""
+def saves_without_hooks(manager: Any) -> bool:
+    """Return whether a manager stores notebooks like the stock manager, without hooks."""
     hooks = (
         manager.pre_save_hook,
         manager._pre_save_hooks,  # noqa: SLF001 -- no other way
         manager.post_save_hook,
         manager._post_save_hooks,  # noqa: SLF001 -- no other way
     )
-    is_plain = has_plain_files(manager) and get_known_pairs(manager) is None
-    return is_plain and not any(hooks)
+    return has_plain_files(manager) and not any(hooks)
 
 
 def _compute_digest(file: Path, algorithm: str) -> str:
