@@ -26,6 +26,7 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
 )
 from jupyter_nbedit.tabs import TabReport
+from tests.support.deltas import apply_delta
 from tests.support.sampling import get_seed, is_nightly
 from tests.support.services import ServiceBuilder
 
@@ -115,18 +116,6 @@ class Writer:
             ClearOutputs(cell=cell),
         ]
         return self.random.choice(operations)
-
-
-def apply_delta(base: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
-    """Return what a tab has after a delta; the reference for its own implementation."""
-    cells: list[Any] = []
-    for part in delta["cells"]:
-        cells += [part["cell"]] if "cell" in part else base["cells"][slice(*part["copy"])]
-    return {
-        "cells": cells,
-        "metadata": delta.get("metadata", base["metadata"]),
-        "nbformat_minor": delta.get("nbformat_minor", base["nbformat_minor"]),
-    }
 
 
 class Tab:

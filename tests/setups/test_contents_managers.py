@@ -16,7 +16,15 @@ from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import NotebookNotFound, StorageFailure
 from tests.handlers.error_checks import get_error, no_changes
-from tests.setups.contents_requests import assert_edited, call_tool, get_contents, save, write_file
+from tests.setups.contents_requests import (
+    assert_edited,
+    call_tool,
+    follow_with_full_reads,
+    get_contents,
+    save,
+    save_as_tab,
+    write_file,
+)
 from tests.setups.needs import needs
 from tests.setups.s3_bucket import make_bucket
 from tests.storage.storage_cases import PATH, open_s3
@@ -137,6 +145,26 @@ def test_an_edit_in_the_root_of_a_server_with_drives_preserves_all_other_bytes(
     file.write_bytes(TEXT)
     assert_edited(drive.client.patch(file.name, REPLACE), "contents", preserved=True)
     assert file.read_bytes() == CHANGED
+
+
+def test_an_open_tab_reads_whole_notebooks(place: RemoteFolder) -> None:
+    path = place.write()
+    relation = follow_with_full_reads(place.client, path, lambda: place.client.patch(path, REPLACE))
+    assert relation == "none"
+    assert save_as_tab(place.client, path, get_contents(place.client, path)) is None
+
+
+def test_an_open_tab_reads_whole_notebooks_in_the_root_of_a_server_with_drives(
+    drive: RemoteFolder,
+) -> None:
+    file = drive.client.root / next(_names)
+    file.write_bytes(TEXT)
+    relation = follow_with_full_reads(
+        drive.client, file.name, lambda: drive.client.patch(file.name, REPLACE)
+    )
+    assert relation == "same"
+    model = get_contents(drive.client, file.name, "hash=1")
+    assert save_as_tab(drive.client, file.name, model) is None
 
 
 def test_a_notebook_is_created_and_never_overwrites_another(place: RemoteFolder) -> None:

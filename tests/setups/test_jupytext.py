@@ -15,7 +15,15 @@ import nbformat.reader
 import pytest
 
 from tests.handlers.error_checks import get_error, no_changes
-from tests.setups.contents_requests import assert_edited, call_tool, get_contents, save
+from tests.setups.contents_requests import (
+    assert_edited,
+    call_tool,
+    follow_with_delta,
+    follow_with_full_reads,
+    get_contents,
+    save,
+    save_as_tab,
+)
 from tests.setups.needs import needs
 from tests.support import samples
 from tests.support.http import JSON, Client
@@ -156,6 +164,33 @@ def test_a_change_in_the_text_file_is_read_and_kept(client: Client, age: float) 
     edits = [REPLACE, {"op": "replace", "cell": read["cells"][2]["id"], "source": "y = 3"}]
     assert_edited(client.patch(found.path, *edits, hash=read["hash"]), "notebook", preserved=False)
     assert found.sources()[1:] == ["# Changed", "y = 3"]
+
+
+@pytest.mark.parametrize("half", ["notebook", "text"])
+def test_an_open_tab_reads_whole_pairs(client: Client, half: str) -> None:
+    found = pair(client)
+
+    def edit() -> None:
+        if half == "notebook":
+            client.patch(found.path, REPLACE)
+        else:
+            found.text.write_text(found.text.read_text().replace("y = 2", "y = 'by hand'"))
+
+    # Jupytext's hash is that of both files.
+    assert follow_with_full_reads(client, found.path, edit) == "other"
+    assert save_as_tab(client, found.path, get_contents(client, found.path, "hash=1")) is None
+
+
+def test_an_open_tab_reads_what_has_changed_of_an_unpaired_notebook(client: Client) -> None:
+    found = pair(client, "single")
+    follow_with_delta(client, found.path, lambda: client.patch(found.path, REPLACE))
+    # The reply to a save confirms nothing that Jupytext does not write as it is sent.
+    model = get_contents(client, found.path, "hash=1")
+    metadata = model["content"]["metadata"]
+    for own in ({"text_representation": {"extension": ".py"}}, {"formats": "ipynb,py:percent"}):
+        metadata["jupytext"] = own
+        assert save_as_tab(client, found.path, model) is None
+        model["hash"] = get_contents(client, found.path, "hash=1")["hash"]
 
 
 def test_cells_from_the_text_file_have_stable_ids(client: Client) -> None:

@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.setups.contents_requests import (
+    follow_with_delta,
+    follow_with_full_reads,
+    get_hash,
+)
 from tests.setups.room_clients import DocumentsBackend, RoomServer
 from tests.support import samples
 from tests.support.http import Answer
@@ -259,6 +264,38 @@ async def test_a_room_is_found_by_any_name_of_a_file(closing_rooms: RoomServer, 
             await person.wait_until(lambda new=new: person.sources() == [new])  # type: ignore[misc]
         await closing_rooms.wait_until_closed(path)
     assert (closing_rooms.root / link).is_symlink()
+
+
+async def test_a_tab_without_collaboration_follows_the_file_of_a_room(
+    closing_rooms: RoomServer, path: str
+) -> None:
+    rooms, client = closing_rooms, closing_rooms.client
+    write_notebook(rooms, path, code("a", "x"), code("b", "y"))
+
+    def edit_through(kind: str) -> None:
+        answer = client.patch(path, {"op": "replace", "cell": "a", "source": kind})
+        assert (answer.status, answer.json["applied_via"]) == (200, kind)
+
+    async def has_same_hash() -> bool:
+        ours = await asyncio.to_thread(get_hash, client, path)
+        return bool((await rooms.get_contents(path))["hash"] == ours)
+
+    async def type_unsaved_text() -> bool:
+        person.document.ycells[1]["source"].insert(0, "typed ")
+        return not await has_same_hash()
+
+    async with await rooms.enter(path) as person:
+        relation = await asyncio.to_thread(
+            follow_with_full_reads, client, path, lambda: edit_through("room")
+        )
+        assert relation == "same"
+        # Our hash is that of the room, and then the tab asks the Contents API.
+        await wait_until_async(type_unsaved_text)
+        await wait_until_async(has_same_hash, "the room to save")
+        cells = (await rooms.get_contents(path))["content"]["cells"]
+        assert cells[1]["source"] == person.source(1)
+    await rooms.wait_until_closed(path)
+    await asyncio.to_thread(follow_with_delta, client, path, lambda: edit_through("file"))
 
 
 async def test_an_out_of_band_change_and_edit_are_both_kept(rooms: RoomServer, path: str) -> None:
