@@ -148,6 +148,63 @@ async def test_a_retry_gets_the_first_reply_without_another_wait(
     assert again.json["tabs"]["open"] == 1
 
 
+async def read_delta(local: Local, since: str) -> Answer:
+    target = ("nbedit", "notebooks", NAME)
+    return await local.request("GET", *target, params={"since": since, "view": "nbformat"})
+
+
+async def change_and_read_delta(local: Local) -> Answer:
+    """Read the difference that another program makes, which then writes the old version again."""
+    file = local.root / NAME
+    file.write_bytes(TEXT.replace(b"# Title", b"# Theirs"))
+    answer = await read_delta(local, hashlib.sha256(TEXT).hexdigest())
+    file.write_bytes(TEXT)
+    return answer
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_a_tab_gets_only_what_another_program_changes_in_the_version_that_it_has_reported(
+    local: Local, jp_ws_fetch: Any
+) -> None:
+    report = {"path": NAME, "state": "shown", "hash": hashlib.sha256(TEXT).hexdigest()}
+    async with (
+        open_page_socket(jp_ws_fetch, "b.ipynb") as other,
+        open_page_socket(jp_ws_fetch, NAME) as page,
+    ):
+        await wait_for_count(local, open=1)
+        for socket, message in ((other, report), (page, {**report, "hash": "0" * 64})):
+            await socket.send(saw=message)
+            await socket.open_notebooks(NAME)
+        # Both messages have arrived.
+        await wait_for_count(local, open=2)
+        assert (await change_and_read_delta(local)).status == 410
+
+        async def read_since_report() -> Answer | None:
+            await page.send(saw=report)
+            await wait_for_count(local, open=2)
+            answer = await change_and_read_delta(local)
+            return answer if answer.status == 200 else None
+
+        answer = await wait_until_async(read_since_report)
+        assert [part.get("copy") for part in answer.json["cells"]] == [[0, 1], None, [2, 3]]
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_a_tab_that_has_not_reported_yet_gets_only_what_an_edit_changes(
+    local: Local, jp_ws_fetch: Any
+) -> None:
+    since = (await edit(local, "nobody asks")).json["hash_before"]
+    assert (await read_delta(local, since)).status == 410
+    async with open_page_socket(jp_ws_fetch, NAME):
+        await wait_for_count(local, open=1)
+        before = samples.hash_file(local.root / NAME)
+        for source in ("one", "two"):
+            await edit(local, source)
+            delta = (await read_delta(local, before)).json
+            assert [part.get("copy") for part in delta["cells"]] == [[0, 1], None, [2, 3]]
+            assert delta["cells"][1]["cell"]["source"] == source
+
+
 NONSENSE = [
     "",
     "[]",
