@@ -8,7 +8,7 @@ takes larger sizes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,8 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.operations import RemoveEntry
 from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
+from jupyter_nbedit.reading.delta import list_parts
+from jupyter_nbedit.reading.versions import Version, VersionCache
 from jupyter_nbedit.tools.files import replace_string
 from tests.linear import counting
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read
@@ -159,6 +161,74 @@ def test_comparisons_of_two_versions_take_linear_time_in_the_number_of_cells(
             compare_documents(parse(before), parse(after)).build_record()
 
     assert_linear(compare, 200 if NIGHTLY else 50)
+
+
+Cells = Sequence[tuple[object, str | None]]
+VERSIONS: dict[str, Callable[[int], tuple[Cells, Cells]]] = {
+    "equal cells": lambda n: ([("a", None)] * n, [("b", None), *[("a", None)] * (n - 5)]),
+    "cells in reverse": lambda n: (
+        [(at, f"c{at}") for at in range(n)],
+        [(at, f"c{at}") for at in reversed(range(n))],
+    ),
+    "two kinds of cells in turn": lambda n: (
+        [(at % 2, None) for at in range(n)],
+        [(at % 2, None) for at in range(1, n)] + [("c", None)] * 9,
+    ),
+    "halves that change places": lambda n: (
+        [(at, f"c{at}") for at in range(n)],
+        [((at + n // 2) % n, f"c{(at + n // 2) % n}") for at in range(n)],
+    ),
+    "one id for all": lambda n: (
+        [(at, "a") for at in range(n)],
+        [(at // 3, "a") for at in range(n)],
+    ),
+    "a few ids": lambda n: (
+        [(at % 7, f"c{at % 5}") for at in range(n)],
+        [(at % 5, f"c{at % 7}") for at in range(n)],
+    ),
+    "changes everywhere between equal cells": lambda n: (
+        [(at if at % 3 else "a", None) for at in range(n)],
+        [(-at if at % 3 else "a", None) for at in range(n)],
+    ),
+}
+
+
+def build_notebook(cells: Cells) -> Document:
+    return Document.parse(samples.notebook(*(samples.raw(f"{text}", name) for text, name in cells)))
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_comparisons_of_versions_take_linear_time(name: str) -> None:
+    def count(size: int) -> int:
+        before, after = (build_notebook(cells) for cells in VERSIONS[name](size))
+
+        def compare() -> None:
+            versions = VersionCache()
+            known, version = (versions.remember(each.hash, each) for each in (before, after))
+            versions.compare(before.hash, after)
+            assert list_parts(known, version, after)
+
+        return count_steps(compare)
+
+    size = 4000 if NIGHTLY else 400
+    once, twice = count(size), count(2 * size)
+    assert once > size
+    assert twice <= MOST * once, (once, twice)
+
+
+def test_comparisons_after_many_splices_take_linear_time() -> None:
+    def count(size: int) -> int:
+        cells = [samples.code("x", f"c{n}", outputs=[samples.HTML_OUTPUT]) for n in range(size)]
+        before = Document.parse(samples.notebook(*cells))
+        splices = edit(before, {"op": "clear_outputs", "all": True}).splices
+        assert len(splices) >= size
+        version, after = Version.from_document(before), before.apply_splices(splices)
+        return count_steps(lambda: version.derive(before, after, splices))
+
+    size = 4000 if NIGHTLY else 400
+    once, twice = count(size), count(2 * size)
+    assert once > size
+    assert twice <= MOST * once, (once, twice)
 
 
 @pytest.mark.parametrize("text", ["a", "ab", "a\r\n", "\r"])

@@ -12,12 +12,18 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from array import array
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Any
 
-PACKAGES = ("jupyter_nbedit.notebook", "jupyter_nbedit.tools", "jupyter_nbedit.handlers.bodies")
+PACKAGES = (
+    "jupyter_nbedit.notebook",
+    "jupyter_nbedit.reading",
+    "jupyter_nbedit.tools",
+    "jupyter_nbedit.handlers.bodies",
+)
 OTHERS = ("difflib",)
 
 #: The steps so far.
@@ -53,8 +59,11 @@ def _count_pattern(name: str, args: tuple[Any, ...], result: Any) -> None:
         tick(len(text) - start)
 
 
+_SIZED = (str, bytes, list, tuple, dict, set, array)
+
+
 def _sum_sizes(values: Any) -> int:
-    return sum(len(one) for one in values if isinstance(one, (str, bytes, list, tuple, dict, set)))
+    return sum(len(one) for one in values if isinstance(one, _SIZED))
 
 
 def _count_text(text: Any, name: str, args: tuple[Any, ...], result: Any) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from collections import Counter
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.splices import invert_splices
 from jupyter_nbedit.reading.models import ChangesSince
-from jupyter_nbedit.reading.versions import VersionCache
+from jupyter_nbedit.reading.versions import Version, VersionCache
+from tests.notebook.oracle import edit
+from tests.notebook.strategies import FileLayout, layouts, notebooks
+from tests.notebook.test_stateful import CELL_OPERATIONS, RandomOperations
 from tests.support import samples
+from tests.support.sampling import is_nightly
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 SOURCES = st.sampled_from(["1", "2", "3"])
@@ -41,6 +49,38 @@ def test_changes_equal_those_of_a_plain_comparison(
         [name for name in before if name in now] != [name for name in now if name in before]
     )
     assert found.total_cells == len(before)
+
+
+def test_the_version_after_an_edit_or_its_undo_is_that_of_the_document() -> None:
+    count = Counter[str]()
+
+    @settings(max_examples=2_000 if is_nightly() else 200)
+    @given(
+        st.one_of(notebooks(), layouts),
+        st.integers(0, 2**32),
+        st.lists(st.lists(st.sampled_from(CELL_OPERATIONS), min_size=1, max_size=3), max_size=4),
+    )
+    def edit_some(begin: bytes | FileLayout, seed: int, batches: list[list[str]]) -> None:
+        # Few of the odd notebooks have cells that can be split or merged.
+        text = begin if isinstance(begin, bytes) else RandomOperations(seed, 0).notebook(begin)
+        document = Document.parse(text)
+        version = Version.from_document(document)
+        for kinds in batches:
+            drawn = RandomOperations(seed, len(document))
+            try:
+                splices = edit(document, *(drawn.operation(kind) for kind in kinds)).splices
+            except NbEditError:
+                continue
+            inverse = invert_splices(document.text, splices)
+            after = document.apply_splices(splices)
+            derived = version.derive(document, after, splices)
+            assert derived == Version.from_document(after)
+            assert derived.derive(after, after.apply_splices(inverse), inverse) == version
+            count.update(kinds)
+            document, version = after, derived
+
+    edit_some()
+    assert len(count) > len(CELL_OPERATIONS) / 2, count
 
 
 def test_cells_without_ids_are_identified_by_their_bytes() -> None:
