@@ -15,7 +15,8 @@ from msgspec import Meta
 State = Literal["shown", "merged", "waiting"]
 ApiPath = Annotated[str, Meta(min_length=1)]
 
-_LONGEST_HASH = 128
+# Two of sha512: for a pair, the Contents API returns the hashes of both files.
+_LONGEST_HASH = 256
 
 
 class TabCounts(msgspec.Struct, frozen=True, kw_only=True):

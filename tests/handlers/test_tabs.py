@@ -172,7 +172,7 @@ async def test_a_tab_gets_only_what_another_program_changes_in_the_version_that_
         open_page_socket(jp_ws_fetch, NAME) as page,
     ):
         await wait_for_count(local, open=1)
-        for socket, message in ((other, report), (page, {**report, "hash": "0" * 64})):
+        for socket, message in ((other, report), (page, {**report, "hash": "0" * 256})):
             await socket.send(saw=message)
             await socket.open_notebooks(NAME)
         # Both messages have arrived.
@@ -218,7 +218,7 @@ NONSENSE = [
     '{"saw": {"path": "a.ipynb", "state": "seen"}}',
     '{"saw": {"path": "a.ipynb", "state": "shown", "edit_id": "1"}}',
     '{"saw": {"path": "a.ipynb", "state": "shown", "source": "x"}}',
-    '{"saw": {"path": "a.ipynb", "state": "shown", "hash": "' + "0" * 200 + '"}}',
+    '{"saw": {"path": "a.ipynb", "state": "shown", "hash": "' + "0" * 257 + '"}}',
     '{"opened": {"\\ud83d\\ude00": 1}}',
 ]
 
