@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jupyter_events.schema import EventSchema
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events.emitters import CHANGE_SCHEMA_ID, SCHEMAS
 from jupyter_nbedit.handlers.base import SERVICES
 from tests.events.listener import Listener, open_listener
 from tests.handlers.requests import replace, send_json_locally
 from tests.handlers.test_tabs import PageSocket, open_page_socket
+from tests.notebook.strategies import FileLayout
+from tests.notebook.test_document_diff import change_at_random
+from tests.notebook.test_stateful import RandomOperations
+from tests.notebook.undo.oracle import parse_values
+from tests.races.servers import RaceServers, run_servers
 from tests.support import samples
-from tests.support.http import Answer, Local
-from tests.support.waiting import wait_until_async
+from tests.support.http import JSON, Answer, Client, Local
+from tests.support.sampling import get_seed, is_nightly
+from tests.support.waiting import LIMIT_SECONDS, wait_until_async
 
 NAME = "a.ipynb"
+LAYOUT = FileLayout(" ", "\n", ", ", ": ", ascii=False, slashes=False)
 TEXT = samples.three_cells()
 CHANGED = TEXT.replace(b"# Title", b"# By another program")
 
@@ -223,6 +234,48 @@ async def test_a_change_by_any_writer_is_reported_once_and_undone_to_the_byte(
         )
 
 
+async def test_random_changes_are_undone_to_the_byte_or_by_cells_or_refused_with_a_reason(
+    open_tab: Opener,
+) -> None:
+    seed, counts = get_seed(), Counter[str]()
+    text = RandomOperations(seed, 0).notebook(LAYOUT)
+    async with open_tab(text) as tab:
+        for number in range(300 if is_nightly() else 12):
+            drawn = RandomOperations(seed + number, 0)
+            before = tab.file.read_bytes()
+            after = change_at_random(before, LAYOUT, seed + number)
+            if after == before:
+                continue
+            if drawn.random.random() < 0.1:
+                after = drawn.notebook(LAYOUT)
+            tab.file.write_bytes(after)
+            counts["changes"] += 1
+            event = (await tab.wait_for(counts["changes"]))[-1]
+            assert event["hash"] == compute_hash(after)
+            if drawn.random.random() < 0.5:
+                # The way back is by cells.
+                await save_text(tab, after + b" ")
+            current = tab.file.read_bytes()
+            answer = await tab.undo(event["edit_id"])
+            found = tab.file.read_bytes()
+            if answer.status != 200:
+                counts["refused"] += 1
+                assert (answer.status, answer.json["reason"]) == (409, "undo_conflict")
+                assert current != after
+                assert found == current
+            elif current == after:
+                counts["bytes"] += 1
+                assert found == before
+            else:
+                counts["cells"] += 1
+                assert parse_values(found)["cells"] == parse_values(before)["cells"]
+            await tab.wait_until_known()
+    print(counts)
+    assert counts["bytes"] >= counts["changes"] / 5
+    # By day there are few.
+    assert counts["cells"] >= counts["changes"] / 5 or not is_nightly()
+
+
 # What is no change by another program ----------------------------------------------------------
 
 
@@ -233,6 +286,13 @@ def save_content(text: bytes) -> dict[str, Any]:
 async def save(tab: OpenTab, text: bytes) -> None:
     """Save as JupyterLab does."""
     body = json.dumps(save_content(text)).encode()
+    answer = await tab.local.request("PUT", "api", "contents", NAME, body=body)
+    assert answer.status == 200
+
+
+async def save_text(tab: OpenTab, text: bytes) -> None:
+    """Save other bytes of the same notebook, as a program does that uses the Contents API."""
+    body = json.dumps({"type": "file", "format": "text", "content": text.decode()}).encode()
     answer = await tab.local.request("PUT", "api", "contents", NAME, body=body)
     assert answer.status == 200
 
@@ -474,3 +534,93 @@ async def test_the_setting_switches_everything_off(
     async with open_page_socket(jp_ws_fetch, NAME):
         assert (await local.patch(NAME, replace("beta", "x"))).status == 200
     assert jp_serverapp.web_app.settings[SERVICES].watcher is None
+
+
+# Several servers -------------------------------------------------------------------------------
+
+
+@dataclass
+class WatchingServer:
+    """A server in a process of its own that has the notebook open, and the events it sends."""
+
+    client: Client
+    socket: WebSocketClientConnection
+    page: WebSocketClientConnection
+
+    @classmethod
+    async def connect(cls, client: Client) -> WatchingServer:
+        async def connect(target: str) -> WebSocketClientConnection:
+            headers = {"Authorization": f"token {client.token}"}
+            url = f"ws://127.0.0.1:{client.port}/{target}"
+            return await websocket_connect(HTTPRequest(url, headers=headers))
+
+        socket, page = await connect("api/events/subscribe"), await connect("nbedit/tabs")
+        await page.write_message(json.dumps({"tabs": {NAME: 1}}))
+        return cls(client, socket, page)
+
+    async def wait_until_watching(self, file: Path) -> None:
+        """Write the file until the server notices; the first version it sees is no change."""
+        for number in itertools.count(1):
+            text = TEXT + b" " * number
+            await asyncio.to_thread(file.write_bytes, text)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.read_changes(compute_hash(text)), 2)
+                return
+
+    async def read_changes(self, digest: str) -> list[dict[str, Any]]:
+        """Return all changes up to the one to a hash."""
+        changes: list[dict[str, Any]] = []
+        while not changes or changes[-1]["hash"] != digest:
+            message = await asyncio.wait_for(self.socket.read_message(), LIMIT_SECONDS)
+            assert message is not None
+            event = json.loads(message)
+            if event["schema_id"] == CHANGE_SCHEMA_ID:
+                changes.append(event)
+        return changes
+
+    def list_edits(self) -> list[dict[str, Any]]:
+        edits: list[dict[str, Any]] = self.client.request(
+            "GET", f"nbedit/notebooks/{NAME}/history"
+        ).json["edits"]
+        return edits
+
+    def close(self) -> None:
+        self.socket.close()
+        self.page.close()
+
+
+async def test_what_other_servers_of_the_user_do_is_reported_but_not_as_by_another_program(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "notebooks" / NAME
+    with run_servers(RaceServers(tmp_path)) as servers:
+        file.write_bytes(TEXT)
+        first, second = [
+            await WatchingServer.connect(run.server.client) for run in servers.runs.values()
+        ]
+        for server in (first, second):
+            await server.wait_until_watching(file)
+        earlier_edits = first.list_edits()
+
+        answer = second.client.patch(NAME, replace("beta", "by the second server"))
+        event = (await first.read_changes(answer.json["hash"]))[-1]
+        assert (event["is_outside"], event["edit_id"]) == (False, answer.json["edit_id"])
+        assert event["cells"] == [{"op": "changed", "cell_id": "beta", "index": 1}]
+
+        body = json.dumps(save_content(TEXT)).encode()
+        for server, other in ((second, first), (first, second)):
+            text = file.read_bytes()
+            assert server.client.request("PUT", f"api/contents/{NAME}", body, JSON).status == 200
+            if file.read_bytes() != text:
+                event = (await other.read_changes(compute_hash(file.read_bytes())))[-1]
+                assert (event["is_outside"], event["edit_id"]) == (False, None)
+
+        file.write_bytes(CHANGED + b" ")
+        for server in (first, second):
+            event = (await server.read_changes(compute_hash(CHANGED + b" ")))[-1]
+            assert event["is_outside"]
+            assert event["edit_id"] == first.list_edits()[0]["edit_id"]
+        later_edits = first.list_edits()[: -len(earlier_edits)]
+        assert [edit["kind"] for edit in later_edits] == ["outside", "edit"]
+        for server in (first, second):
+            server.close()

@@ -45,10 +45,11 @@ class DocumentDiff:
         return [
             {
                 "op": _name_change(change),
-                "cell_id": change.id,
+                "cell_id": None if cell is None else cell.id,
                 "index": change.index_before if change.index is None else change.index,
             }
             for change in changes
+            for cell in (change.before if change.after is None else change.after,)
         ]
 
     def build_record(self) -> UndoRecord | None:
@@ -117,21 +118,31 @@ def _iterate_changes(
     for pair in new_indexes.items():
         if pair in equal_cells:
             continue
-        change = _compare_cells(before.get_cell(pair[0]), after.get_cell(pair[1]), pair in unmoved)
+        old_cell, new_cell = before.get_cell(pair[0]), after.get_cell(pair[1])
+        cell_id = _get_unique_id(new_cell.id, before, after)
+        change = _compare_cells(cell_id, old_cell, new_cell, is_moved=pair not in unmoved)
         if change.is_moved or change.changed_members:
             yield change
     for index in range(len(before)):
         if index not in new_indexes:
             cell = before.get_cell(index)
-            yield CellChange(cell.id, before=cell, after=None, index=None)
+            cell_id = _get_unique_id(cell.id, before, after)
+            yield CellChange(cell_id, before=cell, after=None, index=None)
     old_indexes = set(new_indexes.values())
     for index in range(len(after)):
         if index not in old_indexes:
             cell = after.get_cell(index)
-            yield CellChange(cell.id, before=None, after=cell, index=index)
+            cell_id = _get_unique_id(cell.id, before, after)
+            yield CellChange(cell_id, before=None, after=cell, index=index)
 
 
-def _compare_cells(before: Cell, after: Cell, is_unmoved: bool) -> CellChange:  # noqa: FBT001 -- of a pair
+def _get_unique_id(cell_id: str | None, before: Document, after: Document) -> str | None:
+    """Return an id if it identifies a cell in both versions; otherwise its cell has no id."""
+    counts = [len(document.ids.get(cell_id or "", ())) for document in (before, after)]
+    return cell_id if max(counts) <= 1 else None
+
+
+def _compare_cells(cell_id: str | None, before: Cell, after: Cell, *, is_moved: bool) -> CellChange:
     names = dict.fromkeys(member.name for cell in (before, after) for member in cell.all_members)
     try:
         changed_members = [name for name in names if _is_member_changed(before, after, name)]
@@ -140,11 +151,11 @@ def _compare_cells(before: Cell, after: Cell, is_unmoved: bool) -> CellChange:  
         # A member is repeated, or the source is no text: no record can be built.
         changed_members, was_filled, is_filled = list(names), False, False
     return CellChange(
-        after.id,
+        cell_id,
         before=before,
         after=after,
         index=after.index,
-        is_moved=not is_unmoved,
+        is_moved=is_moved,
         changed_members=changed_members,
         outputs_cleared=was_filled and not is_filled,
         outputs_returned=is_filled and not was_filled,

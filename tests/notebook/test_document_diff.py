@@ -13,6 +13,7 @@ from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.splices import apply_splices
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook.oracle import edit
 from tests.notebook.strategies import FileLayout, layouts, notebooks
@@ -99,6 +100,21 @@ def test_a_notebook_that_another_one_has_replaced_gets_its_former_bytes_back(
     before: bytes, after: bytes
 ) -> None:
     check_both_ways(before, after)
+
+
+def test_a_cell_with_the_id_of_another_one_is_not_taken_for_it() -> None:
+    first, second = code("a", "same"), code("b", "b")
+    before = notebook(first, second, first)
+    after = notebook(first, second)
+    diff = compare_documents(Document.parse(before), Document.parse(after))
+    assert diff.list_entries() == [{"op": "deleted", "cell_id": "same", "index": 2}]
+    record = diff.build_record()
+    assert record is not None
+    # The notebook was saved since.
+    found = Document.parse(after.replace(b" ", b""))
+    past = KnownHistory([PastEdit(1, None, record)])
+    undone = apply_plan(found, revert(found, record, op="undo", history=past))
+    assert parse_values(undone)["cells"] == parse_values(before)["cells"]
 
 
 def test_each_changed_cell_is_listed_once_with_what_happened_to_it() -> None:

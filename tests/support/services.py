@@ -17,6 +17,7 @@ from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.edits.modes import ModeManager
+from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EventEmitter
@@ -25,10 +26,12 @@ from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.proposals.store import ProposalStore
+from jupyter_nbedit.reading.loading import DocumentCache
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.reading.versions import VersionCache
+from jupyter_nbedit.storage.files.version_copies import VersionCopies
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.tabs import TabRegistry
@@ -49,6 +52,7 @@ class EditingServices:
     editor: EditService
     reader: ReadService
     tabs: TabRegistry
+    outside_changes: OutsideChangeRecorder
 
     async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
         """Edit a notebook, and let the listeners of events run."""
@@ -85,6 +89,7 @@ class ServiceBuilder:
         self._databases: list[Database] = []
         self._proposal_services: list[ProposalService] = []
         self._notaries: list[NotebookNotary] = []
+        self._recorders: list[OutsideChangeRecorder] = []
 
     # Events ------------------------------------------------------------------------------------
 
@@ -175,9 +180,24 @@ class ServiceBuilder:
             log=LOG,
         )
         proposals = self.build_proposals(where, database)
-        editor = EditService(where, publisher, trust, proposals, modes or FixedMode())
+        modes = modes or FixedMode()
+        outside_changes = OutsideChangeRecorder(
+            storages=where,
+            copies=VersionCopies(self.folder / "copies", LOG),
+            history=history,
+            trust=trust,
+            modes=modes,
+            events=publisher.events,
+            documents=DocumentCache(),
+            observers=(),
+            log=LOG,
+        )
+        self._recorders.append(outside_changes)
+        editor = EditService(
+            where, publisher, trust, proposals, modes, outside_changes=outside_changes
+        )
         reader = ReadService(where, trust, read_tracker, versions)
-        return EditingServices(database, history, editor, reader, tabs)
+        return EditingServices(database, history, editor, reader, tabs, outside_changes)
 
     def build_notary(self, db_file: str | None = None) -> NotebookNotary:
         """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""
@@ -211,6 +231,8 @@ class ServiceBuilder:
 
     async def close(self) -> None:
         """Close everything that was built."""
+        while self._recorders:
+            self._recorders.pop().close()
         while self._proposal_services:
             self._proposal_services.pop().close()
         while self._databases:

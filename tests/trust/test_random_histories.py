@@ -13,6 +13,7 @@ signatures:
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import multiprocessing
 import os
@@ -34,6 +35,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly
 from tests.support.services import EditingServices, ServiceBuilder
@@ -101,6 +103,8 @@ class TrustHistory:
         self.signed: set[str] = set()
         #: Whether the notebook was trusted before each edit.
         self.were_trusted: dict[int | None, bool] = {}
+        #: Whether a tab has it open, so that the server notices what outsiders do.
+        self.is_open = self.random.random() < 0.7
 
     def output(self) -> dict[str, Any]:
         self.marks += 1
@@ -175,6 +179,7 @@ class TrustHistory:
             assert self.text == before
             return False
         assert reply.warnings == []
+        await self.note_outside_change()
         after = self.text
         if "dry_run" in more:
             assert after == before
@@ -226,12 +231,15 @@ class TrustHistory:
             assert self.text == before
             return False
         (newest,) = await self.served.services.history.list_page(self.path.name, limit=1)
+        await self.note_outside_change()
         assert newest.undoes is not None
         self.were_trusted[newest.edit_id] = trusted
         self.trusted, is_shown_trusted = self.served.judge(self.text)
         was_trusted = self.were_trusted[newest.undoes]
         assert self.trusted == (is_shown_trusted in self.signed or (trusted and was_trusted))
         self.counts["made again" if newest.kind == "redo" else "taken back"] += 1
+        undone = await self.served.services.history.get_entry(self.path.name, newest.undoes)
+        self.counts[f"undone {undone.kind}"] += 1
         return True
 
     async def undo(self) -> None:
@@ -292,6 +300,33 @@ class TrustHistory:
         await self.served.manager.rename_file(self.path.name, other)
         self.path = self.served.root / other
 
+    # What the server notices of it --------------------------------------------------------------
+
+    async def look(self) -> None:
+        """Look at the file, as the server does for a notebook that is open in a tab."""
+        outside_changes = self.served.services.outside_changes
+        outside_changes.set_open({self.path.name: {self.path.name}})
+        (notebook,) = outside_changes.list_open()
+        notebook.os_path = str(self.path)
+        notebook.see(read_file_identity(notebook.os_path))
+        if notebook.must_be_examined:
+            await outside_changes.examine(notebook)
+        await self.note_outside_change()
+
+    async def note_outside_change(self) -> None:
+        """Remember whether the version before an outside change was trusted, if there was one."""
+        edits = await self.served.services.history.list_page(self.path.name, limit=2)
+        for edit in edits:
+            if edit.kind == "outside" and edit.edit_id not in self.were_trusted:
+                self.were_trusted[edit.edit_id] = edit.hash_before in self.trusted_hashes()
+                self.counts["outside changes"] += 1
+
+    def trusted_hashes(self) -> set[str]:
+        """Return the hashes of the versions that are trusted now."""
+        return {
+            hashlib.sha256(text).hexdigest() for text in self.versions if self.served.judge(text)[0]
+        }
+
     # What must hold -----------------------------------------------------------------------------
 
     async def check(self) -> None:
@@ -313,11 +348,14 @@ class TrustHistory:
             await self.user_trusts()
             await self.check()
         for _ in range(self.random.randrange(2, MOST_STEPS + 1)):
+            if self.is_open and self.random.random() < 0.9:
+                await self.look()
             step = self.random.choices(list(STEPS), list(STEPS.values()))[0]
             self.counts[step.__name__] += 1
             await step(self)
             await self.check()
         self.path.unlink()
+        self.served.services.outside_changes.set_open({})
 
 
 STEPS: dict[Callable[[TrustHistory], Awaitable[None]], int] = {
@@ -374,6 +412,7 @@ def test_no_history_gains_trust_and_no_edit_loses_it() -> None:
     assert counts["trusted"] > HISTORIES
     assert counts["untrusted"] > HISTORIES
     assert counts["taken back"] > HISTORIES / 10
+    assert counts["outside changes"] > HISTORIES / 10
     # It is rare, and by day there are few.
     assert counts["made again"] >= HISTORIES / 100 or not is_nightly()
     assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)

@@ -79,6 +79,10 @@ class CellLocator:
                     gaps[number] = self._check_gap(part, gap, cells.get(number))
             except CellNotLocated as error:
                 conflicts.append(error.conflict)
+        conflicts += [
+            CellNotLocated(self._parts[number], "no_place", None).conflict
+            for number in self._list_misplaced(gaps, gaps_by_id)
+        ]
         claims = Counter(cells.values())
         conflicts += [
             CellNotLocated(self._parts[number], "ambiguous", None).conflict
@@ -86,6 +90,23 @@ class CellLocator:
             if claims[index] > 1
         ]
         return cells, gaps, conflicts
+
+    def _list_misplaced(
+        self, gaps: Mapping[int, int], gaps_by_id: Mapping[int, int | None]
+    ) -> list[int]:
+        """Return the parts without ids whose place is not that of parts with ids beside them.
+
+        All were in the same gap, so one of the two ways of finding it is wrong.
+        """
+        places: dict[int | None, set[int]] = defaultdict(set)
+        for number in gaps_by_id:
+            if number in gaps:
+                places[self._parts[number].gap_number].add(gaps[number])
+        return [
+            number
+            for number, gap in gaps.items()
+            if number not in gaps_by_id and not places[self._parts[number].gap_number] <= {gap}
+        ]
 
     @cached_property
     def _order(self) -> OriginalOrder:

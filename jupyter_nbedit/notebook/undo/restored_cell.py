@@ -26,13 +26,18 @@ class RestoredCell(EditedCell):
     @classmethod
     def from_record(cls, record: UndoRecord, part: CellUndo, token: int, gap: int) -> RestoredCell:
         """Create a cell that no longer exists."""
+        members = record.read_members(part)
+        cell_id = part.cell_id
+        if cell_id is None and "id" in members:
+            # The id was not unique, so it did not identify the cell.
+            cell_id = json_spans.decode(members["id"])
         return cls(
             token,
             None,
             gap,
-            part.cell_id,
+            cell_id if isinstance(cell_id, str) else None,
             *_get_type_and_source(part),
-            members={**record.read_members(part)},
+            members={**members},
             text=b"".join(text for _, text in record.list_texts(part) if text is not None),
         )
 
