@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from jupyter_events.schema import EventSchema
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
@@ -534,6 +535,56 @@ async def test_the_setting_switches_everything_off(
     async with open_page_socket(jp_ws_fetch, NAME):
         assert (await local.patch(NAME, replace("beta", "x"))).status == 200
     assert jp_serverapp.web_app.settings[SERVICES].watcher is None
+
+
+class Bucket(AsyncLargeFileManager):
+    """A manager that tells versions, and need not have files: it says itself which exist."""
+
+    async def file_exists(self, path: str = "") -> bool:
+        return bool(await super().file_exists(path))
+
+
+@pytest.mark.parametrize(
+    "jp_server_config", [{"ServerApp": {"contents_manager_class": Bucket}}], indirect=True
+)
+async def test_a_manager_without_files_is_asked_for_versions(
+    local: Local, jp_ws_fetch: Any, jp_serverapp: Any
+) -> None:
+    file = local.root / NAME
+    file.write_bytes(TEXT)
+    services = jp_serverapp.web_app.settings[SERVICES]
+    async with (
+        open_listener(jp_ws_fetch) as listener,
+        open_page_socket(jp_ws_fetch, NAME) as page,
+    ):
+        tab = OpenTab(local, file, listener, page, services)
+        recorder = services.watcher.recorder
+        await wait_until_async(lambda: any(one.version for one in recorder.list_open()))
+        await save_in_jupyterlab(tab)
+        await edit_here(tab)
+        (answer,) = [(await local.patch(NAME, replace("beta", "last"))).json]
+        assert answer["applied_via"] == "contents"
+
+        def has_seen_writes() -> bool:
+            (notebook,) = recorder.list_open()
+            return bool(notebook.version.identity[2] == file.stat().st_size)
+
+        await wait_until_async(has_seen_writes)
+        file.write_bytes(CHANGED)
+        (event,) = await tab.wait_for(1)
+        # The version before was never read.
+        found = (event["hash_before"], event["hash"], event["cells_changed"], event["is_outside"])
+        assert found == (None, compute_hash(CHANGED), None, True)
+        file.write_bytes(TEXT + b" ")
+        _, event = await tab.wait_for(2)
+        assert event["cells"] == [{"op": "changed", "cell_id": "beta", "index": 1}]
+        newest, older, *edits = await tab.list_edits()
+        assert [newest["undoable"], older["undoable"]] == [True, False]
+        assert {edit["kind"] for edit in edits} == {"edit"}
+        answer = await tab.undo(older["edit_id"])
+        assert (answer.status, answer.json["reason"]) == (404, "edit_not_found")
+        assert (await tab.undo(newest["edit_id"])).status == 200
+        assert file.read_bytes() == CHANGED
 
 
 # Several servers -------------------------------------------------------------------------------
