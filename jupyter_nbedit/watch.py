@@ -22,6 +22,8 @@ from jupyter_nbedit.tabs import TabRegistry
 
 # How often files are looked at: on average, a change is found after half of this time.
 _FILE_SECONDS = 0.5
+# The same while a file was found that is still being written, or is not examined yet.
+_UNSETTLED_SECONDS = 0.1
 # How often other managers are asked, which may send a request to another computer.
 _MODEL_SECONDS = 2.0
 # If looking takes long, this many times as long passes until the next look.
@@ -69,7 +71,11 @@ class NotebookWatcher:
                 await self._look(notebooks)
             except Exception:
                 self.log.exception("Open notebooks could not be looked at")
-            pause = max(_FILE_SECONDS, _FILE_PAUSES * (time.monotonic() - begin))
+            is_unsettled = any(notebook.is_unsettled for notebook in notebooks)
+            pause = max(
+                _UNSETTLED_SECONDS if is_unsettled else _FILE_SECONDS,
+                _FILE_PAUSES * (time.monotonic() - begin),
+            )
             await self.tabs.wait_for_open_change(pause)
 
     async def _look(self, notebooks: Sequence[OpenNotebook]) -> None:

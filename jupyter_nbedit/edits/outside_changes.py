@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 # A file that is missing or cannot be parsed may be half written if it was changed so recently.
 _SETTLE_SECONDS = 2.0
+# How often a notebook that another program keeps writing is reported.
+_REPORT_SECONDS = 0.45
 # A large file is read when it has not changed for the first time, or keeps changing for the second.
 _LARGE_QUIET_SECONDS = 0.4
 _LARGE_BYTES = 16 << 20
@@ -100,6 +102,8 @@ class OpenNotebook:
     needs_copy: bool = False
     #: When to compare the bytes, because the times of the file do not tell; None if they do.
     compare_at: float | None = None
+    #: When tabs were told last.
+    reported_at: float = float("-inf")
     #: The newest edit in the history when the version was taken.
     newest_edit: int = 0
 
@@ -119,12 +123,23 @@ class OpenNotebook:
         """Whether the file may be another version than the known one."""
         if self.version is None:
             return True
+        if time.monotonic() < self.reported_at + _REPORT_SECONDS:
+            return False
         if self.has_problem:
             return self.identity != self.problem_identity
         if self.identity != self.version.identity:
             return True
         is_due = self.compare_at is not None and time.monotonic() >= self.compare_at
         return is_due or (self.needs_copy and self.is_cheap_to_copy)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether a change is probably still being made, or is to be examined next."""
+        is_new = (
+            self.differs_since is not None
+            and time.monotonic() < self.differs_since + _MOST_WAIT_SECONDS
+        )
+        return is_new and self.must_be_examined
 
     @property
     def quiet_seconds(self) -> float:
@@ -509,6 +524,7 @@ class OutsideChangeRecorder:
         mode: Mode | None = None
         with suppress(NbEditError):
             mode = await self.modes.get_effective(notebook.name)
+        notebook.reported_at = time.monotonic()
         for path in sorted(notebook.paths):
             self.events.emit_change(cells, **{**_NO_DATA, "path": path, "mode": mode, **data})
 
