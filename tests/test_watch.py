@@ -577,7 +577,7 @@ async def test_a_manager_without_files_is_asked_for_versions(
         assert found == (None, compute_hash(CHANGED), None, True)
         file.write_bytes(TEXT + b" ")
         _, event = await tab.wait_for(2)
-        assert event["cells"] == [{"op": "changed", "cell_id": "beta", "index": 1}]
+        assert event["cells"] == [{"op": "change", "cell_id": "beta", "index": 1}]
         newest, older, *edits = await tab.list_edits()
         assert [newest["undoable"], older["undoable"]] == [True, False]
         assert {edit["kind"] for edit in edits} == {"edit"}
@@ -656,7 +656,7 @@ async def test_what_other_servers_of_the_user_do_is_reported_but_not_as_by_anoth
         answer = second.client.patch(NAME, replace("beta", "by the second server"))
         event = (await first.read_changes(answer.json["hash"]))[-1]
         assert (event["is_outside"], event["edit_id"]) == (False, answer.json["edit_id"])
-        assert event["cells"] == [{"op": "changed", "cell_id": "beta", "index": 1}]
+        assert event["cells"] == [{"op": "change", "cell_id": "beta", "index": 1}]
 
         body = json.dumps(save_content(TEXT)).encode()
         for server, other in ((second, first), (first, second)):

@@ -107,7 +107,7 @@ def test_a_cell_with_the_id_of_another_one_is_not_taken_for_it() -> None:
     before = notebook(first, second, first)
     after = notebook(first, second)
     diff = compare_documents(Document.parse(before), Document.parse(after))
-    assert diff.list_entries() == [{"op": "deleted", "cell_id": "same", "index": 2}]
+    assert diff.list_entries() == [{"op": "delete", "cell_id": "same", "index": 2}]
     record = diff.build_record()
     assert record is not None
     # The notebook was saved since.
