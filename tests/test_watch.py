@@ -208,6 +208,7 @@ async def test_a_change_by_any_writer_is_reported_once_and_undone_to_the_byte(
             "hash_before": compute_hash(TEXT),
             "hash": compute_hash(written),
             "edit_id": edit["edit_id"],
+            "undoable": True,
             "cells": [{"op": "change", "cell_id": "beta", "index": 1}],
             "cells_changed": 1,
             "truncated": False,

@@ -427,9 +427,11 @@ class OutsideChangeRecorder:
             entry = entry if is_new and entry.hash == found.digest else None
         is_outside = self._find_writer(notebook, identity) is None
         edit_id: int | None = None
+        is_undoable = False
         if entry is not None:
             # Another server of this user has made the edit, or has recorded the same change.
             is_outside, edit_id = entry.kind == "outside", entry.edit_id
+            is_undoable = entry.undoable
         elif is_outside:
             edit_id = await self._add_entry(
                 NewEntry(
@@ -446,6 +448,7 @@ class OutsideChangeRecorder:
                 ),
                 difference.record,
             )
+            is_undoable = edit_id is not None and difference.record is not None
         notebook.newest_edit = max(notebook.newest_edit, edit_id or 0)
         notebook.has_problem = notebook.needs_copy = False
         notebook.compare_at = _compute_compare_time(notebook, identity)
@@ -459,6 +462,7 @@ class OutsideChangeRecorder:
             hash=found.digest,
             last_modified=msgspec.to_builtins(found.content.last_modified),
             edit_id=edit_id,
+            undoable=is_undoable,
             cells_changed=None if diff is None else len(cells),
             metadata_changed=diff is not None and diff.changes_metadata,
             total_cells=total_cells,
@@ -542,6 +546,7 @@ _NO_DATA: dict[str, Any] = {
     "hash": None,
     "last_modified": None,
     "edit_id": None,
+    "undoable": False,
     "cells_changed": None,
     "metadata_changed": False,
     "total_cells": None,

@@ -49,9 +49,18 @@ export function describeEdit(edit: HistoryEdit, trans: TranslationBundle): strin
     case 'redo':
       return trans.__('Redo: %1', describeCells(edit, trans));
     case 'edit':
-    case 'outside':
       return describeOperations(edit, trans);
+    case 'outside':
+      return edit.operations.length > 0
+        ? describeOperations(edit, trans)
+        : describeChangeWithoutCells(edit, trans);
   }
+}
+
+function describeChangeWithoutCells(edit: HistoryEdit, trans: TranslationBundle): string {
+  return edit.undoable || edit.undone_by !== null
+    ? trans.__('no cell changed, only metadata or the format of the file')
+    : trans.__('changed; the version before is not known');
 }
 
 /** Describe who made an edit. The name of a client is in quotes because it is not verified. */

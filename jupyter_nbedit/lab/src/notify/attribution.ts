@@ -87,7 +87,7 @@ export interface AttributedChange extends IncomingChange {
   readonly clients: readonly string[];
   /** The edits of the history that it consists of, oldest first. */
   readonly edits: readonly AttributedEdit[];
-  /** Whether it consists of these edits and of nothing else. */
+  /** Whether it consists of these edits and of nothing else, and they can be undone. */
   readonly isComplete: boolean;
 }
 
@@ -202,7 +202,7 @@ function collectAttribution(
     edits: edits.flatMap(change =>
       change.editId === null ? [] : [{ id: change.editId, ...summarizeChanges([change], keys) }]
     ),
-    isComplete: edits.length > 0 && edits.every(({ editId }) => editId !== null)
+    isComplete: edits.length > 0 && edits.every(({ isUndoable }) => isUndoable)
   };
 }
 

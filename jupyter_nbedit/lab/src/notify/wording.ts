@@ -83,7 +83,7 @@ export function describeFileProblem(
       return trans.__(
         '%1 cannot be read from disk now. This tab keeps its content. %2',
         cleanName(file),
-        shortenReason(message ?? '')
+        getFirstClause(message ?? '')
       );
   }
 }
@@ -206,6 +206,12 @@ function shortenReason(text: string): string {
   return characters.length > MAX_REASON_LENGTH
     ? `${characters.slice(0, MAX_REASON_LENGTH - 1).join('')}…`
     : characters.join('');
+}
+
+/** Return the beginning of a server message, up to its details, as a sentence. */
+function getFirstClause(text: string): string {
+  const clause = shortenReason(text.split(/[.:;](?:\s|$)/u, 1)[0] ?? '');
+  return clause === '' || clause.endsWith('…') ? clause : `${clause}.`;
 }
 
 /** Maximum length of a server message. */

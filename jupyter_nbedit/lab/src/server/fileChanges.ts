@@ -29,6 +29,8 @@ export interface FileChange {
   readonly client: string | null;
   /** The number of the edit in the history, or null if it is not in there. */
   readonly editId: number | null;
+  /** Whether the history has what an undo of that edit needs. */
+  readonly isUndoable: boolean;
   /** The reported operations. */
   readonly operations: readonly OperationEntry[];
   /** Whether there are more operations than reported. */
@@ -125,6 +127,7 @@ export class FileChangeFeed {
         hash,
         client,
         editId,
+        isUndoable: editId !== null,
         operations,
         isTruncated: emission.truncated === true,
         bypassedMode: null
@@ -138,6 +141,7 @@ export class FileChangeFeed {
         hash: null,
         client: null,
         editId: null,
+        isUndoable: false,
         operations: [],
         isTruncated: false,
         bypassedMode: null
@@ -164,6 +168,7 @@ export class FileChangeFeed {
       hash: toTextOrNull(emission.hash),
       client: null,
       editId: toIntegerOrNull(emission.edit_id),
+      isUndoable: emission.undoable === true,
       operations: [
         ...parseOperations(emission.cells),
         ...(emission.metadata_changed === true ? [metadata] : [])

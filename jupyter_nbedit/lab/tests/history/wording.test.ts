@@ -51,6 +51,16 @@ describe('The title of an edit', () => {
       'metadata of the notebook changed'
     ],
     [
+      'says that another program changed no cell',
+      { kind: 'outside', operations: [], cells_changed: 0 },
+      'no cell changed, only metadata or the format of the file'
+    ],
+    [
+      'says that it does not know what another program changed',
+      { kind: 'outside', operations: [], cells_changed: 0, undoable: false },
+      'changed; the version before is not known'
+    ],
+    [
       'says that there is more',
       { operations: makeOperation('replace', 0), truncated: true, cells_changed: 30 },
       'cell 1 changed, and others'

@@ -28,6 +28,7 @@ function makeFileChange(
     hash: `h${editId}`,
     client,
     editId,
+    isUndoable: editId !== null,
     operations,
     isTruncated: false,
     bypassedMode: null
@@ -44,6 +45,7 @@ const SAVE: FileChange = {
   hash: null,
   client: null,
   editId: null,
+  isUndoable: false,
   operations: [],
   isTruncated: false,
   bypassedMode: null
@@ -59,6 +61,12 @@ function makeChange(cells: string[], more: Partial<IncomingChange> = {}): Incomi
     ...more
   };
 }
+
+test('a change whose version before is not known is not complete: it cannot be undone', () => {
+  const changes = [{ ...makeFileChange(null, 1, 'a'), isUndoable: false }];
+  const [attributed] = attributeChange(makeChange(['a']), changes, KEYS);
+  expect(attributed).toMatchObject({ edits: [makeEdit(1, 'a')], isComplete: false });
+});
 
 test('all that one client has made is its own, whatever its events name', () => {
   const changes = [makeFileChange('Bot', 1, 'a'), SAVE, makeFileChange('Bot', 2), SAVE];

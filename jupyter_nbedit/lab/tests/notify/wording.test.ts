@@ -64,6 +64,9 @@ test('a missing or unreadable file is described with what the tab does', () => {
     'a.ipynb was deleted on disk. This tab keeps its content; save it to create the file again.'
   );
   expect(describe({ kind: 'renamed', newPath: 'x/b.ipynb' })).toContain('renamed to b.ipynb');
+  expect(describe({ kind: 'unreadable', message: 'It is no notebook: a.b at line 1.' })).toBe(
+    'a.ipynb cannot be read from disk now. This tab keeps its content. It is no notebook.'
+  );
   const evil = describe({ kind: 'unreadable', message: EVIL });
   expect(evil).toContain('cannot be read');
   expect(evil.length).toBeLessThanOrEqual(160);

@@ -54,6 +54,7 @@ function makeEmission(seq: number, epoch = 'e'): object {
 const change = {
   path: 'a.ipynb',
   hash: 'h',
+  isUndoable: true,
   operations: [],
   isTruncated: false,
   bypassedMode: null
@@ -64,7 +65,7 @@ test('an edit is told with its hash and who made it', () => {
   emit({ ...makeEmission(2), client: null, edit_id: null });
   expect(changes).toEqual([
     { ...change, client: 'robo', editId: 1 },
-    { ...change, client: 'u', editId: null }
+    { ...change, client: 'u', editId: null, isUndoable: false }
   ]);
 });
 
@@ -96,13 +97,14 @@ test('a change by another program is told with its cells, and what mode it has b
     path: 'a.ipynb',
     hash: 'h',
     edit_id: 4,
+    undoable: true,
     cells,
     is_outside: true,
     mode: 'review'
   };
   emit(emission);
   emit({ ...emission, seq: 2, is_outside: false, metadata_changed: true, cells: [] });
-  emit({ ...emission, seq: 3, mode: 'edit', hash: null, edit_id: null });
+  emit({ ...emission, seq: 3, mode: 'edit', hash: null, edit_id: null, undoable: false });
   expect(changes).toEqual([
     { ...change, client: null, editId: 4, operations: cells, bypassedMode: 'review' },
     {
@@ -111,7 +113,7 @@ test('a change by another program is told with its cells, and what mode it has b
       editId: 4,
       operations: [{ op: 'set_metadata', cell_id: null, index: null }]
     },
-    { ...change, client: null, editId: null, hash: null, operations: cells }
+    { ...change, client: null, editId: null, isUndoable: false, hash: null, operations: cells }
   ]);
   // The first event of an epoch, and of each schema.
   expect(resyncs).toBe(1);
@@ -157,6 +159,7 @@ test('of the events of the contents service only saves are told', () => {
       hash: null,
       client: null,
       editId: null,
+      isUndoable: false,
       operations: [],
       isTruncated: false
     }
