@@ -14,18 +14,23 @@ export class Folder {
     return `${this.folder}/${name}`;
   }
 
+  /** Return the path on disk. */
+  getFile(name: string): string {
+    return join(this.root, this.folder, name);
+  }
+
   write(name: string, text: string): void {
-    const file = join(this.root, this.folder, name);
+    const file = this.getFile(name);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
 
   remove(name: string): void {
-    rmSync(join(this.root, this.folder, name));
+    rmSync(this.getFile(name));
   }
 
   readText(name: string): string {
-    return readFileSync(join(this.root, this.folder, name), 'utf-8');
+    return readFileSync(this.getFile(name), 'utf-8');
   }
 
   readNotebook(name: string): nbformat.INotebookContent {

@@ -1,5 +1,6 @@
 import type { CDPSession, Page } from '@playwright/test';
 import type { Operation } from './agent';
+import { ChangeEvents, listOutsideEntries } from './changes';
 import { expect, test } from './fixtures';
 import {
   type CellJson,
@@ -9,6 +10,7 @@ import {
   makeManyCells
 } from './notebooks';
 import { Traffic } from './traffic';
+import { WRITERS } from './writers';
 
 const CELLS = 200;
 const COUNT = 500;
@@ -145,3 +147,61 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
     expect(fetched).toBeLessThan(FETCHED);
   });
 }
+
+test('500 writes in a minute by another program leave nothing behind @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  test.setTimeout(60_000 + 2000 * SECONDS);
+  folder.write('steady.ipynb', formatNotebook(makeManyCells(CELLS)));
+  const path = folder.getPath('steady.ipynb');
+  folder.write('other.ipynb', formatNotebook(makeManyCells(CELLS)));
+  const other = `/nbedit/notebooks/${folder.getPath('other.ipynb')}?view=outline`;
+  const tab = await open('steady.ipynb');
+  const events = await ChangeEvents.watch(page, path);
+  await tab.placeCaret(3);
+  const session = await page.context().newCDPSession(page.context().pages()[0]);
+  await session.send('Performance.enable');
+  const begin = Date.now();
+  const waits: number[] = [];
+  const write = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) {
+      const cell = `cell-id-${(n * 37) % CELLS}`;
+      const writer = WRITERS[n % 2 === 0 ? 'rename over' : 'in place'];
+      await writer(folder.getFile('steady.ipynb'), { cell, source: `changed = ${n}` });
+      const asked = Date.now();
+      await agent.get(other);
+      waits.push(Date.now() - asked);
+      const next = begin + (n * SECONDS * 1000) / COUNT;
+      await page.waitForTimeout(Math.max(0, next - Date.now()));
+    }
+    const sources = folder.readSources('steady.ipynb');
+    await expect.poll(async () => tab.getSources(), { timeout: 20_000 }).toEqual(sources);
+  };
+
+  await write(0, FIRST);
+  await expect.poll(async () => tab.isComplete(), { timeout: 30_000 }).toBe(true);
+  const before = await measureResources(session);
+  await write(FIRST, COUNT);
+  const took = (Date.now() - begin) / 1000;
+  const after = await measureResources(session);
+
+  const entries = await listOutsideEntries(agent, path);
+  expect((await events.list()).map(event => event.edit_id)).toEqual(
+    entries.map(entry => entry.edit_id)
+  );
+  waits.sort((a, b) => a - b);
+  console.log(
+    `    ${COUNT} writes in ${took.toFixed(0)} s, reported as ${entries.length}; a read of another ` +
+      `notebook meanwhile ${waits[COUNT / 2]} ms (at most ${waits.at(-1)}); the page had ` +
+      `${(before.heap / 1e6).toFixed(1)} MB and ${before.nodes} nodes after ${FIRST} writes, ` +
+      `${(after.heap / 1e6).toFixed(1)} MB and ${after.nodes} after ${COUNT}`
+  );
+  expect(entries.length).toBeLessThanOrEqual(COUNT);
+  expect(await tab.isDirty()).toBe(false);
+  expect(after.heap - before.heap).toBeLessThan(MORE_HEAP);
+  expect(after.nodes / before.nodes).toBeLessThan(MORE_ELEMENTS);
+  expect(after.listeners / before.listeners).toBeLessThan(MORE_ELEMENTS);
+});

@@ -1,0 +1,322 @@
+import type { Page } from '@playwright/test';
+import { mkdirSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { ChangeEvents, listOutsideEntries, waitUntilFollowed } from './changes';
+import { expect, test } from './fixtures';
+import type { Folder } from './folder';
+import { type CellJson, formatNotebook, makeCodeCell, makeManyCells } from './notebooks';
+import { HistoryPanel } from './panel';
+import { WRITERS } from './writers';
+
+const toastAbout = (page: Page, text: string | RegExp) =>
+  page.locator('.Toastify__toast', { hasText: text });
+
+/** The cells that other programs write; the user has the first one. */
+const CELLS = [1, 2, 3, 4];
+
+const ROUNDS: [number, string][] = [
+  [2, ''],
+  [36, ' @nightly']
+];
+
+for (const [rounds, tag] of ROUNDS) {
+  for (const isTyping of [false, true]) {
+    const who = isTyping ? 'whose user types' : 'without unsaved changes';
+    test(`A tab ${who} shows each of ${rounds} changes by each kind of program${tag}`, async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      const kinds = Object.entries(WRITERS);
+      test.setTimeout(60_000 + rounds * kinds.length * 8_000);
+      folder.write('a.ipynb', formatNotebook(makeManyCells(5)));
+      const path = folder.getPath('a.ipynb');
+      const tab = await open('a.ipynb');
+      await waitUntilFollowed(folder.readText('a.ipynb'));
+      const events = await ChangeEvents.watch(page, path);
+      const times = new Map<string, number[]>();
+      let typed = folder.readSources('a.ipynb')[0];
+      let count = 0;
+      for (let round = 0; round < rounds; round++) {
+        for (const [kind, write] of kinds) {
+          const index = CELLS[count % CELLS.length];
+          const source = `changed = ${count++}`;
+          if (isTyping) {
+            await tab.typeText(0, ` u${count}`);
+            typed += ` u${count}`;
+          }
+          const painted = tab.waitUntilPainted(index, source);
+          // A failed write must fail the test by its own error.
+          painted.catch(() => undefined);
+          await write(folder.getFile('a.ipynb'), { cell: `cell-id-${index}`, source });
+          const end = Date.now();
+          times.set(kind, [...(times.get(kind) ?? []), (await painted) - end]);
+          // The page may have found it by itself, before the server has.
+          await expect.poll(async () => (await events.list()).length).toBe(count);
+          expect(await tab.getSource(0)).toBe(typed);
+          await expect(tab.mark(index)).toHaveAttribute('title', 'Changed on disk');
+        }
+        await expect(toastAbout(page, 'a.ipynb changed on disk: cells').first()).toBeVisible();
+      }
+
+      const entries = await listOutsideEntries(agent, path);
+      expect(entries).toHaveLength(count);
+      expect(entries.slice(1).map(entry => entry.hash_before)).toEqual(
+        entries.slice(0, -1).map(entry => entry.hash)
+      );
+      expect(entries.every(entry => entry.undoable)).toBe(true);
+      const told = (await events.list()).map(event => [
+        event.kind,
+        event.is_outside,
+        event.edit_id
+      ]);
+      expect(told).toEqual(entries.map(entry => ['changed', true, entry.edit_id]));
+      if (isTyping) {
+        expect(await tab.save()).toContain('completed');
+      }
+      expect(await tab.isDirty()).toBe(false);
+      expect(await tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+      expect(await tab.getSource(0)).toBe(typed);
+      expect(await listOutsideEntries(agent, path)).toHaveLength(count);
+      console.log(`    ${who}: from the end of a write to the pixels, median (maximum):`);
+      for (const [kind, values] of [...times, ['all', [...times.values()].flat()] as const]) {
+        const sorted = [...values].sort((a, b) => a - b);
+        console.log(
+          `      ${kind}: ${sorted[Math.floor(sorted.length / 2)]} (${sorted.at(-1)}) ms ` +
+            `of ${sorted.length}`
+        );
+      }
+    });
+  }
+}
+
+/** Write a notebook over the one on disk, as another program does. */
+function writeCells(folder: Folder, name: string, change: (cells: CellJson[]) => CellJson[]): void {
+  const { cells } = folder.readNotebook(name);
+  folder.write(name, formatNotebook(change(cells)));
+}
+
+function withSources(cells: CellJson[], sources: Record<number, string>): CellJson[] {
+  return cells.map((cell, index) =>
+    index in sources ? { ...cell, source: [sources[index]] } : cell
+  );
+}
+
+test('A toast lists the cells that another program changed, and its Undo takes them back', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('a.ipynb', formatNotebook(makeManyCells(6)));
+  const path = folder.getPath('a.ipynb');
+  const before = folder.readText('a.ipynb');
+  const tab = await open('a.ipynb');
+  await waitUntilFollowed(folder.readText('a.ipynb'));
+  await tab.typeText(0, ' # mine');
+  const events = await ChangeEvents.watch(page, path);
+  writeCells(folder, 'a.ipynb', cells =>
+    withSources(cells, { 2: 'changed = 2', 4: 'changed = 4' })
+  );
+  const toast = toastAbout(page, 'a.ipynb');
+  await expect(toast).toContainText('a.ipynb changed on disk: cells 3 and 5');
+  await toast.hover();
+  expect(await tab.listMarkedCells()).toEqual([2, 4]);
+
+  await toast.getByRole('button', { name: 'Undo' }).click();
+  await expect(toast).toHaveText('Undid the edit in a.ipynb.');
+  expect(folder.readText('a.ipynb')).toBe(before);
+  await expect.poll(async () => tab.getSource(2)).toContain('first_2');
+  await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
+  expect(await tab.getSource(0)).toContain(' # mine');
+  await toast.getByRole('button', { name: 'Hide notification' }).click();
+  await expect(toast).toHaveCount(0);
+
+  writeCells(folder, 'a.ipynb', cells => [
+    cells[0],
+    cells[2],
+    makeCodeCell('new', 'new = 1'),
+    ...cells.slice(3, 5)
+  ]);
+  await expect(toast).toContainText('a.ipynb changed on disk: cell 3, 2 cells removed');
+  expect(await tab.save()).toContain('completed');
+  expect(await tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+  expect(folder.readSources('a.ipynb')[0]).toContain(' # mine');
+  expect(await events.list()).toHaveLength(2);
+  expect(await listOutsideEntries(agent, path)).toHaveLength(2);
+});
+
+/** What other programs make of a file, with the notice about it. */
+const PROBLEMS: Record<string, [(file: string) => void, RegExp, (file: string) => void]> = {
+  deleted: [
+    file => rmSync(file),
+    /^a\.ipynb was deleted on disk\. This tab keeps its content; save it to create the file again\./,
+    () => undefined
+  ],
+  renamed: [
+    file => renameSync(file, file.replace('a.ipynb', 'b.ipynb')),
+    /^a\.ipynb was renamed to b\.ipynb on disk\. This tab keeps its content; open the file by its new name\./,
+    file => rmSync(file.replace('a.ipynb', 'b.ipynb'))
+  ],
+  'no JSON any more': [
+    file => writeFileSync(file, '<<<<<<< no JSON'),
+    /^a\.ipynb cannot be read from disk now\. This tab keeps its content\. /,
+    () => undefined
+  ],
+  'a folder now': [
+    file => {
+      rmSync(file);
+      mkdirSync(file);
+    },
+    /^a\.ipynb cannot be read from disk now\. This tab keeps its content\. /,
+    file => rmdirSync(file)
+  ]
+};
+
+for (const [kind, [breakFile, notice, cleanUp]] of Object.entries(PROBLEMS)) {
+  const tag = kind === 'deleted' ? '' : ' @nightly';
+  test(`One notice says that the file is ${kind}, until it is back${tag}`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
+    const text = folder.readText('a.ipynb');
+    const tab = await open('a.ipynb');
+    await waitUntilFollowed(folder.readText('a.ipynb'));
+    await tab.typeText(0, ' # mine');
+    const typed = await tab.getSources();
+    const file = folder.getFile('a.ipynb');
+    breakFile(file);
+    const toasts = page.locator('.Toastify__toast');
+    await expect(toasts).toHaveText(notice);
+    expect(await tab.getSources()).toEqual(typed);
+    // The watcher looks several times.
+    await page.waitForTimeout(2000);
+    await expect(toasts).toHaveCount(1);
+
+    cleanUp(file);
+    folder.write('a.ipynb', text);
+    await expect(toasts).toHaveCount(0);
+    writeCells(folder, 'a.ipynb', cells => withSources(cells, { 2: 'changed = 2' }));
+    await expect(tab.editor(2)).toHaveText('changed = 2');
+    await expect(toasts).toContainText('a.ipynb changed on disk: cell 3');
+    expect(await tab.getSource(0)).toBe(typed[0]);
+    expect(await listOutsideEntries(agent, folder.getPath('a.ipynb'))).toHaveLength(1);
+    expect(await tab.save()).toContain('completed');
+    expect(folder.readSources('a.ipynb')).toEqual(await tab.getSources());
+  });
+}
+
+for (const [mode, text] of [
+  ['review', 'a.ipynb changed on disk, without review: cell 2'],
+  ['plan', 'a.ipynb changed on disk, although edits are paused: cell 2']
+] as const) {
+  test(`In mode ${mode}, a toast says what another program has bypassed @nightly`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
+    const path = folder.getPath('a.ipynb');
+    await agent.setMode(path, mode);
+    const tab = await open('a.ipynb');
+    await waitUntilFollowed(folder.readText('a.ipynb'));
+    writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: 'changed = 1' }));
+    await expect(toastAbout(page, 'a.ipynb')).toContainText(text);
+    await expect(tab.editor(1)).toHaveText('changed = 1');
+    await toastAbout(page, 'a.ipynb').getByRole('button', { name: 'Undo' }).click();
+    await expect(toastAbout(page, 'a.ipynb')).toHaveText('Undid the edit in a.ipynb.');
+    await expect.poll(async () => tab.getSource(1)).toContain('first_1');
+  });
+}
+
+test('What JupyterLab saves and what agents edit and undo is no change by another program', async ({
+  agent,
+  anotherWindow,
+  folder,
+  open,
+  page
+}) => {
+  folder.write(
+    'a.ipynb',
+    formatNotebook([...makeManyCells(3), makeCodeCell('run', 'print("hello")')])
+  );
+  const path = folder.getPath('a.ipynb');
+  const tab = await open('a.ipynb', { kernel: true });
+  await waitUntilFollowed(folder.readText('a.ipynb'));
+  const other = await open('a.ipynb', { page: await anotherWindow() });
+  const events = await ChangeEvents.watch(page, path);
+  // Longer than the watcher's interval, so that it sees each version.
+  const look = async () => page.waitForTimeout(1000);
+  await look();
+  await tab.typeText(0, ' # one');
+  expect(await tab.save()).toContain('completed');
+  await look();
+  await tab.typeText(0, ' # two');
+  // As the timer of autosave does.
+  await page.evaluate(async () => {
+    await window.jupyterapp.commands.execute('docmanager:save');
+  });
+  await look();
+  await tab.placeCaret(3);
+  await page.keyboard.press('Control+Enter');
+  await expect(tab.output(3)).toHaveText('hello');
+  expect(await tab.save()).toContain('completed');
+  await look();
+  const { edit_id: edit } = await agent.edit(path, [
+    { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }
+  ]);
+  await look();
+  await agent.undo(path, edit, 'Test agent');
+  await look();
+  await expect.poll(async () => other.getSources()).toEqual(folder.readSources('a.ipynb'));
+  await other.typeText(2, ' # three');
+  expect(await other.save()).toContain('completed');
+  await look();
+  utimesSync(folder.getFile('a.ipynb'), new Date(), new Date());
+  await look();
+  expect(await events.list()).toEqual([]);
+  expect(await listOutsideEntries(agent, path)).toEqual([]);
+
+  // The watcher was at work.
+  writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: 'changed = 1' }));
+  await expect(tab.editor(1)).toHaveText('changed = 1');
+  await expect(other.editor(1)).toHaveText('changed = 1');
+  expect(await events.list()).toHaveLength(1);
+  expect(await listOutsideEntries(agent, path)).toHaveLength(1);
+});
+
+test('The history panel lists a change by another program, undoes and redoes it', async ({
+  folder,
+  open,
+  page
+}) => {
+  folder.write('a.ipynb', formatNotebook(makeManyCells(5)));
+  const before = folder.readText('a.ipynb');
+  const tab = await open('a.ipynb');
+  await waitUntilFollowed(folder.readText('a.ipynb'));
+  const panel = new HistoryPanel(page);
+  await panel.open();
+  writeCells(folder, 'a.ipynb', cells => [
+    ...withSources(cells, { 1: 'changed = 1', 3: 'changed = 3' }).slice(0, 4),
+    makeCodeCell('new', 'new = 1')
+  ]);
+  const after = folder.readText('a.ipynb');
+  await expect(panel.titles).toHaveText(['cells 2 and 4 changed, cell 5 deleted, cell 5 added']);
+  await expect(panel.rows.nth(0)).toContainText('Another program');
+  await panel.toggle(0).click();
+  await expect(panel.getCellDiffs(0)).toHaveCount(4);
+
+  await panel.action(0, 'Undo').click();
+  await expect(panel.rows).toHaveCount(2);
+  expect(folder.readText('a.ipynb')).toBe(before);
+  await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+  await panel.action(0, 'Redo').click();
+  await expect(panel.rows).toHaveCount(3);
+  expect(folder.readText('a.ipynb')).toBe(after);
+  await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+  expect(await tab.isDirty()).toBe(false);
+});
