@@ -29,6 +29,8 @@ _MODEL_SECONDS = 2.0
 # If looking takes long, this many times as long passes until the next look.
 _FILE_PAUSES = 20
 _MODEL_PAUSES = 50
+# The longest pause between two looks at files: on a busy machine a look takes long once.
+_MOST_FILE_SECONDS = 2.0
 # How many notebooks are watched.
 _MOST_NOTEBOOKS = 1_000
 # How many notebooks are examined at the same time.
@@ -74,7 +76,7 @@ class NotebookWatcher:
             is_unsettled = any(notebook.is_unsettled for notebook in notebooks)
             pause = max(
                 _UNSETTLED_SECONDS if is_unsettled else _FILE_SECONDS,
-                _FILE_PAUSES * (time.monotonic() - begin),
+                min(_FILE_PAUSES * (time.monotonic() - begin), _MOST_FILE_SECONDS),
             )
             await self.tabs.wait_for_open_change(pause)
 
