@@ -146,6 +146,25 @@ test('A toast lists the cells that another program changed, and its Undo takes t
   expect(await listOutsideEntries(agent, path)).toHaveLength(2);
 });
 
+test('A change that the tab finds before its event can be undone, too', async ({
+  folder,
+  open,
+  page
+}) => {
+  folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
+  const before = folder.readText('a.ipynb');
+  const tab = await open('a.ipynb');
+  await waitUntilFollowed(before);
+  writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: 'changed = 1' }));
+  // As if its user had come back from another window.
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await expect(tab.editor(1)).toHaveText('changed = 1');
+  const toast = toastAbout(page, 'a.ipynb');
+  await toast.getByRole('button', { name: 'Undo' }).click();
+  await expect(toast).toHaveText('Undid the edit in a.ipynb.');
+  expect(folder.readText('a.ipynb')).toBe(before);
+});
+
 /** What other programs make of a file, with the notice about it. */
 const PROBLEMS: Record<string, [(file: string) => void, RegExp, (file: string) => void]> = {
   deleted: [

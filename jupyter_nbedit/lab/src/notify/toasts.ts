@@ -337,7 +337,10 @@ function getToastPhase(id: string): 'entering' | 'visible' | 'leaving' {
 function combineChanges(changes: readonly AttributedChange[]): AttributedChange {
   return {
     clients: changes.at(-1)?.clients ?? [],
-    edits: changes.flatMap(({ edits }) => edits),
+    // An edit may be in two changes if its event came late.
+    edits: [
+      ...new Map(changes.flatMap(({ edits }) => edits).map(edit => [edit.id, edit])).values()
+    ],
     isComplete: changes.every(({ isComplete }) => isComplete),
     cells: [...new Set(changes.flatMap(({ cells }) => cells))],
     removedCount: changes.reduce((sum, { removedCount }) => sum + removedCount, 0),

@@ -24,8 +24,14 @@ export class IncomingChanges {
   /**
    * @param keys The keys of the merged cells.
    * @param changes The reported changes.
+   * @param hash The merged version of the file; null if its changes were reported before.
    */
-  show(result: NotebookMerge, keys: readonly string[], changes: readonly FileChange[]): void {
+  show(
+    result: NotebookMerge,
+    keys: readonly string[],
+    changes: readonly FileChange[],
+    hash: string | null
+  ): void {
     const cells = result.changedIndexes.flatMap(index => keys[index] ?? []);
     const clients = changes.flatMap(change => getClient(change) ?? []);
     // Without a client, a kernel in another tab has set the language of the notebook.
@@ -37,7 +43,7 @@ export class IncomingChanges {
       isTruncated: false,
       bypassedMode: findBypassedMode(changes)
     };
-    void this._notebook.showIncomingChange(incomingChange, changes, keys);
+    void this._notebook.showIncomingChange(incomingChange, changes, keys, hash);
     this.retainPrompts(keys);
     for (const conflict of result.conflicts) {
       this._resolveConflict(keys[conflict.index] ?? '', conflict, clients);

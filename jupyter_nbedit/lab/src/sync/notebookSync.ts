@@ -75,6 +75,7 @@ export class NotebookSync {
   /** Sync after a reported change of the file. */
   onFileChange(change: FileChange): void {
     this._notebook.withdrawUndoneEdit(change);
+    this._notebook.addReport(change);
     this._problemNotice.dismiss();
     if (this._baseVersion === null) {
       return;
@@ -233,7 +234,7 @@ export class NotebookSync {
     try {
       await adoptVersion(this._context, version, this._revert, disk => {
         baseVersion.mergeDisk(disk, this._notebook.readContent(), result =>
-          this._showMerge(result, changes)
+          this._showMerge(result, changes, version.model.hash ?? null)
         );
       });
       this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);
@@ -267,17 +268,25 @@ export class NotebookSync {
       const wasDirty = this._context.model.dirty;
       baseVersion.mergeDeferred(
         () => this._notebook.readContent(),
-        result => this._showMerge(result, [])
+        result => this._showMerge(result, [], null)
       );
       this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);
     }
   }
 
-  /** Apply a merge to the tab, and notify the user. */
-  private _showMerge(result: NotebookMerge, changes: readonly FileChange[]): Notebook {
+  /**
+   * Apply a merge to the tab, and notify the user.
+   *
+   * @param hash The merged version of the file; null if its changes were reported before.
+   */
+  private _showMerge(
+    result: NotebookMerge,
+    changes: readonly FileChange[],
+    hash: string | null
+  ): Notebook {
     const notebook = this._notebook.showMerge(result);
     const keys = notebook.cells.map(({ key }) => key ?? '');
-    this._incomingChanges.show(result, keys, changes);
+    this._incomingChanges.show(result, keys, changes, hash);
     return notebook;
   }
 

@@ -6,6 +6,7 @@ import type { Notebook } from '../merge/notebook';
 import { compareNotebooks, type NotebookMerge } from '../merge/notebookMerge';
 import {
   attributeChange,
+  findBypassedMode,
   isServerEdit,
   summarizeChanges,
   type AttributedChange,
@@ -21,6 +22,12 @@ import { applyMerge } from './applyMerge';
 import type { NotebookViews } from './notebookViews';
 import type { RunningCells } from './runningCells';
 import { TabReader } from './tabReader';
+
+/**
+ * How long the event of a version may follow, in milliseconds, if the tab has found the version by
+ * itself: the server looks twice a second.
+ */
+const REPORT_DELAY = 1000;
 
 /** The cost of moving a cell: others are moved around a running or active one. */
 const WEIGHT = { running: 1e12, active: 1e6, other: 1 };
@@ -129,13 +136,21 @@ export class OpenNotebook {
    *
    * @param changes The reported changes, oldest first.
    * @param keys The keys of the cells of the notebook after the change.
+   * @param hash The version of the file after the change; null if it was reported before.
    */
   async showIncomingChange(
     incomingChange: IncomingChange,
     changes: readonly FileChange[],
-    keys: readonly string[]
+    keys: readonly string[],
+    hash: string | null
   ): Promise<void> {
     this.views.flashCells(incomingChange.cells);
+    if (hash !== null && !changes.some(change => change.hash === hash)) {
+      const all = [...changes, ...(await this._waitForReports(hash))];
+      const bypassedMode = findBypassedMode(all);
+      await this.showIncomingChange({ ...incomingChange, bypassedMode }, all, keys, null);
+      return;
+    }
     await localEdits.whenSettled();
     const isOwn = ({ editId }: FileChange): boolean => editId !== null && localEdits.has(editId);
     const ownCells = summarizeChanges(changes.filter(isOwn), keys).cells;
@@ -149,6 +164,31 @@ export class OpenNotebook {
         this._announce(change)
       );
     }
+  }
+
+  /** Attribute a change that the tab has found before its event. */
+  addReport(change: FileChange): void {
+    this._reportListeners.forEach(listener => listener(change));
+  }
+
+  /** Return the reports up to that of a version, or as many as come in time. */
+  private async _waitForReports(hash: string): Promise<FileChange[]> {
+    const reports: FileChange[] = [];
+    await new Promise<void>(resolve => {
+      const listener = (change: FileChange): void => {
+        reports.push(change);
+        if (change.hash === hash) {
+          finish();
+        }
+      };
+      const finish = (): void => {
+        this._reportListeners.delete(listener);
+        resolve();
+      };
+      setTimeout(finish, REPORT_DELAY);
+      this._reportListeners.add(listener);
+    });
+    return reports;
   }
 
   /** Show these cells. */
@@ -199,6 +239,8 @@ export class OpenNotebook {
   }
 
   private readonly _reader: TabReader;
+  /** They wait for the report of a version that the tab has found by itself. */
+  private readonly _reportListeners = new Set<(report: FileChange) => void>();
   private readonly _toasts: IncomingChangeToasts;
   /** Keys of cells that were changed in the model, and may look different in their editors. */
   private readonly _uncheckedKeys = new Set<string>();

@@ -45,7 +45,7 @@ export class RoomNotebook {
         isTruncated: change.isTruncated,
         bypassedMode: change.bypassedMode
       };
-      void this._notebook.showIncomingChange(incomingChange, [change], keys);
+      void this._notebook.showIncomingChange(incomingChange, [change], keys, null);
     }
   }
 
