@@ -676,3 +676,37 @@ async def test_what_other_servers_of_the_user_do_is_reported_but_not_as_by_anoth
         assert [edit["kind"] for edit in later_edits] == ["outside", "edit"]
         for server in (first, second):
             server.close()
+
+
+async def test_saves_and_edits_of_two_servers_are_never_changes_by_another_program(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "notebooks" / NAME
+    with run_servers(RaceServers(tmp_path)) as servers:
+        file.write_bytes(TEXT)
+        both = [await WatchingServer.connect(run.server.client) for run in servers.runs.values()]
+        for server in both:
+            await server.wait_until_watching(file)
+        for number in range(500 if is_nightly() else 30):
+            for server in both:
+                text = TEXT.replace(b"# Title", f"# Save {number}".encode())
+                body = json.dumps(save_content(text)).encode()
+                answers = [
+                    server.client.request("PUT", f"api/contents/{NAME}", body, JSON),
+                    server.client.patch(NAME, replace("beta", f"edit {number}")),
+                ]
+                assert [answer.status for answer in answers] == [200, 200]
+            # The watchers look at some of the versions, at any moment of a write.
+            await asyncio.sleep(number % 7 / 10)
+        last = compute_hash(file.read_bytes())
+        file.write_bytes(CHANGED + b" ")
+        for server in both:
+            changes = await server.read_changes(compute_hash(CHANGED + b" "))
+            assert [change["hash"] for change in changes if change["is_outside"]] == [
+                compute_hash(CHANGED + b" ")
+            ]
+            assert changes[-1]["hash_before"] == last
+        kinds = [edit["kind"] for edit in both[0].list_edits()][:50]
+        assert kinds == ["outside", *["edit"] * 49]
+        for server in both:
+            server.close()

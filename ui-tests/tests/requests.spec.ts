@@ -4,7 +4,7 @@ import { formatNotebook, makeManyCells } from './notebooks';
 import { Traffic, type PageRequest } from './traffic';
 
 const SECOND = 1000;
-const MINUTES = 3;
+const MINUTES = 4;
 /** How many requests an idle page with one notebook may send in a minute. */
 const IDLE_REQUESTS = 2;
 
