@@ -310,6 +310,21 @@ async def edit_here(tab: OpenTab) -> None:
         assert (answer.status, answer.json["warnings"]) == (200, [])
 
 
+async def test_a_change_right_after_an_edit_does_not_include_the_edit(open_tab: Opener) -> None:
+    async with open_tab() as tab:
+        for act in (edit_here, save_in_jupyterlab):
+            await act(tab)
+            # Mostly before the next look, so that the version before is not known.
+            own = compute_hash(tab.file.read_bytes())
+            text = CHANGED + b" " * len(act.__name__)
+            tab.file.write_bytes(text)
+            events = await tab.wait_for(1 if act is edit_here else 2)
+            assert events[-1]["hash"] == compute_hash(text)
+            assert events[-1]["hash_before"] in {None, own}
+            assert events[-1]["undoable"] == (events[-1]["hash_before"] == own)
+            await tab.wait_until_known()
+
+
 async def edit_and_undo(tab: OpenTab) -> None:
     answer = await tab.local.patch(NAME, replace("beta", "edit"))
     assert (await tab.undo(answer.json["edit_id"])).status == 200

@@ -77,6 +77,8 @@ class KnownVersion:
     identity: Identity
     digest: str | None = None
     copy: VersionCopy | None = None
+    #: A mark of the last write by a server until then.
+    write_mark: bytes | None = None
 
 
 @dataclass
@@ -256,7 +258,8 @@ class OutsideChangeRecorder:
         """Take the file as it is for the known version, which no tab need be told."""
         identity, is_first = notebook.identity, notebook.version is None
         had_problem, notebook.has_problem = notebook.has_problem, False
-        self._set_version(notebook, KnownVersion(identity))
+        write_mark = self.storages.read_write_mark(notebook.name)
+        self._set_version(notebook, KnownVersion(identity, write_mark=write_mark))
         newest = await self._find_newest_edit(notebook)
         notebook.newest_edit = 0 if newest is None else newest.edit_id
         notebook.needs_copy = not (is_first or notebook.is_cheap_to_copy)
@@ -276,7 +279,7 @@ class OutsideChangeRecorder:
             # The next look finds what there is now.
             self.copies.remove(copy)
         else:
-            self._set_version(notebook, KnownVersion(identity, digest, copy))
+            self._set_version(notebook, KnownVersion(identity, digest, copy, write_mark))
             if had_problem:
                 await self._report_return(notebook, content, digest)
 
@@ -419,13 +422,17 @@ class OutsideChangeRecorder:
         """Store a change in the history, and report it; the lock of the notebook is held."""
         version = notebook.version
         digest_before = None if version is None else version.digest
+        is_outside = self._find_writer(notebook, identity) is None
+        write_mark = self.storages.read_write_mark(notebook.name)
+        if is_outside and version is not None and version.write_mark != write_mark:
+            # A server has written after that version: what it wrote is no part of this change.
+            difference, digest_before = _Difference(), None
         diff, total_cells = difference.diff, len(found.document)
         cells = [] if diff is None else diff.list_entries()
         entry = await self._find_newest_edit(notebook)
         if entry is not None:
             is_new = entry.edit_id > notebook.newest_edit
             entry = entry if is_new and entry.hash == found.digest else None
-        is_outside = self._find_writer(notebook, identity) is None
         edit_id: int | None = None
         is_undoable = False
         if entry is not None:
@@ -452,7 +459,7 @@ class OutsideChangeRecorder:
         notebook.newest_edit = max(notebook.newest_edit, edit_id or 0)
         notebook.has_problem = notebook.needs_copy = False
         notebook.compare_at = _compute_compare_time(notebook, identity)
-        self._set_version(notebook, KnownVersion(identity, found.digest, found.copy))
+        self._set_version(notebook, KnownVersion(identity, found.digest, found.copy, write_mark))
         await self._emit(
             notebook,
             cells,

@@ -81,6 +81,17 @@ class WriteLog:
         slot = key + value
         return "other server" if data == slot + _compute_check(slot) else None
 
+    def read_mark(self, name: str) -> bytes | None:
+        """Return a mark of the last write by any of the servers, which the next one changes."""
+        key = _digest_name(name)
+        try:
+            with self._open() as file:
+                file.seek(_get_offset(key))
+                data = file.read(_SLOT_BYTES)
+        except OSError:
+            return self._own_writes.get(key)
+        return data if data.startswith(key) else None
+
     def _open(self) -> BinaryIO:
         # Not kept open: the system may remove old files of the runtime folder.
         path = os.path.join(self._folder, NAME)
