@@ -145,12 +145,21 @@ export class OpenNotebook {
     hash: string | null
   ): Promise<void> {
     this.views.flashCells(incomingChange.cells);
-    if (hash !== null && !changes.some(change => change.hash === hash)) {
-      const all = [...changes, ...(await this._waitForReports(hash))];
-      const bypassedMode = findBypassedMode(all);
-      await this.showIncomingChange({ ...incomingChange, bypassedMode }, all, keys, null);
+    if (hash === null || changes.some(change => change.hash === hash)) {
+      await this._announceChange(incomingChange, changes, keys);
       return;
     }
+    const all = [...changes, ...(await this._waitForReports(hash))];
+    const bypassedMode = findBypassedMode(all);
+    await this._announceChange({ ...incomingChange, bypassedMode }, all, keys);
+  }
+
+  /** Mark an incoming change, and show toasts unless this page has requested it. */
+  private async _announceChange(
+    incomingChange: IncomingChange,
+    changes: readonly FileChange[],
+    keys: readonly string[]
+  ): Promise<void> {
     await localEdits.whenSettled();
     const isOwn = ({ editId }: FileChange): boolean => editId !== null && localEdits.has(editId);
     const ownCells = summarizeChanges(changes.filter(isOwn), keys).cells;
