@@ -102,7 +102,7 @@ class CellNotFound(NbEditError, reason="cell_not_found"):
 
 
 class AmbiguousCell(NbEditError, reason="ambiguous_cell"):
-    """Several cells have that id."""
+    """Several cells have that id, or match that guarded name."""
 
 
 class SectionNotFound(NbEditError, reason="section_not_found"):
@@ -118,7 +118,7 @@ class TextMismatch(NbEditError, reason="text_mismatch"):
 
 
 class CellChanged(NbEditError, reason="cell_changed"):
-    """A cell is not as a request (``expect``), or a proposal that is accepted, expects it."""
+    """A cell is not as a request (``expect``, guarded name) or a proposal expects it."""
 
 
 class UndoConflict(NbEditError, reason="undo_conflict"):
@@ -137,7 +137,7 @@ class ReadRequired(NbEditError, reason="read_required"):
 
 
 class VersionUnknown(NbEditError, reason="version_unknown"):
-    """The server does not remember the version that ``since`` names."""
+    """The server does not remember the version that ``since`` names, or several begin with it."""
 
 
 class IdempotencyMismatch(NbEditError, reason="idempotency_mismatch"):

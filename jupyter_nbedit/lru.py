@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 _Key = TypeVar("_Key")
@@ -28,6 +28,9 @@ class LRUCache(Generic[_Key, _Value]):
 
     def __contains__(self, key: _Key) -> bool:
         return key in self._values
+
+    def __iter__(self) -> Iterator[_Key]:
+        return iter(self._values)
 
     def get(self, key: _Key) -> _Value | None:
         """Return the value of a key, which counts as its use; None if the cache has none."""

@@ -74,12 +74,28 @@ class WriteRequest:
     dry_run: bool = False
     #: The only version of the notebook that may be changed; None for any version.
     hash: str | None = None
+    #: The beginning of the hash of the version that the request knows; see `Document.locate`.
+    rev: str | None = None
     #: Whether the session must have read the current version of the notebook.
     must_have_read: bool = False
     #: The user who has accepted the change, if it is a proposal, and the claim on that proposal,
     #: which is None for a dry run.
     accepted_by: str | None = None
     claim: Claim | None = None
+
+
+class RevisionChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """The cells that were changed after the version that `rev` names, except by the edit itself."""
+
+    rev: str
+    cells: Annotated[
+        list[str] | None,
+        Meta(
+            description="The names of new and changed cells; the first 50. Null if the server does "
+            "not remember the version."
+        ),
+    ]
+    count: Annotated[int, Meta(ge=0, description="How many there are.")]
 
 
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +139,13 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     tabs: TabCounts = TabCounts()
+    changed_since: (
+        Annotated[
+            RevisionChanges,
+            Meta(description="Present if the request has a `rev` that was not the current one."),
+        ]
+        | UnsetType
+    ) = UNSET
 
     @property
     def is_written(self) -> bool:
@@ -137,6 +160,17 @@ _Value = TypeVar("_Value")
 LONGEST_LABEL = 200
 #: The most operations of one batch.
 MOST_OPERATIONS = 1000
+#: The beginning of a hash.
+Rev = Annotated[
+    str,
+    Meta(
+        # Python's `$` also matches before a final line feed, and JSON Schema has no better anchor.
+        pattern=r"^[0-9a-f]{8,64}$(?!\n)",
+        description="The version that you have read: at least the first 8 digits of its `hash`. "
+        "Among cells with the same source, a guarded name `N:hhhhhh` means the one at index N if "
+        "this is still the current version.",
+    ),
+]
 ClientName = Annotated[
     str, Meta(max_length=LONGEST_LABEL, description="The name of your client; not verified.")
 ]
@@ -173,7 +207,13 @@ def get_or_none(value: _Value | UnsetType) -> _Value | None:
     return None if value is UNSET else value
 
 
-class EditBody(ChangeBody, frozen=True, kw_only=True):
+class CellChangeBody(ChangeBody, frozen=True, kw_only=True):
+    """The fields of every request that changes cells."""
+
+    rev: Rev | UnsetType = UNSET
+
+
+class EditBody(CellChangeBody, frozen=True, kw_only=True):
     """The body of a PATCH."""
 
     operations: Annotated[

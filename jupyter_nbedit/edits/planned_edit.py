@@ -123,10 +123,15 @@ class Planner(Protocol):
 
 @dataclass(frozen=True)
 class BatchPlanner:
-    """Plans a batch of operations; ``is_creation``: whether it fills a new notebook."""
+    """Plans a batch of operations.
+
+    ``is_creation``: whether it fills a new notebook. ``rev`` is the beginning of the hash of the
+    version that the request knows; see `Document.locate`.
+    """
 
     operations: Sequence[Operation] | OperationFactory
     is_creation: bool = False
+    rev: str | None = None
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the batch."""
@@ -135,10 +140,18 @@ class BatchPlanner:
             operations = operations(notebook.document)
         source_size = sum(len(getattr(operation, "source", None) or "") for operation in operations)
         weight = len(notebook.content.data) + source_size + len(operations) * _OPERATION_WEIGHT
-        return await run_in_thread_if_large(weight, self._apply, notebook, operations)
+        is_current = self.rev is not None and (await notebook.compute_hash()).startswith(self.rev)
+        return await run_in_thread_if_large(weight, self._apply, notebook, operations, is_current)
 
-    def _apply(self, notebook: LoadedNotebook, operations: Sequence[Operation]) -> PlannedEdit:
-        plan = apply_operations(notebook.document, operations, fresh_id=_create_id)
+    def _apply(
+        self,
+        notebook: LoadedNotebook,
+        operations: Sequence[Operation],
+        is_current: bool,  # noqa: FBT001 -- `to_thread` passes it by position
+    ) -> PlannedEdit:
+        plan = apply_operations(
+            notebook.document, operations, fresh_id=_create_id, is_current=is_current
+        )
         return PlannedEdit.from_plan(notebook, plan, kind="create" if self.is_creation else "edit")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.modes import ModeManager
@@ -28,8 +29,9 @@ from jupyter_nbedit.errors import (
     NbEditError,
     PlanMode,
     StorageFailure,
+    VersionUnknown,
 )
-from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
+from jupyter_nbedit.models import EditReply, OperationFactory, RevisionChanges, WriteRequest
 from jupyter_nbedit.notebook.document import Document, write_new_notebook
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.operations import Insert, Operation
@@ -42,6 +44,7 @@ from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
 
 # How often a change is planned again because the notebook was changed meanwhile.
 _ATTEMPTS = 8
+_SHOWN_CHANGES = 50
 
 
 @dataclass
@@ -66,7 +69,8 @@ class EditService:
         self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
     ) -> EditReply:
         """Apply a batch of operations to a notebook, all of them or none."""
-        return await self.run(request, BatchPlanner(operations))
+        planner = BatchPlanner(operations, rev=request.rev or request.hash)
+        return await self.run(request, planner)
 
     async def undo(
         self, request: WriteRequest, edit_id: int | None = None, *, redo: bool = False
@@ -117,11 +121,16 @@ class EditService:
                         await self.outside_changes.catch_up(notebook)
                     await self._check_preconditions(request, notebook)
                     planned = await planner.plan(notebook)
+                    changes = await self._find_changes_since(request, planned)
                     if request.dry_run or not planned.plan.splices:
-                        return await self._build_dry_reply(request, storage, planned)
-                    if mode == "review":
-                        return await self._propose(request, storage, planned)
-                    return await self._write(request, storage, planned)
+                        reply = await self._build_dry_reply(request, storage, planned)
+                    elif mode == "review":
+                        reply = await self._propose(request, storage, planned)
+                    else:
+                        reply = await self._write(request, storage, planned)
+                    if changes is UNSET:
+                        return reply
+                    return msgspec.structs.replace(reply, changed_since=changes)
         message = (
             f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
             "Nothing was written; try again."
@@ -189,6 +198,27 @@ class EditService:
             self.publisher.read_tracker.require(
                 request.author.session, request.path, await notebook.compute_hash()
             )
+
+    async def _find_changes_since(
+        self, request: WriteRequest, planned: PlannedEdit
+    ) -> RevisionChanges | UnsetType:
+        """Return what was changed after the version that the request knows, if it is older."""
+        rev = request.rev
+        if rev is None or (await planned.notebook.compute_hash()).startswith(rev):
+            return UNSET
+        size = len(planned.notebook.content.data)
+        return await run_in_thread_if_large(size, self._compare_with_rev, rev, planned)
+
+    def _compare_with_rev(self, rev: str, planned: PlannedEdit) -> RevisionChanges:
+        versions, after = self.publisher.versions, planned.get_document_after()
+        try:
+            changed_indexes, _ = versions.compare(versions.find(rev), after)
+        except VersionUnknown:
+            return RevisionChanges(rev=rev, cells=None, count=0)
+        own_indexes = {change.index for change in planned.plan.changes}
+        indexes = [index for index in changed_indexes if index not in own_indexes]
+        names = [str(after.get_cell(index).name) for index in indexes[:_SHOWN_CHANGES]]
+        return RevisionChanges(rev=rev, cells=names, count=len(indexes))
 
     async def _build_dry_reply(
         self, request: WriteRequest, storage: Storage, planned: PlannedEdit

@@ -103,6 +103,7 @@ class EditingHandler(NbEditHandler):
             self.build_author(change),
             dry_run=change.dry_run,
             hash=self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
+            rev=get_or_none(getattr(change, "rev", UNSET)),
             must_have_read=self.services.read_before_edit,
         )
 

@@ -34,10 +34,11 @@ from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import (
     LONGEST_LABEL,
     MOST_OPERATIONS,
-    ChangeBody,
+    CellChangeBody,
     ChangeMetadata,
     EditBody,
     EditReply,
+    Rev,
     get_or_none,
 )
 from jupyter_nbedit.notebook.document import Document
@@ -123,7 +124,7 @@ class CreateBody(ChangeMetadata, frozen=True, kw_only=True):
 InsertBody: type[Any] = msgspec.defstruct(
     "InsertBody",
     list_fields(Insert),
-    bases=(ChangeBody,),
+    bases=(CellChangeBody,),
     namespace={"__doc__": "The body of a POST: an `insert` without its name."},
     kw_only=True,
 )
@@ -134,7 +135,7 @@ ReplaceBody: type[Any] = msgspec.defstruct(
         ("outputs", _OUTPUTS, UNSET),
         ("metadata", _METADATA, UNSET),
     ],
-    bases=(ChangeBody,),
+    bases=(CellChangeBody,),
     namespace={"__doc__": "The body of a PATCH of a cell: a `replace`, a `set_metadata`, or both."},
     kw_only=True,
 )
@@ -149,6 +150,7 @@ class DeleteQuery(ChangeMetadata, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    rev: Rev | UnsetType = UNSET
     wait_tabs: WaitTabs = 0
 
 
@@ -209,6 +211,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             *openapi.READ_ERRORS,
             errors.CellNotFound,
             errors.AmbiguousCell,
+            errors.CellChanged,
             errors.SectionNotFound,
             errors.AmbiguousSection,
             errors.VersionUnknown,
@@ -357,7 +360,12 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         query=CellOptions,
         headers=openapi.READ_HEADERS,
         replies=_READ_REPLIES,
-        errors=[*openapi.READ_ERRORS, errors.CellNotFound, errors.AmbiguousCell],
+        errors=[
+            *openapi.READ_ERRORS,
+            errors.CellNotFound,
+            errors.AmbiguousCell,
+            errors.CellChanged,
+        ],
     )
     @web.authenticated
     @authorized

@@ -53,8 +53,9 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
         "schema": {"type": "string", "pattern": r"^[^\u0000]*\.ipynb$"},
     },
     "cell": {
-        "description": "The cell's id or, only if no cell has that id, `cell-N` or `N`, its index "
-        "from 0.",
+        "description": "The cell's id or, only if no cell has that id, its guarded name "
+        "`N:hhhhhh` (its index, and the first 6 digits of its `source_hash`), or `cell-N` or `N`, "
+        "its index from 0.",
         "schema": {"type": "string", "minLength": 1},
     },
     "proposal_id": {

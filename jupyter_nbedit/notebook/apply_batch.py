@@ -30,7 +30,11 @@ _OUTPUT_CLEARING_OPERATIONS = (Replace, ReplaceText, Split, Merge, ClearOutputs)
 
 
 def apply_operations(
-    document: Document, operations: Sequence[Operation], *, fresh_id: Callable[[], str]
+    document: Document,
+    operations: Sequence[Operation],
+    *,
+    fresh_id: Callable[[], str],
+    is_current: bool = False,
 ) -> EditPlan:
     """Compute what a batch of operations does.
 
@@ -43,13 +47,15 @@ def apply_operations(
         The batch. An operation may address a cell that an earlier operation inserted with an id.
     fresh_id
         Returns a random cell id; called again if a cell already has it.
+    is_current
+        Whether the request knows that the notebook is the current one; see `Document.locate`.
 
     Raises
     ------
     NbEditError
         The first error; ``details["operation"]`` is the index of the operation that caused it.
     """
-    working_copy = WorkingCopy(document, fresh_id)
+    working_copy = WorkingCopy(document, fresh_id, is_current)
     results: list[tuple[int, Operation, AffectedCells]] = []
     for number, operation in enumerate(operations):
         try:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from msgspec import UNSET
 
-from jupyter_nbedit.errors import InvalidOperation
+from jupyter_nbedit.errors import InvalidOperation, TextMismatch
 from jupyter_nbedit.notebook import json_edit, json_spans, sections, source_edit
 from jupyter_nbedit.notebook.cell_order import Slot
 from jupyter_nbedit.notebook.edited_cell import EditedCell
@@ -96,7 +96,15 @@ def _check_members(
 def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     working_copy.check_editable(cell)
-    cell.source = source_edit.replace_texts(cell.source, operation)
+    try:
+        cell.source = source_edit.replace_texts(cell.source, operation)
+    except TextMismatch as error:
+        stored_source = cell.source
+        if cell.cell is not None:
+            stored_source = cell.cell.source
+            error.details["name"] = str(cell.cell.name)
+        error.details |= source_edit.build_mismatch_excerpt(stored_source, operation, error)
+        raise
     cell.clears_outputs = cell.clears_outputs or operation.outputs == "clear"
     return AffectedCells(cell)
 

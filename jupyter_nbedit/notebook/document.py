@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,8 +11,16 @@ from typing import Any
 
 import msgspec
 
-from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
+from jupyter_nbedit.errors import (
+    AmbiguousCell,
+    CellChanged,
+    CellNotFound,
+    InvalidNotebook,
+    InvalidRequest,
+)
 from jupyter_nbedit.notebook import json_spans
+from jupyter_nbedit.notebook.cell_names import CellName, compute_source_hash
+from jupyter_nbedit.notebook.excerpt import build_excerpt
 from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.cell_spans import (
@@ -25,8 +32,8 @@ from jupyter_nbedit.notebook.lazy.cell_spans import (
 from jupyter_nbedit.notebook.lazy.scan import ScanResult, scan_cells
 from jupyter_nbedit.notebook.splices import Splice, splice_buffer
 
-#: How a request names a cell: a string is an id or, only if no cell has that id, ``cell-N`` counted
-#: from 0; an integer is an index from 0.
+#: How a request names a cell: a string is an id or, only if no cell has that id, a `CellName` or
+#: ``cell-N`` counted from 0; an integer is an index from 0.
 CellAddress = str | int
 
 _BOM = b"\xef\xbb\xbf"
@@ -34,6 +41,10 @@ _NBFORMAT = 4
 # nbformat 4.5 gave cells their ids: https://nbformat.readthedocs.io/en/latest/changelog.html
 _MINOR_WITH_IDS = 5
 _SHOWN_IDS = 10
+_SHOWN_CANDIDATES = 20
+_SHOWN_CHARACTERS = 2_000
+#: How many digits of a hash identify a version of a notebook where hashes are short.
+REV_LENGTH = 8
 # How many look-ups of ids are made without an index.
 _MOST_SCANS = 3
 _INDEX_DIGITS = 9
@@ -126,10 +137,17 @@ class Cell:
         """The sha256 of the source, in hex."""
         return compute_source_hash(self.source)
 
+    @property
+    def name(self) -> CellName:
+        """Its guarded name."""
+        return CellName.from_source(self.index, self.source)
 
-def compute_source_hash(source: str) -> str:
-    """Return the sha256 of a source's UTF-8 bytes, in hex; lone surrogates are kept."""
-    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+
+class _Source(msgspec.Struct, gc=False):
+    source: str | list[str] = ""
+
+
+_SOURCES = msgspec.json.Decoder(_Source)
 
 
 @dataclass(frozen=True)
@@ -308,20 +326,28 @@ class Document:
         index = parse_index(text)
         return text if index is None else index
 
-    def locate(self, address: CellAddress) -> int:
+    def locate(self, address: CellAddress, *, is_current: bool = False) -> int:
         """Return the index of the cell with an address.
+
+        A guarded name means the one cell with its digest, wherever that is now. If several have it,
+        it means the one at its index, but only if ``is_current``: if the request knows that this is
+        the current version of the notebook.
 
         Raises
         ------
         CellNotFound
             With up to 10 ids of the notebook.
         AmbiguousCell
-            With the indexes of all cells that have the id.
+            With the indexes of all cells that have the id, or with candidates for the name.
+        CellChanged
+            If no cell has the digest of the name; with the cell that is at its index now.
         """
         if isinstance(address, int):
             index: int | None = address
         else:
-            indexes = self.ids.get(address, [])
+            indexes, name = self.ids.get(address, []), CellName.parse(address)
+            if name is not None:
+                return self._locate_name(name, indexes, is_current=is_current)
             if len(indexes) > 1:
                 message = (
                     f"{len(indexes)} cells have the id {address!r}. Address the one you mean by "
@@ -332,6 +358,82 @@ class Document:
         if index is None or not 0 <= index < len(self):
             raise self._build_not_found_error(address)
         return index
+
+    def _locate_name(self, name: CellName, ids: Sequence[int], *, is_current: bool) -> int:
+        """Return the index of the cell with a guarded name; ``ids`` are those with it as an id."""
+        if is_current and not ids and name.index < len(self) and self._has_digest(name):
+            return name.index
+        # No valid id has the form of a name; one that has must not redirect an edit.
+        indexes = sorted({*ids, *self._indexes_by_digest.get(name.digest, ())})
+        if len(indexes) == 1:
+            return indexes[0]
+        if indexes:
+            raise self._build_ambiguous_name_error(name, indexes)
+        message = (
+            f"No cell has the source for which {str(name)!r} is the name: the cell was changed or "
+            "deleted."
+        )
+        details: dict[str, Any] = {"cell": str(name), "total_cells": len(self)}
+        if name.index < len(self):
+            cell = self.get_cell(name.index)
+            message += (
+                f" Cell {name.index} is now {str(cell.name)!r}, with the source in `details`. "
+                "Check whether the request is still right, and send it with the name of the cell "
+                "that you mean."
+            )
+            details |= {
+                "index": name.index,
+                "name": str(cell.name),
+                "cell_type": cell.cell_type,
+                "source_hash": cell.source_hash,
+                **build_excerpt(cell.source, _SHOWN_CHARACTERS),
+            }
+        else:
+            message += (
+                f" The notebook has {len(self)} cells now; read it again, and use a name that it "
+                "shows."
+            )
+        raise CellChanged(message, **details)
+
+    def _has_digest(self, name: CellName) -> bool:
+        source = self._find_source(name.index)
+        return source is not None and CellName.from_source(name.index, source) == name
+
+    @cached_property
+    def _indexes_by_digest(self) -> Mapping[str, Sequence[int]]:
+        """The indexes of the cells whose names have each digest."""
+        indexes: dict[str, list[int]] = {}
+        for index in range(len(self)):
+            source = self._find_source(index)
+            if source is not None:
+                digest = CellName.from_source(index, source).digest
+                indexes.setdefault(digest, []).append(index)
+        return indexes
+
+    def _find_source(self, index: int) -> str | None:
+        """Return the source of a cell, fast; None if it cannot be read."""
+        start, stop = self.cell_spans[index]
+        try:
+            value = _SOURCES.decode(self.text[start:stop]).source
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            # It is not valid, or JSON that msgspec refuses.
+            with suppress(InvalidNotebook):
+                return self.get_cell(index).source
+            return None
+        return value if isinstance(value, str) else "".join(value)
+
+    def _build_ambiguous_name_error(self, name: CellName, indexes: list[int]) -> AmbiguousCell:
+        names = [str(self.get_cell(index).name) for index in indexes[:_SHOWN_CANDIDATES]]
+        rev = self.hash[:REV_LENGTH]
+        first = f"The first {_SHOWN_CANDIDATES}" if len(indexes) > _SHOWN_CANDIDATES else "They"
+        message = (
+            f"{len(indexes)} cells match {str(name)!r}, because they have the same source. {first} "
+            f"are {', '.join(names)}. Send the name of the one that you mean together with the "
+            f"`rev` of the notebook, which is {rev!r} now."
+        )
+        return AmbiguousCell(
+            message, cell=str(name), indexes=indexes[:_SHOWN_CANDIDATES], candidates=names, rev=rev
+        )
 
     def _build_not_found_error(self, address: CellAddress) -> CellNotFound:
         available = [

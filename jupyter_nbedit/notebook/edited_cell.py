@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from jupyter_nbedit.notebook import json_spans
-from jupyter_nbedit.notebook.document import Cell, compute_source_hash
+from jupyter_nbedit.notebook.cell_names import compute_source_hash
+from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.json_edit import set_own_members
 from jupyter_nbedit.notebook.json_spans import Span, list_members
 from jupyter_nbedit.notebook.json_style import CellStyle, Style

@@ -29,9 +29,11 @@ Index = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="A position fr
 AddressField = Annotated[
     str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
     Meta(
-        description="The cell: a string is its id or, only if no cell has that id, `cell-N` with N "
-        "from 0; an integer is its index from 0. Both refer to the notebook before the batch; an "
-        "id may also be that of a cell that an earlier operation of the batch inserted."
+        description="The cell: a string is its id or, only if no cell has that id, its guarded "
+        "name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or `cell-N` with "
+        "N from 0; an integer is its index from 0. All refer to the notebook before the batch; an "
+        "id may also be that of a cell that an earlier operation of the batch inserted. A guarded "
+        "name means the cell with that source, wherever it is now."
     ),
 ]
 AddressList = Annotated[

@@ -50,6 +50,10 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     cell_id: Annotated[str | None, Meta(description="Null if the file has none.")]
     index: int
+    name: Annotated[
+        str,
+        Meta(description="The cell's guarded name: its index, and 6 digits of its source hash."),
+    ]
     cell_type: str
     where: HitLocation
     output: (
@@ -132,7 +136,7 @@ def search_notebook(
     """
     first = 0 if previous is None else previous.cell + (previous.where == len(_LOCATIONS))
     for index in range(first, len(document)):
-        cell = document.get_cell(index)
+        cell, name = document.get_cell(index), ""
         if query.cell_type in {None, cell.cell_type}:
             for where, number, text in _iterate_texts(cell, query.scopes):
                 begin = SearchPosition(index, where, number, 0)
@@ -141,10 +145,12 @@ def search_notebook(
                     continue
                 for line, match in _iterate_matches(query.pattern, text, skipped_lines):
                     position = begin._replace(line=line)
-                    yield (
-                        position,
-                        None if match is None else _build_hit(path, cell, position, match),
-                    )
+                    if match is None:
+                        yield position, None
+                        continue
+                    # Once for each cell: it reads the whole source.
+                    name = name or str(cell.name)
+                    yield position, _build_hit(path, cell, name, position, match)
         yield SearchPosition(index, len(_LOCATIONS), 0, 0), None
 
 
@@ -225,7 +231,7 @@ def _count_characters(data: bytes) -> int:
     return len(data.translate(None, _CONTINUATION))
 
 
-def _build_hit(path: str, cell: Cell, position: SearchPosition, match: _Match) -> Hit:
+def _build_hit(path: str, cell: Cell, name: str, position: SearchPosition, match: _Match) -> Hit:
     line = match.line
     start = 0
     if len(line) > _LONGEST_TEXT:
@@ -236,6 +242,7 @@ def _build_hit(path: str, cell: Cell, position: SearchPosition, match: _Match) -
         path=path,
         cell_id=cell.id,
         index=cell.index,
+        name=name,
         cell_type=cell.cell_type,
         where=location,
         output=position.text if location == "outputs" else UNSET,

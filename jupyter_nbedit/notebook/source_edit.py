@@ -12,10 +12,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
+from jupyter_nbedit.notebook.excerpt import build_excerpt, find_nearest_line
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 
 _LINE_END = re.compile(r"\r?\n")
@@ -25,6 +27,7 @@ _MAX_COUNTED = 1000
 # texts are counted.
 _MAX_COMPARED = 1_000_000
 _SHOWN_LINES = 20
+_SHOWN_CHARACTERS = 1_500
 # Replacing a text everywhere by a longer one may grow without limit: it may double with each of a
 # thousand edits.
 _MAX_RESULT_LENGTH = 1 << 24
@@ -168,9 +171,22 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     else:
         message = (
             "The text to replace does not occur in the cell. It must match exactly, including "
-            "spaces and line breaks; read the cell again."
+            "spaces and line breaks. `details` has the source of the cell, or the part of it that "
+            "is most like the text."
         )
     raise TextMismatch(message, count=len(positions), lines=lines, **details)
+
+
+def build_mismatch_excerpt(
+    source: str, operation: ReplaceText, error: TextMismatch
+) -> dict[str, Any]:
+    """Return the part of the cell that is most like the text that was not found, as details."""
+    edits = operation.edits
+    old = operation.old if edits is UNSET else edits[error.details["edit"]].old
+    position = source.find(str(old))
+    if position < 0:
+        position = find_nearest_line(source, str(old))
+    return build_excerpt(source, _SHOWN_CHARACTERS, position)
 
 
 def _find_occurrences(source: str, text: str) -> Iterator[int]:

@@ -9,8 +9,9 @@ from functools import cached_property
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidOperation
+from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.cell_order import CellOrder, Slot
-from jupyter_nbedit.notebook.document import CellAddress, Document, compute_source_hash
+from jupyter_nbedit.notebook.document import CellAddress, Document
 from jupyter_nbedit.notebook.edited_cell import EditedCell, list_filled_members
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.operations import Expect, Position
@@ -26,6 +27,8 @@ class WorkingCopy:
     document: Document
     #: Returns a random cell id; called again if a cell already has it.
     fresh_id: Callable[[], str]
+    #: Whether the request knows that this is the current version; see `Document.locate`.
+    is_current: bool = False
     cells: dict[int, EditedCell] = field(default_factory=dict)
     _inserted_tokens: dict[str, int] = field(default_factory=dict)
 
@@ -45,12 +48,12 @@ class WorkingCopy:
 
         Raises
         ------
-        CellNotFound, AmbiguousCell
+        CellNotFound, AmbiguousCell, CellChanged
             As `Document.locate` does.
         InvalidOperation
             If the batch has removed the cell.
         CellChanged
-            If the cell is not as expected.
+            If the cell is not as expected, too.
         """
         cell = self.get_cell_by_token(self._get_token(address))
         if cell.removed_by is not None:
@@ -112,7 +115,7 @@ class WorkingCopy:
 
         Raises
         ------
-        CellNotFound, AmbiguousCell
+        CellNotFound, AmbiguousCell, CellChanged
             As `Document.locate` does.
         InvalidOperation
             If it is beyond the end.
@@ -203,7 +206,7 @@ class WorkingCopy:
     def _get_token(self, address: CellAddress) -> int:
         if isinstance(address, str) and address in self._inserted_tokens:
             return self._inserted_tokens[address]
-        return self.document.locate(address)
+        return self.document.locate(address, is_current=self.is_current)
 
 
 def _build_protected_error(address: CellAddress, flag: str, verb: str) -> CellProtected:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from jupyter_nbedit.models import Rev
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
 from jupyter_nbedit.notebook.views import CellView, OutputsDetail, View
 
@@ -109,6 +110,7 @@ class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
         ]
         | UnsetType
     ) = UNSET
+    rev: Rev | UnsetType = UNSET
 
 
 class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -126,7 +128,10 @@ class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=
 
     cell: Annotated[
         list[str],
-        Meta(description="The cells to return: ids, `cell-N`, or indexes from 0. Repeatable."),
+        Meta(
+            description="The cells to return: ids, guarded names `N:hhhhhh`, `cell-N`, or indexes "
+            "from 0. Repeatable."
+        ),
     ] = []
     section: Annotated[
         list[Annotated[str, Meta(extra_json_schema={"maxLength": LONGEST_SECTION_NAME})]],
@@ -135,7 +140,10 @@ class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=
     since: (
         Annotated[
             str,
-            Meta(description="A hash you have: only cells changed since then; see `since` there."),
+            Meta(
+                description="The hash of a version you have, or its first digits, at least 8: only "
+                "cells changed since then; see `since` there."
+            ),
         ]
         | UnsetType
     ) = UNSET

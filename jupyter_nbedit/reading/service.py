@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import ChangedDuringRead, NbEditError
 from jupyter_nbedit.models import get_or_none
-from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.document import REV_LENGTH, Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.sections import Outline
 from jupyter_nbedit.notebook.views import (
@@ -74,8 +74,8 @@ class ReadService:
 
         The session has read the notebook then; see `ReadTracker`.
 
-        Raise the errors of `load_notebook`, and `CellNotFound`, `AmbiguousCell`, `SectionNotFound`,
-        `AmbiguousSection` or `VersionUnknown` for the options.
+        Raise the errors of `load_notebook`, and `CellNotFound`, `AmbiguousCell`, `CellChanged`,
+        `SectionNotFound`, `AmbiguousSection` or `VersionUnknown` for the options.
         """
         for _ in range(_ATTEMPTS - 1):
             with suppress(ChangedDuringRead):
@@ -219,17 +219,21 @@ class ReadService:
     ) -> tuple[list[int], ChangesSince | UnsetType]:
         """Remember the version; return the indexes of the requested cells, from `start` on."""
         self.versions.remember(digest, document)
-        indexes = [index for index in _find_cells(document, options) if index >= options.start]
-        if options.since is UNSET:
+        cells = _find_cells(document, digest, options)
+        indexes = [index for index in cells if index >= options.start]
+        since = options.since
+        if since is UNSET:
             return indexes, UNSET
-        if options.since == digest:
+        is_rev = len(since) >= REV_LENGTH
+        if since == digest or (is_rev and digest.startswith(since)):
             # The cache may not have this version.
             return [], ChangesSince(
                 hash=digest, changed=0, gone=[], reordered=False, total_cells=len(document)
             )
-        changed_indexes, since = self.versions.compare(options.since, document)
+        since = self.versions.find(since) if is_rev else since
+        changed_indexes, changes = self.versions.compare(since, document)
         requested = set(indexes)
-        return [index for index in changed_indexes if index in requested], since
+        return [index for index in changed_indexes if index in requested], changes
 
 
 def _render_page(
@@ -243,11 +247,15 @@ def _render_page(
     return views, _count_truncated(views, len(indexes) - len(views))
 
 
-def _find_cells(document: Document, options: ReadOptions) -> Sequence[int]:
+def _find_cells(document: Document, digest: str, options: ReadOptions) -> Sequence[int]:
     """Return the indexes of the cells that the options name, in order; all if they name none."""
     if not options.cell and not options.section:
         return range(len(document))
-    indexes = {document.locate(document.parse_address(cell)) for cell in options.cell}
+    is_current = options.rev is not UNSET and digest.startswith(options.rev)
+    indexes = {
+        document.locate(document.parse_address(cell), is_current=is_current)
+        for cell in options.cell
+    }
     if options.section:
         outline = Outline(document)
         for name in options.section:

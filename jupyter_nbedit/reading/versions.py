@@ -170,6 +170,22 @@ class VersionCache:
                 self._versions.put(digest, version)
         return version
 
+    def find(self, rev: str) -> str:
+        """Return the hash of the version whose hash begins with ``rev``.
+
+        Raise `VersionUnknown` if the cache has no such version, or several.
+        """
+        with self._lock:
+            hashes = [digest for digest in self._versions if digest.startswith(rev)]
+        if len(hashes) == 1:
+            return hashes[0]
+        found = "the hashes of several versions begin so" if hashes else "it does not remember it"
+        message = (
+            f"This server cannot compare the notebook with the version {rev!r}: {found}. Read the "
+            "notebook without `since`, and go on from the hash you then get."
+        )
+        raise VersionUnknown(message, since=rev)
+
     def compare(self, digest: str, document: Document) -> tuple[list[int], ChangesSince]:
         """Compare a notebook with a version.
 

@@ -459,6 +459,11 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
     "ambiguous_cell": {
         "to delete": Case(patch(op("delete", cell="twin")), {"indexes": [1, 2]}, TWINS),
         "to insert after": Case(patch({**INSERT, "after": "twin"}), {"indexes": [1, 2]}, TWINS),
+        "a guarded name": Case(
+            patch(op("delete", cell=f"1:{sha256('x')[:6]}")),
+            {"indexes": [0, 1], "candidates": [f"{n}:{sha256('x')[:6]}" for n in (0, 1)]},
+            samples.notebook(samples.raw("x"), samples.raw("x"), minor=4),
+        ),
     },
     "section_not_found": {
         "no such": row(
@@ -497,6 +502,13 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
             source="as is",
             source_hash=sha256("as is"),
         ),
+        "a guarded name": Case(
+            patch(op("delete", cell="1:000000")),
+            {"index": 1, "name": f"1:{sha256('# Title')[:6]}", "source": "# Title"},
+        ),
+        "a guarded name of a cell beyond the end": Case(
+            patch(op("delete", cell="3:000000")), {"cell": "3:000000", "total_cells": 3}
+        ),
         "a source that UTF-8 cannot say": Case(
             patch(op("delete", cell="beta", expect={"source": ""})),
             {"cell": "beta", "source": "\ud800", "operation": 0},
@@ -510,7 +522,11 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "of the body, any in the header": set_header("If-Match", "*", hash=HASH),
     },
     "read_required": {"anything": Case(EDIT, server="owners")},
-    "version_unknown": {"since": Case(get(f"{NOTEBOOK}?since={HASH}"), {"since": HASH})},
+    "version_unknown": {
+        "since": Case(get(f"{NOTEBOOK}?since={HASH}"), {"since": HASH}),
+        "since a rev": Case(get(f"{NOTEBOOK}?since={HASH[:8]}"), {"since": HASH[:8]}),
+        "since too short a rev": Case(get(f"{NOTEBOOK}?since={HASH[:7]}"), {"since": HASH[:7]}),
+    },
     "idempotency_mismatch": {
         "another request": Case(patch(END, END, headers=KEY), first=[patch(END, headers=KEY)])
     },

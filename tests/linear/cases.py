@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook import sections
+from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.cell_patch import compute_patch
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
@@ -229,6 +230,26 @@ def test_comparisons_after_many_splices_take_linear_time() -> None:
     once, twice = count(size), count(2 * size)
     assert once > size
     assert twice <= MOST * once, (once, twice)
+
+
+def test_guarded_names_of_many_cells_take_linear_time() -> None:
+    def edit_all(size: int) -> None:
+        cells = [samples.code(f"x{n}") for n in range(size)]
+        document = Document.parse(samples.notebook(*cells, minor=4))
+        names = [CellName.from_source(0, f"x{n}") for n in range(size)]
+        edit(document, *({"op": "clear_outputs", "cell": str(name)} for name in names))
+
+    assert_linear(edit_all, 200)
+
+
+def test_a_text_that_is_not_found_is_compared_in_linear_time() -> None:
+    def look(size: int) -> None:
+        source = "a b c\n" * size + "x " * size
+        document = Document.parse(samples.notebook(samples.code(source)))
+        replacement = {"op": "replace_text", "cell": 0, "old": "a x " * size, "new": ""}
+        attempt(partial(edit, document), replacement)
+
+    assert_linear(look, 200)
 
 
 @pytest.mark.parametrize("text", ["a", "ab", "a\r\n", "\r"])

@@ -14,8 +14,9 @@ import pytest
 
 from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidNotebook, InvalidOperation
 from jupyter_nbedit.notebook.apply_operation import apply_operation
+from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.diff import render_unified_diff
-from jupyter_nbedit.notebook.document import Document, compute_source_hash
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook.oracle import NEW_ID, edit
 from tests.support import samples

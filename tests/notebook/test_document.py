@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
+from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import (
     Document,
-    compute_source_hash,
     parse_index,
     write_new_notebook,
 )

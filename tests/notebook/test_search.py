@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.search import (
     Hit,
@@ -61,6 +62,7 @@ def test_a_match_has_its_position_and_its_line() -> None:
         path="a.ipynb",
         cell_id="beta",
         index=1,
+        name=f"1:{compute_source_hash(cell['source'])[:6]}",
         cell_type="code",
         where="source",
         line=2,

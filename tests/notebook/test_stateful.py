@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from jupyter_nbedit.notebook.document import Document, compute_source_hash
+from jupyter_nbedit.notebook.cell_names import compute_source_hash
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import apply_splices, invert_splices
 from tests.notebook import model

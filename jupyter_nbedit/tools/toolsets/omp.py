@@ -10,7 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
 from jupyter_nbedit.models import Author, OperationFactory, WriteRequest
-from jupyter_nbedit.notebook.document import Document, compute_source_hash
+from jupyter_nbedit.notebook.cell_names import compute_source_hash
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import (
     LARGEST_INTEGER,
     CellType,

@@ -1,0 +1,48 @@
+"""Guarded names of cells, such as ``3:9f2c1a``: the index, and what the source was.
+
+Such a name needs no id in the file, survives a restart of the server, and matches no cell any more
+when the source of its cell has changed. `Document.locate` says which cell it means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+#: The number of hex digits of the source hash in a name.
+DIGEST_LENGTH = 6
+
+_NAME = re.compile(r"(0|[1-9][0-9]{0,8}):([0-9a-f]{6})")
+
+
+@dataclass(frozen=True)
+class CellName:
+    """The guarded name of a cell: its index, and the first hex digits of its source hash."""
+
+    index: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.index}:{self.digest}"
+
+    @classmethod
+    def parse(cls, text: str) -> CellName | None:
+        """Return the name that a text is; None if it does not have the form of one."""
+        match = _NAME.fullmatch(text)
+        return None if match is None else cls(int(match[1]), match[2])
+
+    @classmethod
+    def from_source(cls, index: int, source: str) -> CellName:
+        """Return the name of a cell with a source."""
+        return cls(index, compute_source_hash(source)[:DIGEST_LENGTH])
+
+    @classmethod
+    def from_hash(cls, index: int, source_hash: str) -> CellName:
+        """Return the name of a cell whose source has a hash."""
+        return cls(index, source_hash[:DIGEST_LENGTH])
+
+
+def compute_source_hash(source: str) -> str:
+    """Return the sha256 of a source's UTF-8 bytes, in hex; lone surrogates are kept."""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()

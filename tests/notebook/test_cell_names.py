@@ -1,0 +1,188 @@
+"""Guarded names: which cell they mean, and that a stale one never means another cell."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from jupyter_nbedit.errors import AmbiguousCell, CellChanged, InvalidNotebook
+from jupyter_nbedit.notebook.apply_batch import apply_operations
+from jupyter_nbedit.notebook.cell_names import CellName, compute_source_hash
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.operations import Replace
+from jupyter_nbedit.notebook.splices import apply_splices
+from tests.support import samples
+from tests.support.sampling import seeded_random
+
+
+def name(index: int, source: str) -> str:
+    return f"{index}:{compute_source_hash(source)[:6]}"
+
+
+def document(*sources: str, ids: tuple[str | None, ...] = ()) -> Document:
+    cells = [
+        samples.raw(source, ids[index] if ids else None) for index, source in enumerate(sources)
+    ]
+    return Document.parse(samples.notebook(*cells))
+
+
+@pytest.mark.parametrize(
+    ("address", "is_current", "found"),
+    [
+        pytest.param(name(1, "b"), False, 1, id="the cell at the index"),
+        pytest.param(name(0, "b"), False, 1, id="the cell was moved down"),
+        pytest.param(name(9, "c"), False, 3, id="the cell was moved up"),
+        pytest.param(name(2, "a"), True, 2, id="one of two, in the current version"),
+        pytest.param(name(1, "b"), True, 1, id="one of one, in the current version"),
+    ],
+)
+def test_a_name_means_the_one_cell_with_that_source(
+    address: str, *, is_current: bool, found: int
+) -> None:
+    assert document("a", "b", "a", "c").locate(address, is_current=is_current) == found
+
+
+@pytest.mark.parametrize(
+    ("address", "is_current"),
+    [(name(2, "a"), False), (name(1, "a"), True), (name(9, "a"), True)],
+)
+def test_a_name_of_several_cells_is_ambiguous(address: str, *, is_current: bool) -> None:
+    notebook = document("a", "b", "a", "c")
+    with pytest.raises(AmbiguousCell) as error:
+        notebook.locate(address, is_current=is_current)
+    assert error.value.details == {
+        "cell": address,
+        "indexes": [0, 2],
+        "candidates": [name(0, "a"), name(2, "a")],
+        "rev": notebook.hash[:8],
+    }
+
+
+def test_a_name_of_no_cell_shows_the_cell_at_its_index() -> None:
+    with pytest.raises(CellChanged) as error:
+        document("a", "b\nc").locate(name(1, "x"))
+    assert error.value.details == {
+        "cell": name(1, "x"),
+        "total_cells": 2,
+        "index": 1,
+        "name": name(1, "b\nc"),
+        "cell_type": "raw",
+        "source_hash": compute_source_hash("b\nc"),
+        "source": "b\nc",
+        "first_line": 1,
+        "total_lines": 2,
+    }
+    with pytest.raises(CellChanged) as error:
+        document("a").locate(name(1, "x"))
+    assert error.value.details == {"cell": name(1, "x"), "total_cells": 1}
+
+
+def test_an_error_shows_a_part_of_a_long_cell() -> None:
+    with pytest.raises(CellChanged) as error:
+        document("line\n" * 10_000).locate(name(0, "x"))
+    assert error.value.details["source"] == ("line\n" * 400)[:-1]
+
+
+def test_an_exact_id_has_priority_unless_it_is_the_name_of_another_cell() -> None:
+    forged = name(0, "a")
+    assert document("b", "c", ids=("x", forged)).locate(forged) == 1
+    for is_current in (False, True):
+        with pytest.raises(AmbiguousCell) as error:
+            document("a", "c", ids=("x", forged)).locate(forged, is_current=is_current)
+        assert error.value.details["indexes"] == [0, 1]
+
+
+@pytest.mark.parametrize("text", ["01:aaaaaa", "1:aaaaa", "1:aaaaaaa", "1:AAAAAA", "-1:aaaaaa"])
+def test_what_has_not_the_form_of_a_name_is_none(text: str) -> None:
+    assert CellName.parse(text) is None
+
+
+def test_cells_that_msgspec_refuses_have_names_if_they_can_be_read() -> None:
+    cells = [{**samples.raw(""), "source": source} for source in (1, "\ud800", "x")]
+    text = json.dumps({"cells": cells, "nbformat": 4, "x": float("nan")}).encode()
+    notebook = Document.parse(text)
+    assert notebook.locate(name(0, "\ud800")) == 1
+    assert notebook.locate(name(0, "x")) == 2
+    with pytest.raises(InvalidNotebook):
+        notebook.locate(name(0, "1"))
+
+
+# Races --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TrackedCell:
+    """A cell of the model, which the test follows wherever the user moves it."""
+
+    number: int
+    source: str
+
+
+def change_as_user(cells: list[TrackedCell], chance: random.Random, number: int) -> None:
+    """Insert, move, duplicate, type into or delete a cell."""
+    action = chance.choice(("insert", "move", "duplicate", "type", "delete"))
+    target = chance.randrange(len(cells))
+    position = chance.randint(0, len(cells))
+    if action == "insert":
+        cells.insert(position, TrackedCell(number, chance.choice("abcdefgh")))
+    elif action == "move":
+        cells.insert(min(position, len(cells) - 1), cells.pop(target))
+    elif action == "duplicate":
+        cells.insert(target + 1, TrackedCell(number, cells[target].source))
+    elif action == "type":
+        cells[target] = TrackedCell(cells[target].number, chance.choice("abcdefgh"))
+    elif len(cells) > 1:
+        del cells[target]
+
+
+def build_notebook(cells: list[TrackedCell], *, has_ids: bool) -> Document:
+    parts = [samples.raw(cell.source, f"id-{cell.number}" if has_ids else None) for cell in cells]
+    return Document.parse(samples.notebook(*parts, minor=5 if has_ids else 4))
+
+
+def race(chance: random.Random) -> str:
+    """Let a stale reader edit a notebook that its user has changed; return what happened."""
+    has_ids, sends_rev = chance.random() < 0.5, chance.random() < 0.5
+    cells = [TrackedCell(number, chance.choice("abcdefgh")) for number in range(6)]
+    read = build_notebook(cells, has_ids=has_ids)
+    index = chance.randrange(len(cells))
+    meant = cells[index]
+    for step in range(chance.randint(0, 4)):
+        change_as_user(cells, chance, 100 + step)
+    now = build_notebook(cells, has_ids=has_ids)
+    is_current = sends_rev and now.hash == read.hash
+    candidates = [i for i, cell in enumerate(cells) if cell.source == meant.source]
+
+    try:
+        plan = apply_operations(
+            now,
+            [Replace(cell=name(index, meant.source), source="by the agent")],
+            fresh_id=lambda: "new",
+            is_current=is_current,
+        )
+    except CellChanged:
+        assert not candidates
+        return "changed"
+    except AmbiguousCell:
+        assert len(candidates) > 1
+        assert not is_current
+        return "ambiguous"
+    after = samples.load_cells(apply_splices(now.text[:], plan.splices))
+    (edited,) = [i for i, cell in enumerate(after) if cell["source"] == "by the agent"]
+    assert edited in candidates
+    assert len(candidates) == 1 or is_current
+    # If the cell that was read still has its source, it is the one that is edited.
+    if meant in cells:
+        assert cells[edited] == meant
+    return "edited"
+
+
+def test_a_stale_name_never_edits_a_cell_that_was_not_read() -> None:
+    chance = seeded_random("races of names")
+    outcomes = Counter(race(chance) for _ in range(1_000))
+    assert set(outcomes) == {"edited", "changed", "ambiguous"}
+    assert min(outcomes.values()) > 50, outcomes
