@@ -37,6 +37,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.storage.text_files import TextFileService
 from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.text.service import TextService
 from jupyter_nbedit.tools.base import ToolContext
 from jupyter_nbedit.trust.manager import TrustManager
 from jupyter_nbedit.watch import NotebookWatcher
@@ -265,6 +266,7 @@ class NbEditApp(ExtensionApp):
             documents,
             None if watcher is None else watcher.recorder,
         )
+        texts, search = TextService(reader, modes, tabs), SearchService(storages=storages)
         tools = ToolContext(
             editor=edits,
             reader=reader,
@@ -286,7 +288,8 @@ class NbEditApp(ExtensionApp):
             edits=edits,
             accept=AcceptService(edits, proposals),
             reader=reader,
-            search=SearchService(storages=storages),
+            texts=texts,
+            search=search,
             history=HistoryService(self.edit_history, storages),
             proposals=proposals,
             modes=modes,

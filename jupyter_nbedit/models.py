@@ -85,7 +85,7 @@ class WriteRequest:
 
 
 class RevisionChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """The cells that were changed after the version that `rev` names, except by the edit itself."""
+    """The cells that were changed after the version that `rev` names, but not by this edit."""
 
     rev: str
     cells: Annotated[

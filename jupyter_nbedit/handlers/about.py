@@ -19,6 +19,7 @@ from jupyter_nbedit.models import MOST_OPERATIONS
 from jupyter_nbedit.search.models import MOST_HITS
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.storage.files.rename_exchange import GUARDS
+from jupyter_nbedit.text.manual import render_manual
 from jupyter_nbedit.tools import TOOLS
 
 
@@ -82,14 +83,18 @@ class AboutHandler(NbEditHandler):
 
     @OperationSpec(
         "Describe the server",
+        has_text=True,
         replies={HTTPStatus.OK: Reply(AboutReply, "Name, version, mode, limits and links.")},
     )
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Return name, version, mode, limits and links."""
+        """Return name, version, mode, limits and links; as text, a short manual for an agent."""
         services = self.services
         root = f"{self.base_url}nbedit"
+        if self.prefers_text:
+            self.finish_text(render_manual(__version__, root))
+            return
         self.finish_json(
             AboutReply(
                 name="jupyter_nbedit",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from asyncio import Future
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -31,6 +32,7 @@ from jupyter_nbedit.errors import (
     UnsupportedMediaType,
 )
 from jupyter_nbedit.events.emitters import EventEmitter
+from jupyter_nbedit.handlers.accept import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from jupyter_nbedit.history.service import HistoryService
@@ -41,6 +43,8 @@ from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.search.service import SearchService
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.text.errors import render_error
+from jupyter_nbedit.text.service import TextService
 from jupyter_nbedit.tools.base import ToolContext
 from jupyter_nbedit.watch import NotebookWatcher
 
@@ -55,6 +59,7 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _JUPYTER_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity", "_"))
 # JupyterLab's `ServerConnection.makeRequest` adds the time as a name without a value.
 _TIME = re.compile("[0-9]+")
+_TEXT_CONTENT = f"{TEXT_TYPE}; charset=UTF-8"
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class Services:
     edits: EditService
     accept: AcceptService
     reader: ReadService
+    texts: TextService
     search: SearchService
     history: HistoryService
     proposals: ProposalService
@@ -103,6 +109,11 @@ class NbEditHandler(APIHandler):
     def log(self) -> Logger:
         """The log of the extension."""
         return self.services.log
+
+    @property
+    def prefers_text(self) -> bool:
+        """Whether the client prefers a text for models and terminals to JSON."""
+        return prefers_text(",".join(self.request.headers.get_list("Accept")))
 
     @property
     def principal(self) -> str:
@@ -253,6 +264,7 @@ class NbEditHandler(APIHandler):
             self._list_arguments(),
             request.headers.get("If-Match"),
             self.session,
+            self.prefers_text,
         )
         digest = hashlib.sha256(repr(content).encode() + request.body).hexdigest()
         name = (self.principal, key)
@@ -274,6 +286,9 @@ class NbEditHandler(APIHandler):
         self.set_status(response.status)
         for name, value in response.headers.items():
             self.set_header(name, value)
+        if response.is_text:
+            self.finish(response.body, set_content_type=_TEXT_CONTENT)
+            return
         self.finish(response.body)
 
     def on_finish(self) -> None:
@@ -287,6 +302,17 @@ class NbEditHandler(APIHandler):
         if tag is not None:
             self.set_header("ETag", f'"{tag}"')
         self.finish(encode_json(reply))
+
+    def finish_text(self, text: str, *, tag: str | None = None) -> None:
+        """Send a reply as text, with ``tag`` as the ``ETag``."""
+        if tag is not None:
+            self.set_header("ETag", f'"{tag}"')
+        self.finish(encode_text(text), set_content_type=_TEXT_CONTENT)
+
+    def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Send the reply, with the name of the header on which its form depends."""
+        self.set_header("Vary", "Accept")
+        return super().finish(*args, **kwargs)
 
     def compute_etag(self) -> None:
         """Do nothing: tornado's tag would be of the body, not of the notebook."""
@@ -309,7 +335,11 @@ class NbEditHandler(APIHandler):
             ]
             self.set_header("Allow", ", ".join([*allowed_verbs, "OPTIONS"]))
         error = kwargs.get("exc_info", (None, None, None))[1]
-        self.finish(encode_json(self.adapt_error(build_error_body(error, status_code))))
+        body = self.adapt_error(build_error_body(error, status_code))
+        if self.prefers_text:
+            self.finish_text(render_error(body.reason, body.message, body.details))
+        else:
+            self.finish(encode_json(body))
 
     def adapt_error(self, body: ErrorBody) -> ErrorBody:
         """Return the error in the words of the request; for subclasses."""
@@ -334,6 +364,11 @@ def encode_json(reply: Any) -> bytes:
         text = json.dumps(msgspec.to_builtins(reply))
         # Numbers that are not finite become null, as in msgspec.
         return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()
+
+
+def encode_text(text: str) -> bytes:
+    """Encode a text; a lone surrogate, which cannot be UTF-8, is written as its escape."""
+    return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
 @cache

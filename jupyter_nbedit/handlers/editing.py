@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta
 
 from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import ETAG, LOCATION, Reply
 from jupyter_nbedit.models import (
@@ -23,6 +23,7 @@ from jupyter_nbedit.models import (
     get_or_none,
 )
 from jupyter_nbedit.notebook.operations import Insert, Position
+from jupyter_nbedit.text.edit import render_edit
 
 #: How long a reply may wait for open tabs, in milliseconds.
 LONGEST_WAIT = 10_000
@@ -117,12 +118,17 @@ class EditingHandler(NbEditHandler):
         )
 
     async def send_edit(
-        self, change: Awaitable[EditReply], wait_tabs: int = 0, status: HTTPStatus = HTTPStatus.OK
+        self,
+        change: Awaitable[EditReply],
+        wait_tabs: int = 0,
+        status: HTTPStatus = HTTPStatus.OK,
+        *,
+        shows_diff: bool = False,
     ) -> None:
         """Make a change that is not begun yet, and send its reply with the counts of open tabs.
 
         The reports of open tabs are awaited for at most ``wait_tabs`` milliseconds. ``status`` is
-        the status if the change is made.
+        the status if the change is made. For ``shows_diff`` see `render_edit`.
         """
         reply = await add_tab_counts(self.services.tabs, change, wait_tabs / 1000)
         headers = {"ETag": f'"{reply.hash}"'}
@@ -133,7 +139,13 @@ class EditingHandler(NbEditHandler):
             status = HTTPStatus.OK
         elif location := self.build_location(reply):
             headers["Location"] = location
-        self.send_response(StoredResponse(encode_json(reply), status, headers))
+        is_text = self.prefers_text
+        body = (
+            encode_text(render_edit(reply, shows_diff=shows_diff))
+            if is_text
+            else encode_json(reply)
+        )
+        self.send_response(StoredResponse(body, status, headers, is_text))
 
     def build_location(self, reply: EditReply) -> str | None:  # noqa: ARG002 -- for subclasses
         """Return the address of what the change has created; None if it created nothing."""

@@ -24,6 +24,7 @@ from jupyter_nbedit.history.service import (
 )
 from jupyter_nbedit.models import EditReply, UndoBody, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.text.history import render_detailed_edit, render_history
 
 #: The most edits of one page.
 MOST_EDITS = 200
@@ -60,6 +61,7 @@ class NotebookHistoryHandler(NbEditHandler):
 
     @OperationSpec(
         "The edits of a notebook",
+        has_text=True,
         query=HistoryQuery,
         replies={HTTPStatus.OK: Reply(HistoryReply, "A page of them, newest first.")},
         errors=_ERRORS,
@@ -72,7 +74,10 @@ class NotebookHistoryHandler(NbEditHandler):
         reply = await self.services.history.list_edits(
             path, limit=query.limit, before=get_or_none(query.before)
         )
-        self.finish_json(reply)
+        if self.prefers_text:
+            self.finish_text(render_history(reply))
+        else:
+            self.finish_json(reply)
 
     @OperationSpec(
         "Delete the edits of a notebook",
@@ -97,6 +102,7 @@ class EditHandler(NbEditHandler):
 
     @OperationSpec(
         "One edit of a notebook",
+        has_text=True,
         replies={HTTPStatus.OK: Reply(DetailedEdit, "The edit, cell by cell.")},
         errors=(*_ERRORS, errors.EditNotFound),
     )
@@ -105,7 +111,10 @@ class EditHandler(NbEditHandler):
     async def get(self, path: str, edit_id: str) -> None:
         """Return an edit, with each cell that it changed as it was before and after."""
         reply = await self.services.history.get_edit(path, _parse_number(edit_id))
-        self.finish(await asyncio.to_thread(encode_json, reply))
+        if self.prefers_text:
+            self.finish_text(await asyncio.to_thread(render_detailed_edit, reply))
+        else:
+            self.finish(await asyncio.to_thread(encode_json, reply))
 
 
 class AllHistoryHandler(NbEditHandler):
@@ -113,6 +122,7 @@ class AllHistoryHandler(NbEditHandler):
 
     @OperationSpec(
         "The edits of all notebooks",
+        has_text=True,
         query=HistoryQuery,
         replies={HTTPStatus.OK: Reply(AllHistoryReply, "A page of them, newest first.")},
         errors=[errors.HistoryUnavailable],
@@ -125,7 +135,10 @@ class AllHistoryHandler(NbEditHandler):
         reply = await self.services.history.list_all_edits(
             limit=query.limit, before=get_or_none(query.before)
         )
-        self.finish_json(reply)
+        if self.prefers_text:
+            self.finish_text(render_history(reply))
+        else:
+            self.finish_json(reply)
 
 
 class _UndoRedoHandler(EditingHandler):
@@ -134,7 +147,8 @@ class _UndoRedoHandler(EditingHandler):
         wait_tabs = self.parse_query(TabsQuery).wait_tabs
         request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)
         if not await self.replay_response():
-            await self.send_edit(self.services.edits.undo(request, edit_id, redo=redo), wait_tabs)
+            undo = self.services.edits.undo(request, edit_id, redo=redo)
+            await self.send_edit(undo, wait_tabs, shows_diff=True)
 
 
 class UndoHandler(_UndoRedoHandler):
@@ -142,6 +156,7 @@ class UndoHandler(_UndoRedoHandler):
 
     @OperationSpec(
         "Undo an edit",
+        has_text=True,
         query=TabsQuery,
         body=UndoBody,
         headers=openapi.EDIT_HEADERS,
@@ -160,6 +175,7 @@ class RedoHandler(_UndoRedoHandler):
 
     @OperationSpec(
         "Redo an undone edit",
+        has_text=True,
         query=TabsQuery,
         body=UndoBody,
         headers=openapi.EDIT_HEADERS,

@@ -25,6 +25,7 @@ class StoredResponse:
     body: bytes
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_text: bool = False
 
 
 class IdempotencyCache:

@@ -60,6 +60,7 @@ from jupyter_nbedit.reading.models import (
     ReadReply,
 )
 from jupyter_nbedit.search.models import SearchReply, SearchRequest
+from jupyter_nbedit.text.search import render_search
 
 _READ_REPLIES = {
     HTTPStatus.OK: Reply(ReadReply, "The notebook.", [openapi.ETAG]),
@@ -159,17 +160,29 @@ class ReadingHandler(NbEditHandler):
 
     async def send_notebook(self, path: str, options: ReadOptions) -> None:
         """Read a notebook and send it, or 304 if the client has this version."""
+        if self.prefers_text:
+            digest, text = await self.services.texts.read(
+                path, options, session=self.session, is_known=self._is_known
+            )
+            if text is None:
+                self._send_not_modified(digest)
+            else:
+                self.finish_text(text, tag=digest)
+            return
         reply = await self.services.reader.read(
             path, options, session=self.session, is_known=self._is_known
         )
         if isinstance(reply, str):
-            self.set_header("ETag", f'"{reply}"')
-            self.set_status(HTTPStatus.NOT_MODIFIED)
-            self.finish()
+            self._send_not_modified(reply)
             return
         body = await asyncio.to_thread(encode_json, reply)
         self.set_header("ETag", f'"{reply.hash}"')
         self.finish(body)
+
+    def _send_not_modified(self, digest: str) -> None:
+        self.set_header("ETag", f'"{digest}"')
+        self.set_status(HTTPStatus.NOT_MODIFIED)
+        self.finish()
 
     def _is_known(self, digest: str) -> bool:
         tags = parse_etags(self.request.headers.get("If-None-Match", ""))
@@ -201,6 +214,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
 
     @OperationSpec(
         "Read a notebook",
+        has_text=True,
         query=ReadOptions,
         headers=openapi.READ_HEADERS,
         replies={
@@ -234,6 +248,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
 
     @OperationSpec(
         "Edit a notebook",
+        has_text=True,
         query=TabsQuery,
         body=EditBody,
         headers=openapi.EDIT_HEADERS,
@@ -252,6 +267,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
 
     @OperationSpec(
         "Create a notebook",
+        has_text=True,
         body=CreateBody,
         headers=openapi.CREATE_HEADERS,
         replies={
@@ -320,6 +336,7 @@ class CellsHandler(OneOperationHandler):
 
     @OperationSpec(
         "Insert a cell",
+        has_text=True,
         query=TabsQuery,
         body=InsertBody,
         headers=openapi.EDIT_HEADERS,
@@ -357,6 +374,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
 
     @OperationSpec(
         "Read a cell",
+        has_text=True,
         query=CellOptions,
         headers=openapi.READ_HEADERS,
         replies=_READ_REPLIES,
@@ -376,6 +394,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
 
     @OperationSpec(
         "Change a cell",
+        has_text=True,
         query=TabsQuery,
         body=ReplaceBody,
         headers=openapi.EDIT_HEADERS,
@@ -400,6 +419,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
 
     @OperationSpec(
         "Delete a cell",
+        has_text=True,
         query=DeleteQuery,
         headers=openapi.EDIT_HEADERS,
         replies=EDIT_REPLIES,
@@ -444,6 +464,7 @@ class SearchHandler(NbEditHandler):
 
     @OperationSpec(
         "Search in notebooks",
+        has_text=True,
         body=SearchRequest,
         replies={HTTPStatus.OK: Reply(SearchReply, "What was found.")},
         errors=[errors.FolderNotFound, errors.NotAPlainFile],
@@ -454,7 +475,11 @@ class SearchHandler(NbEditHandler):
         """Find lines in sources, outputs and tags of the notebooks in a folder."""
         request = await self.parse_body(SearchRequest)
         reply = await self.services.search.search(request, is_cancelled=lambda: self._is_cancelled)
-        if not self._is_cancelled:
+        if self._is_cancelled:
+            return
+        if self.prefers_text:
+            self.finish_text(render_search(reply))
+        else:
             self.finish_json(reply)
 
     def on_connection_close(self) -> None:

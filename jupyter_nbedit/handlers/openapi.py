@@ -15,6 +15,7 @@ from tornado import web
 from jupyter_nbedit import errors
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.handlers.accept import TEXT_TYPE
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS, ErrorBody
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 
@@ -28,7 +29,10 @@ changes. No kernel is started or used.
 Addresses are relative to the server's base URL. A request's body is JSON in UTF-8 with the header \
 `Content-Type: application/json`; an integer in it has no decimal point. Every error has the same \
 body of `message`, `reason` and `details` (tools have bodies of their own), and has written \
-nothing unless `details` has `applied: true`."""
+nothing unless `details` has `applied: true`.
+
+With the header `Accept: text/plain` most replies, and all errors except those of tools, are \
+compact texts for models and terminals."""
 _SECURITY = {
     "token": {
         "type": "apiKey",
@@ -184,10 +188,10 @@ class Reply:
 class OperationSpec:
     """The specification of a verb of a route; a decorator.
 
-    ``errors`` are those besides the errors of every request; ``error_type`` is the type of their
-    bodies. The description is the docstring of the verb, unless there is another. For a route whose
-    only parameter is ``address``, ``addresses`` has the specification of each value; the verb
-    itself then has none.
+    With ``has_text`` the replies may be texts for models and terminals, too. ``errors`` are those
+    besides the errors of every request; ``error_type`` is the type of their bodies. The description
+    is the docstring of the verb, unless there is another. For a route whose only parameter is
+    ``address``, ``addresses`` has the specification of each value; the verb itself then has none.
     """
 
     summary: str
@@ -199,6 +203,7 @@ class OperationSpec:
     error_type: type[msgspec.Struct] | None = None
     addresses: Mapping[str, OperationSpec] = field(default_factory=dict)
     description: str = ""
+    has_text: bool = False
 
     def __call__(self, verb: _Verb) -> _Verb:
         """Attach the specification to a verb."""
@@ -287,14 +292,17 @@ def _build_operation(
 ) -> dict[str, Any]:
     spec = operation.spec
     responses = {
-        **{str(int(status)): _build_response(reply) for status, reply in spec.replies.items()},
+        **{
+            str(int(status)): _build_response(reply, has_text=spec.has_text)
+            for status, reply in spec.replies.items()
+        },
         **_build_error_responses(spec),
     }
     if _NOTEBOOKS_ONLY in operation.pattern:
         responses[str(int(HTTPStatus.METHOD_NOT_ALLOWED))] = {
             "description": "The path does not end in `.ipynb`, so this is another address, which "
             "does not have this method.",
-            **_build_content(ErrorBody),
+            **_build_content(ErrorBody, has_text=True),
         }
     body = {"requestBody": {"required": True, **_build_content(spec.body)}} if spec.body else {}
     return {
@@ -326,12 +334,12 @@ def _build_parameters(
         yield {"name": header.name, "in": "header", "required": False, **_build_header(header)}
 
 
-def _build_response(reply: Reply) -> dict[str, Any]:
+def _build_response(reply: Reply, *, has_text: bool) -> dict[str, Any]:
     headers = {header.name: {"required": True, **_build_header(header)} for header in reply.headers}
     return {
         "description": reply.description,
         **({"headers": headers} if headers else {}),
-        **(_build_content(reply.body) if reply.body else {}),
+        **(_build_content(reply.body, has_text=has_text) if reply.body else {}),
     }
 
 
@@ -356,12 +364,15 @@ def _build_error_responses(spec: OperationSpec) -> dict[str, Any]:
         lines = [f"- `{reason}`: {summary}" for reason, summary in summaries.items()]
         members = {"type": "object", "properties": {"reason": {"enum": list(summaries)}}}
         body = spec.error_type or {"allOf": [_refer(ErrorBody), members]}
-        responses[str(int(status))] = {"description": "\n".join(lines), **_build_content(body)}
+        content = _build_content(body, has_text=spec.error_type is None)
+        responses[str(int(status))] = {"description": "\n".join(lines), **content}
     return responses
 
 
 def _build_content(
     body: type[msgspec.Struct] | tuple[type[msgspec.Struct], ...] | Mapping[str, Any],
+    *,
+    has_text: bool = False,
 ) -> dict[str, Any]:
     schema: Mapping[str, Any]
     if isinstance(body, Mapping):
@@ -370,7 +381,8 @@ def _build_content(
         schema = {"anyOf": [_refer(struct) for struct in body]}
     else:
         schema = _refer(body)
-    return {"content": {"application/json": {"schema": schema}}}
+    text = {TEXT_TYPE: {"schema": {"type": "string"}}} if has_text else {}
+    return {"content": {"application/json": {"schema": schema}, **text}}
 
 
 def _refer(struct: type[msgspec.Struct]) -> dict[str, str]:

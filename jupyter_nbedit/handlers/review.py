@@ -21,6 +21,7 @@ from jupyter_nbedit.models import Author, ClientName, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.proposals.models import Proposal
 from jupyter_nbedit.proposals.service import LONGEST_WAIT
+from jupyter_nbedit.text.history import render_proposal
 
 _MOST_LISTED = 200
 _MODE_ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.StorageFailure)
@@ -239,6 +240,7 @@ class ProposalHandler(NbEditHandler):
 
     @OperationSpec(
         "Read a proposal",
+        has_text=True,
         query=ProposalQuery,
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
         errors=[errors.ProposalNotFound, errors.HistoryUnavailable],
@@ -248,7 +250,11 @@ class ProposalHandler(NbEditHandler):
     async def get(self, proposal_id: str) -> None:
         """Return what was proposed and decided; wait for the decision if the query says so."""
         wait = self.parse_query(ProposalQuery).wait
-        self.finish_json(await self.services.proposals.wait(_parse_number(proposal_id), wait))
+        proposal = await self.services.proposals.wait(_parse_number(proposal_id), wait)
+        if self.prefers_text:
+            self.finish_text(render_proposal(proposal))
+        else:
+            self.finish_json(proposal)
 
 
 class DecisionHandler(EditingHandler):
@@ -264,6 +270,7 @@ class AcceptHandler(DecisionHandler):
 
     @OperationSpec(
         "Accept a proposal",
+        has_text=True,
         query=TabsQuery,
         body=AcceptBody,
         headers=openapi.EDIT_HEADERS,

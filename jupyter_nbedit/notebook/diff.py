@@ -34,7 +34,7 @@ def _render_cell(path: str, change: CellChange) -> list[str]:
     before, after = change.before, change.after
     notes, metadata = _list_notes(change), list[str]()
     source_before, source_after = before.source if before else "", after.source if after else ""
-    hunks = _render_hunks(source_before.splitlines(), source_after.splitlines())
+    hunks = render_hunks(source_before.splitlines(), source_after.splitlines())
     if after is not None and (before is None or "metadata" in change.changed_members):
         metadata = _render_metadata(before.metadata if before else {}, after.metadata)
     if source_before == source_after and not (notes or metadata):
@@ -59,7 +59,7 @@ def _name_cell(path: str, cell_id: str | None, index: int | None) -> str:
 def _render_metadata(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     if before == after:
         return []
-    hunks = _render_hunks(_render_json_lines(before), _render_json_lines(after))
+    hunks = render_hunks(_render_json_lines(before), _render_json_lines(after))
     return ["# metadata\n", *hunks]
 
 
@@ -68,7 +68,8 @@ def _render_json_lines(metadata: dict[str, Any]) -> list[str]:
     return text.splitlines() if metadata else []
 
 
-def _render_hunks(before: Sequence[str], after: Sequence[str]) -> list[str]:
+def render_hunks(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Return the hunks of ``diff -u`` between two texts as lines."""
     groups: list[list[Difference]] = []
     for difference in list_differences(before, after):
         if groups and difference.start - groups[-1][-1].stop <= 2 * _CONTEXT_LINES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -75,16 +76,34 @@ class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
     since: ChangesSince | UnsetType = UNSET
 
 
+@dataclass(frozen=True, kw_only=True)
+class NotebookText:
+    """A notebook as compact text: ``body`` has the cells, all else is for the line above them."""
+
+    path: str
+    hash: str
+    total_cells: int
+    language: str | None
+    is_trusted: bool
+    is_room: bool
+    body: str
+    since: ChangesSince | UnsetType
+
+
 class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How much of each cell to return; the query of a GET of one cell."""
 
-    view: Annotated[
-        View,
-        Meta(
-            description="`outline` has the first line of each cell, `source` the sources, `full` "
-            "metadata and attachments as well."
-        ),
-    ] = "source"
+    view: (
+        Annotated[
+            View,
+            Meta(
+                description="`outline` has the first line of each cell, `source` the sources, "
+                "`full` metadata and attachments as well. Without it `source`; a text has an "
+                "outline if the sources do not fit `max_chars`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     outputs: (
         Annotated[
             OutputsDetail,
@@ -105,7 +124,8 @@ class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
                 description="The most characters of the notebook's text in the reply: of the "
                 "outline first, then of sources, then of metadata, attachments and outputs. "
                 "`omitted` of each cell and of the reply counts what is left out; ids, hashes and "
-                "the structure of the reply do not count.",
+                "the structure of the reply do not count. Of a text, everything counts, and the "
+                "default is 8000.",
             ),
         ]
         | UnsetType
@@ -116,16 +136,19 @@ class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
 class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Which cells to return, and how much of them; all cells if none are named."""
 
-    view: Annotated[
-        View,
-        Meta(
-            description="`outline` has the first line of each cell, `source` the sources, `full` "
-            "metadata and attachments as well. `nbformat`, only together with `since`, has the "
-            "difference from that version.",
-            extra_json_schema={"enum": ["full", "nbformat", "outline", "source"]},
-        ),
-    ] = "source"
-
+    view: (
+        Annotated[
+            View,
+            Meta(
+                description="`outline` has the first line of each cell, `source` the sources, "
+                "`full` metadata and attachments as well. `nbformat`, only together with `since`, "
+                "has the difference from that version. Without it `source`; a text has an outline "
+                "if the sources do not fit `max_chars`.",
+                extra_json_schema={"enum": ["full", "nbformat", "outline", "source"]},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     cell: Annotated[
         list[str],
         Meta(

@@ -17,6 +17,13 @@ from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.document import REV_LENGTH, Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.sections import Outline
+from jupyter_nbedit.notebook.text_cells import (
+    DEFAULT_CHARACTERS,
+    TextOptions,
+    TextOutputs,
+    TextView,
+    render_page,
+)
 from jupyter_nbedit.notebook.views import (
     CellTruncation,
     CellView,
@@ -30,6 +37,7 @@ from jupyter_nbedit.reading.models import (
     ChangesSince,
     DeltaReply,
     Kernelspec,
+    NotebookText,
     ReadOptions,
     ReadReply,
     TruncationTotals,
@@ -41,6 +49,16 @@ from jupyter_nbedit.trust.manager import TrustManager
 
 # How often a notebook is read again because it changed meanwhile.
 _ATTEMPTS = 8
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """A notebook, and the cells of it that a request is about."""
+
+    notebook: LoadedNotebook
+    is_room: bool
+    indexes: Sequence[int]
+    since: ChangesSince | UnsetType
 
 
 @dataclass
@@ -173,23 +191,70 @@ class ReadService:
             size = len(notebook.document.text)
             await run_in_thread_if_large(size, self.versions.remember, digest, notebook.document)
 
-    async def _try_read(
-        self, path: str, options: ReadOptions, session: str, is_known: Callable[[str], bool]
-    ) -> ReadReply | str:
+    async def read_text(
+        self,
+        path: str,
+        options: ReadOptions,
+        *,
+        session: str = "",
+        is_known: Callable[[str], bool],
+    ) -> NotebookText | str:
+        """Read a notebook as compact text; everything else is as in `read`."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(ChangedDuringRead):
+                return await self._try_read_text(path, options, session, is_known)
+        return await self._try_read_text(path, options, session, is_known)
+
+    async def _load(self, path: str, options: ReadOptions) -> _Selection:
+        """Load a notebook and select the requested cells; invalid options raise an error."""
         storage = await self.storages.resolve(path)
         notebook = await load_notebook(storage, path, self.documents)
         document, digest = notebook.document, await notebook.compute_hash()
         self.documents.put(digest, document)
         size = len(document.text)
-        # Before the version counts as read: invalid options raise an error.
         indexes, since = await run_in_thread_if_large(
             size, self._select_cells, document, digest, options
         )
+        return _Selection(notebook, storage.kind == "room", indexes, since)
+
+    async def _try_read_text(
+        self, path: str, options: ReadOptions, session: str, is_known: Callable[[str], bool]
+    ) -> NotebookText | str:
+        selection = await self._load(path, options)
+        notebook, since = selection.notebook, selection.since
+        document = notebook.document
+        if is_known(notebook.hash):
+            self.read_tracker.record(session, path, notebook.hash)
+            return notebook.hash
+        indexes = selection.indexes[: get_or_none(options.limit)]
+        page = await run_in_thread_if_large(
+            len(document.text), render_page, document, indexes, _build_text_options(options)
+        )
+        self.read_tracker.record(session, path, notebook.hash)
+        return NotebookText(
+            path=path,
+            hash=notebook.hash,
+            total_cells=len(document),
+            language=document.language,
+            is_trusted=await self._is_trusted(notebook),
+            is_room=selection.is_room,
+            body=page.text,
+            since=since,
+        )
+
+    async def _try_read(
+        self, path: str, options: ReadOptions, session: str, is_known: Callable[[str], bool]
+    ) -> ReadReply | str:
+        selection = await self._load(path, options)
+        notebook, indexes = selection.notebook, selection.indexes
+        document, digest = notebook.document, notebook.hash
         if is_known(digest):
             self.read_tracker.record(session, path, digest)
             return digest
         page = indexes[: get_or_none(options.limit)]
-        views, omitted = await run_in_thread_if_large(size, _render_page, document, page, options)
+        views, omitted = await run_in_thread_if_large(
+            len(document.text), _render_page, document, page, options
+        )
         self.read_tracker.record(session, path, digest)
         return ReadReply(
             path=path,
@@ -200,12 +265,12 @@ class ReadService:
             language=document.language,
             kernelspec=_read_kernelspec(document.metadata.get("kernelspec")),
             trusted=await self._is_trusted(notebook),
-            live=storage.kind == "room",
+            live=selection.is_room,
             total_cells=len(document),
             cells=views,
             next=indexes[len(views)] if len(views) < len(indexes) else None,
             omitted=omitted,
-            since=since,
+            since=selection.since,
         )
 
     async def _is_trusted(self, notebook: LoadedNotebook) -> bool:
@@ -240,11 +305,22 @@ def _render_page(
     document: Document, indexes: Sequence[int], options: ReadOptions
 ) -> tuple[list[CellView], TruncationTotals | UnsetType]:
     cells = (document.get_cell(index) for index in indexes)
-    show = ViewOptions(options.view, get_or_none(options.outputs))
+    show = ViewOptions(get_or_none(options.view) or "source", get_or_none(options.outputs))
     if options.max_chars is UNSET:
         return render_cells(cells, show), UNSET
     views = render_within_budget(cells, show, options.max_chars)
     return views, _count_truncated(views, len(indexes) - len(views))
+
+
+def _build_text_options(options: ReadOptions) -> TextOptions:
+    view: TextView = get_or_none(options.view) or "auto"
+    outputs: TextOutputs = "text" if view == "full" else "summary"
+    if options.outputs is not UNSET:
+        outputs = "text" if options.outputs == "full" else options.outputs
+    is_selection = bool(options.cell or options.section) or options.since is not UNSET
+    return TextOptions(
+        view, outputs, is_selection, get_or_none(options.max_chars) or DEFAULT_CHARACTERS
+    )
 
 
 def _find_cells(document: Document, digest: str, options: ReadOptions) -> Sequence[int]:

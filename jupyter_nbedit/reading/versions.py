@@ -176,6 +176,8 @@ class VersionCache:
         Raise `VersionUnknown` if the cache has no such version, or several.
         """
         with self._lock:
+            if rev in self._versions:
+                return rev
             hashes = [digest for digest in self._versions if digest.startswith(rev)]
         if len(hashes) == 1:
             return hashes[0]

@@ -27,9 +27,12 @@ def find_blocks(text: str, language: str) -> list[str]:
 
 
 def find_requests(text: str) -> Iterator[tuple[str, str, Any, Any]]:
-    """Return the requests that are printed with their answers: verb, path, body, answer."""
-    pattern = r"```sh\n(curl .*?)```\n(?:(?!```).)*?```json\n(.*?)```"
-    for curl, answer in re.findall(pattern, text, re.DOTALL):
+    """Return the requests that are printed with their answers: verb, path, body, answer.
+
+    The answer is a string if the request asks for a text.
+    """
+    pattern = r"```sh\n(curl .*?)```\n(?:(?!```).)*?```(json|text)\n(.*?)```"
+    for curl, language, answer in re.findall(pattern, text, re.DOTALL):
         verb = re.search(r"-X (\w+)", curl)
         path = re.search(r"http://localhost:8888/([^\s\"]+)", curl)
         body = re.search(r"-d '(.*)'", curl)
@@ -38,8 +41,9 @@ def find_requests(text: str) -> Iterator[tuple[str, str, Any, Any]]:
             "GET" if verb is None else verb[1],
             path[1],
             None if body is None else json.loads(body[1]),
-            json.loads(answer),
+            json.loads(answer) if language == "json" else answer,
         )
+        assert ("Accept: text/plain" in curl) == (language == "text")
 
 
 def shorten(answer: Any, printed: Any) -> Any:
@@ -59,10 +63,13 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield started
 
 
-def send(client: Client, verb: str, path: str, body: Any) -> tuple[int, Any]:
+def send(
+    client: Client, verb: str, path: str, body: Any, *, as_text: bool = False
+) -> tuple[int, Any]:
     content = None if body is None else json.dumps(body).encode()
-    answer = client.request(verb, path, content, JSON)
-    return answer.status, answer.json
+    headers = {**JSON, "Accept": "text/plain"} if as_text else JSON
+    answer = client.request(verb, path, content, headers)
+    return answer.status, answer.body.decode() if as_text else answer.json
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
@@ -79,7 +86,7 @@ def test_every_request_in_the_documentation_has_the_printed_answer(
     requests = list(find_requests(text))
     assert len(requests) == sum(block.startswith("curl") for block in find_blocks(text, "sh")) > 0
     for verb, path, body, expected in requests:
-        status, answer = send(client, verb, path, body)
+        status, answer = send(client, verb, path, body, as_text=isinstance(expected, str))
 
         assert status in {200, 201}, answer
         assert shorten(answer, expected) == expected, path

@@ -1,0 +1,321 @@
+"""Cells as compact text for models and terminals: outlines, whole cells, and what fits a budget.
+
+A line of our own begins with ``<cell``, ``<outputs`` or ``<note``. A line of the notebook that
+begins so, after any number of backslashes, gets one backslash more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from jupyter_nbedit.notebook import json_spans
+from jupyter_nbedit.notebook.cell_names import CellName
+from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.outputs import (
+    list_output_spans,
+    read_outputs,
+    strip_ansi,
+    to_readable,
+    to_text,
+)
+
+#: ``auto`` shows the sources if all fit, or if single cells were requested, and else an outline.
+TextView = Literal["auto", "outline", "source", "full"]
+TextOutputs = Literal["none", "summary", "text"]
+
+#: The budget of a text if a request states none.
+DEFAULT_CHARACTERS = 8_000
+DEFAULT_LINES = 250
+
+_LONGEST_SUMMARY = 80
+_LONGEST_ERROR = 100
+_LONGEST_TAGS = 60
+# A result so short is shown itself.
+_LONGEST_RESULT = 40
+# Of each output, so that one does not fill the whole budget.
+_LONGEST_OUTPUT = 2_000
+_SHOWN_KINDS = 6
+_CHARACTERS_PER_LINE = DEFAULT_CHARACTERS // DEFAULT_LINES
+# The part of a budget that notes need.
+_NOTE_CHARACTERS = 200
+_MARKUP = re.compile(r"(?m)(^|\r)(\\*</?(?:cell|outputs|note)\b)")
+_TYPES = {"markdown": "md"}
+_PLAIN = "text/plain"
+# The kind of data that describes an output best comes first.
+_RICH_TYPES = ("image/", "video/", "audio/", "application/vnd.", "text/html", "text/latex")
+
+
+def escape_markup(text: str) -> str:
+    """Return a text of a notebook in which no line looks like one of ours."""
+    return _MARKUP.sub(r"\1\\\2", text) if "<" in text else text
+
+
+def make_line(text: str, limit: int) -> str:
+    """Return a text as one printable line of limited length."""
+    shown = text[: 4 * limit]
+    if not shown.isprintable():
+        shown = "".join(char if char.isprintable() else " " for char in shown)
+    shown = shown.strip()
+    if len(text) <= limit:
+        return shown
+    return f"{shown[: limit - 1]}…"
+
+
+def count_lines(text: str) -> int:
+    """Return the number of lines, as for `at_line` and for hits of a search."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def render_outline_line(cell: Cell) -> str:
+    """Return a line about a cell: its name, type, first line, and what its outputs are."""
+    source = cell.source
+    line = source.lstrip()[: 4 * _LONGEST_SUMMARY].splitlines()[:1]
+    summary = make_line(line[0].rstrip(), _LONGEST_SUMMARY) if line else "(empty)"
+    more = count_lines(source) - 1
+    return "".join(
+        [
+            f"{_render_head(cell, source)} {summary}",
+            f" (+{more})" if more > 0 else "",
+            _render_outputs_summary(cell),
+        ]
+    )
+
+
+def _render_head(cell: Cell, source: str) -> str:
+    name = CellName.from_source(cell.index, source)
+    tags = cell.metadata.get("tags")
+    names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    shown_tags = f" [{make_line(', '.join(names), _LONGEST_TAGS)}]" if names else ""
+    cell_type = _TYPES.get(cell.cell_type, make_line(cell.cell_type, _LONGEST_TAGS))
+    return f"{name} {cell_type}{shown_tags}"
+
+
+# Outputs ------------------------------------------------------------------------------------------
+
+
+class _OutputHead(msgspec.Struct, gc=False):
+    output_type: str = ""
+    name: str = ""
+    ename: str = ""
+    evalue: str = ""
+    text: str | list[str] = ""
+    data: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
+
+
+_HEADS = msgspec.json.Decoder(_OutputHead)
+
+
+def _render_outputs_summary(cell: Cell) -> str:
+    if cell.cell_type != "code":
+        return ""
+    summary = summarize_outputs(cell)
+    return f" => {summary}" if summary else ""
+
+
+def summarize_outputs(cell: Cell) -> str:
+    """Return the kinds of the outputs of a code cell, errors first; empty if it has none."""
+    found_errors: list[str] = []
+    kinds: Counter[str] = Counter()
+    for start, stop in list_output_spans(cell):
+        try:
+            output = _HEADS.decode(cell.text[start:stop])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            output = _read_output_head(json_spans.decode(cell.text, json_spans.Span(start, stop)))
+        if output.output_type == "error":
+            found_errors.append(_describe_error(output.ename, output.evalue))
+        else:
+            kinds[_describe_kind(output)] += 1
+    shown = [kind if count == 1 else f"{count} {kind}" for kind, count in kinds.items()]
+    if len(shown) > _SHOWN_KINDS:
+        shown = [*shown[:_SHOWN_KINDS], f"{len(shown) - _SHOWN_KINDS} more kinds"]
+    if len(found_errors) > 1:
+        found_errors = [found_errors[0], f"{len(found_errors) - 1} more errors"]
+    return ", ".join([*found_errors, *shown])
+
+
+def _read_output_head(value: Any) -> _OutputHead:
+    """Return what is known of an output that does not have nbformat's form."""
+    readable = to_readable(value if isinstance(value, dict) else {})
+    data = value.get("data") if isinstance(value, dict) else None
+    return _OutputHead(
+        output_type=readable["output_type"],
+        ename=readable.get("ename", ""),
+        evalue=readable.get("evalue", ""),
+        text=readable.get("text", ""),
+        name=readable.get("name", ""),
+        data=dict.fromkeys(data, msgspec.Raw(b'""')) if isinstance(data, dict) else {},
+    )
+
+
+def _describe_error(name: str, value: str) -> str:
+    first_line = value.strip().partition("\n")[0]
+    return make_line(strip_ansi(f"{name}: {first_line}" if first_line else name), _LONGEST_ERROR)
+
+
+def _describe_kind(output: _OutputHead) -> str:
+    if output.output_type == "stream":
+        text = output.text if isinstance(output.text, str) else "".join(output.text)
+        return f"{make_line(output.name or 'stream', _LONGEST_TAGS)} {_format_lines(text)}"
+    for start in _RICH_TYPES:
+        for mime in output.data:
+            if mime.startswith(start):
+                return _shorten_type(mime)
+    if _PLAIN in output.data:
+        try:
+            text = "".join(msgspec.json.decode(output.data[_PLAIN], type=str | list[str]))
+        except msgspec.DecodeError:
+            text = ""
+        is_short = 0 < len(text) <= _LONGEST_RESULT and "\n" not in text
+        return make_line(text, _LONGEST_RESULT) if is_short else f"text {_format_lines(text)}"
+    mime = next(iter(output.data), output.output_type or "unknown")
+    return _shorten_type(mime)
+
+
+def _format_lines(text: str) -> str:
+    count = count_lines(text)
+    return f"{count} line" if count == 1 else f"{count} lines"
+
+
+def _shorten_type(mime: str) -> str:
+    """Return the last telling word of a media type: ``svg`` of ``image/svg+xml``."""
+    words = mime.rpartition("/")[2].partition("+")[0].split(".")
+    telling = [word for word in words if not re.fullmatch(r"v\d+|vnd|jupyter|x|json", word)]
+    return make_line((telling or words)[0].removesuffix("-view"), _LONGEST_TAGS)
+
+
+def _render_outputs(cell: Cell) -> Iterator[str]:
+    """Yield the texts of the outputs of a cell, each of limited length."""
+    for output in read_outputs(cell):
+        readable = to_readable(output)
+        text = to_text(readable)
+        if not text:
+            types = ", ".join(
+                f"{make_line(mime, _LONGEST_TAGS)}, {stub['bytes']} bytes"
+                for mime, stub in readable.get("data", {}).items()
+                if isinstance(stub, dict)
+            )
+            text = f"({types or readable['output_type']})"
+        is_error = "traceback" in readable
+        if len(text) > _LONGEST_OUTPUT:
+            omitted = f"… {len(text) - _LONGEST_OUTPUT} characters are not shown …"
+            # The last lines of a traceback say what is wrong.
+            text = (
+                f"{omitted}\n{text[-_LONGEST_OUTPUT:]}"
+                if is_error
+                else f"{text[:_LONGEST_OUTPUT]}\n{omitted}"
+            )
+        yield escape_markup(text.removesuffix("\n"))
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What a text shows of each cell, and how long it may be.
+
+    ``is_selection`` is whether the request names single cells or sections.
+    """
+
+    view: TextView = "auto"
+    outputs: TextOutputs = "summary"
+    is_selection: bool = False
+    characters: int = DEFAULT_CHARACTERS
+
+    @property
+    def lines(self) -> int:
+        """The most lines."""
+        return max(DEFAULT_LINES, self.characters // _CHARACTERS_PER_LINE)
+
+
+@dataclass(frozen=True)
+class TextPage:
+    """The cells that fit a budget, with a note about the others."""
+
+    text: str
+    is_complete: bool = True
+
+
+class _Budget:
+    def __init__(self, characters: int, lines: int) -> None:
+        self.characters = max(1, characters - _NOTE_CHARACTERS)
+        self.lines = lines
+
+    def spend(self, text: str) -> bool:
+        lines = text.count("\n") + 1
+        if len(text) + 1 > self.characters or lines > self.lines:
+            return False
+        self.characters -= len(text) + 1
+        self.lines -= lines
+        return True
+
+
+def render_page(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
+    """Return the text of some cells, as many as fit; raise `InvalidNotebook` if one is damaged."""
+    if options.view == "outline":
+        return _render_outline(document, indexes, options)
+    page = _render_sources(document, indexes, options)
+    if options.view == "auto" and not page.is_complete and not options.is_selection:
+        return _render_outline(document, indexes, options)
+    return page
+
+
+def _render_outline(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
+    budget, lines = _Budget(options.characters, options.lines), list[str]()
+    for index in indexes:
+        line = render_outline_line(document.get_cell(index))
+        if not budget.spend(line) and lines:
+            return _build_page(lines, index, len(document))
+        lines.append(line)
+    return TextPage("\n".join(lines))
+
+
+def _render_sources(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
+    budget, texts = _Budget(options.characters, options.lines), list[str]()
+    for index in indexes:
+        text = _render_cell(document.get_cell(index), options)
+        if budget.spend(text):
+            texts.append(text)
+            continue
+        if texts:
+            return _build_page(texts, index, len(document))
+        return _build_page([_cut_cell(text, budget)], index, len(document), is_cut=True)
+    return TextPage("\n".join(texts))
+
+
+def _build_page(texts: list[str], index: int, total: int, *, is_cut: bool = False) -> TextPage:
+    following = index + is_cut
+    notes = [f"<note>Cells from {following} on are not shown: go on with start={following}.</note>"]
+    return TextPage("\n".join([*texts, *(notes if following < total else [])]), is_complete=False)
+
+
+def _render_cell(cell: Cell, options: TextOptions) -> str:
+    source = cell.source
+    outputs = "" if options.outputs == "none" else _render_outputs_summary(cell)
+    parts = [f"<cell {_render_head(cell, source)}{outputs}>"]
+    if options.view == "full" and cell.metadata:
+        parts.append(f"<note>metadata {json.dumps(cell.metadata, separators=(',', ':'))}</note>")
+    if source:
+        parts.append(escape_markup(source.removesuffix("\n")))
+    if options.outputs == "text" and cell.cell_type == "code" and outputs:
+        parts += ["<outputs>", *_render_outputs(cell)]
+    return "\n".join(parts)
+
+
+def _cut_cell(text: str, budget: _Budget) -> str:
+    """Return the beginning of a cell that does not fit."""
+    head_length = text.find("\n") + 1 or len(text)
+    cut = "\n".join(text[: max(head_length, budget.characters)].split("\n")[: budget.lines])
+    whole_lines = cut.rpartition("\n")[0]
+    shown = whole_lines if "\n" in whole_lines else cut.removesuffix("\n")
+    return (
+        f"{shown}\n<note>{len(text) - len(shown)} more characters of this cell are not shown: send "
+        "a larger max_chars.</note>"
+    )

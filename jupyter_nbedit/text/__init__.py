@@ -1,0 +1,1 @@
+"""Replies as compact text, for models and terminals: REST, tools and the command line share it."""

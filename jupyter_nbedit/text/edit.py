@@ -1,0 +1,112 @@
+"""The reply to an edit as text: what the cells are called now, and what others changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import UNSET
+
+from jupyter_nbedit.models import EditReply, RevisionChanges
+from jupyter_nbedit.notebook.cell_names import CellName
+from jupyter_nbedit.notebook.document import REV_LENGTH
+from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
+from jupyter_nbedit.notebook.text_cells import make_line
+from jupyter_nbedit.tabs import TabCounts
+
+_LONGEST_PATH = 1_000
+_LONGEST_WARNING = 500
+_LONGEST_DIFF = 4_000
+_SHOWN_CELLS = 20
+
+
+def render_edit(reply: EditReply, *, shows_diff: bool = False) -> str:
+    """Return the reply to a change as text.
+
+    ``shows_diff`` is whether the client did not send what the change does, as for an undo. A dry
+    run shows its diff, too.
+    """
+    lines = [_render_head(reply), *map(_render_operation, reply.operations)]
+    if (shows_diff or reply.dry_run) and reply.diff:
+        lines.append(_cut_diff(reply.diff))
+    lines += _render_rest(reply)
+    return "\n".join(lines)
+
+
+def _render_head(reply: EditReply) -> str:
+    count = f"{reply.total_cells} cell{'' if reply.total_cells == 1 else 's'}"
+    facts = [make_line(reply.path, _LONGEST_PATH), count, f"rev {reply.hash[:REV_LENGTH]}"]
+    if reply.proposal_id is not UNSET:
+        facts.append(
+            f"proposed as {reply.proposal_id}: nothing is changed until a person decides in "
+            "JupyterLab"
+        )
+    elif reply.dry_run:
+        facts.append("dry run: nothing was written")
+    elif not reply.is_written:
+        facts.append("nothing to change")
+    else:
+        facts += [] if reply.edit_id is None else [f"edit {reply.edit_id}"]
+        facts += _describe_tabs(reply.tabs)
+    return " | ".join(facts)
+
+
+def _describe_tabs(tabs: TabCounts) -> Iterator[str]:
+    if tabs.shown:
+        yield f"shown in {_count_tabs(tabs.shown)}"
+    if tabs.merged:
+        yield f"merged with unsaved changes in {_count_tabs(tabs.merged)}"
+    if tabs.waiting:
+        yield f"waiting in {_count_tabs(tabs.waiting)}: its user has changed the cell"
+    unknown = tabs.open - tabs.shown - tabs.merged - tabs.waiting
+    if unknown > 0:
+        yield f"open in {_count_tabs(unknown)}"
+
+
+def _count_tabs(number: int) -> str:
+    return f"{number} tab{'' if number == 1 else 's'}"
+
+
+def _render_operation(result: OperationResult) -> str:
+    cells: list[CellResult | OperationResult] = [result]
+    if result.cells is not UNSET:
+        cells = [*result.cells]
+    names = [_name_cell(cell) for cell in cells[:_SHOWN_CELLS]]
+    if len(cells) > _SHOWN_CELLS:
+        names.append(f"and {len(cells) - _SHOWN_CELLS} more")
+    is_cleared = result.outputs_cleared is True or any(
+        cell.outputs_cleared is True for cell in cells
+    )
+    notes = " (outputs cleared)" if is_cleared and result.op != "clear_outputs" else ""
+    return f"{result.op} {' '.join(names)}{notes}".rstrip()
+
+
+def _name_cell(cell: CellResult | OperationResult) -> str:
+    if cell.index is None or cell.source_hash is None:
+        return "notebook"
+    return str(CellName.from_hash(cell.index, cell.source_hash))
+
+
+def _cut_diff(diff: str) -> str:
+    text = diff.removesuffix("\n")
+    if len(text) <= _LONGEST_DIFF:
+        return text
+    return f"{text[:_LONGEST_DIFF]}\n<note>{len(text) - _LONGEST_DIFF} more characters.</note>"
+
+
+def _render_rest(reply: EditReply) -> Iterator[str]:
+    if reply.changed_since is not UNSET:
+        yield from _render_changes(reply.changed_since)
+    for warning in reply.warnings:
+        yield f"Warning: {make_line(warning, _LONGEST_WARNING)}"
+
+
+def _render_changes(changes: RevisionChanges) -> Iterator[str]:
+    if changes.cells is None:
+        yield f"What else was changed since {changes.rev} is unknown to the server."
+    elif changes.count:
+        more = changes.count - len(changes.cells)
+        names = ", ".join(changes.cells)
+        yield (
+            f"Changed since {changes.rev}, not by this edit: {names}"
+            f"{f' and {more} more' if more else ''}."
+        )

@@ -1,0 +1,52 @@
+"""An error as text: its reason, what is wrong, and the cell as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jupyter_nbedit.notebook.text_cells import escape_markup, make_line
+
+_LONGEST_MESSAGE = 2_000
+_LONGEST_SOURCE = 2_000
+_LONGEST_NAME = 120
+_SHOWN_HEADINGS = 30
+
+
+def render_error(reason: str, message: str, details: Mapping[str, Any]) -> str:
+    """Return an error as text; the first word is its reason."""
+    lines = [f"{reason}: {message[:_LONGEST_MESSAGE]}", *_render_details(details)]
+    return "\n".join(lines)
+
+
+def _render_details(details: Mapping[str, Any]) -> Iterator[str]:
+    if details.get("applied") is True:
+        yield "The edit was written all the same."
+    if "operation" in details:
+        yield f"It is about operation {details['operation']}, counted from 0."
+    if ids := details.get("available_ids"):
+        yield f"There are: {', '.join(make_line(cell_id, _LONGEST_NAME) for cell_id in ids)}."
+    if outline := details.get("outline"):
+        headings = [
+            make_line(f"{'#' * heading['level']} {heading['text']}", _LONGEST_NAME)
+            for heading in outline[:_SHOWN_HEADINGS]
+        ]
+        yield f"The headings are: {'; '.join(headings)}."
+    for cell in details.get("cells", [])[:_SHOWN_HEADINGS]:
+        yield f"Cell {cell.get('index')}: {cell.get('why')}."
+    if isinstance(details.get("source"), str):
+        yield from _render_source(details)
+
+
+def _render_source(details: Mapping[str, Any]) -> Iterator[str]:
+    name = details.get("name", details.get("cell"))
+    yield f"<cell {make_line(str(name), _LONGEST_NAME)}>"
+    source = details["source"]
+    if source:
+        yield escape_markup(source[:_LONGEST_SOURCE].removesuffix("\n"))
+    first, total = details.get("first_line", 1), details.get("total_lines")
+    last = first + source.count("\n")
+    if total is not None and (first, last) != (1, total):
+        yield f"<note>These are lines {first} to {last} of {total}.</note>"
+    elif len(source) > _LONGEST_SOURCE:
+        yield f"<note>{len(source) - _LONGEST_SOURCE} more characters.</note>"
