@@ -267,9 +267,14 @@ class NbEditApp(ExtensionApp):
             None if watcher is None else watcher.recorder,
         )
         texts, search = TextService(reader, modes, tabs), SearchService(storages=storages)
+        history = HistoryService(self.edit_history, storages)
         tools = ToolContext(
             editor=edits,
             reader=reader,
+            texts=texts,
+            search=search,
+            history=history,
+            tabs=tabs,
             text_files=TextFileService(settings, locks),
             read_tracker=read_tracker,
             read_before_edit=self.read_before_edit,
@@ -290,7 +295,7 @@ class NbEditApp(ExtensionApp):
             reader=reader,
             texts=texts,
             search=search,
-            history=HistoryService(self.edit_history, storages),
+            history=history,
             proposals=proposals,
             modes=modes,
             tabs=tabs,

@@ -160,12 +160,13 @@ _Value = TypeVar("_Value")
 LONGEST_LABEL = 200
 #: The most operations of one batch.
 MOST_OPERATIONS = 1000
+# Python's `$` also matches before a final line feed, and JSON Schema has no better anchor.
+REV_PATTERN = r"^[0-9a-f]{8,64}$(?!\n)"
 #: The beginning of a hash.
 Rev = Annotated[
     str,
     Meta(
-        # Python's `$` also matches before a final line feed, and JSON Schema has no better anchor.
-        pattern=r"^[0-9a-f]{8,64}$(?!\n)",
+        pattern=REV_PATTERN,
         description="The version that you have read: at least the first 8 digits of its `hash`. "
         "Among cells with the same source, a guarded name `N:hhhhhh` means the one at index N if "
         "this is still the current version.",

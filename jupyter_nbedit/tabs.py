@@ -147,6 +147,13 @@ class TabRegistry:
         name = self.get_canonical_name(path)
         return any(name in page.open for page in self._pages)
 
+    def count_open(self, path: str) -> int:
+        """Return how many tabs have a notebook open."""
+        if not self._pages:
+            return 0
+        name = self.get_canonical_name(path)
+        return sum(page.open.get(name, 0) for page in self._pages)
+
     async def wait_for_reports(
         self, path: str, edit_id: int | None, digest: str, *, seconds: float
     ) -> TabCounts:

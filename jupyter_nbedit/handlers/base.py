@@ -138,9 +138,10 @@ class NbEditHandler(APIHandler):
         InvalidRequest
             If the header is not valid.
         """
-        return f"{self.principal}\n{self._read_label('X-NbEdit-Session') or ''}"
+        return f"{self.principal}\n{self.read_label('X-NbEdit-Session') or ''}"
 
-    def _read_label(self, header: str) -> str | None:
+    def read_label(self, header: str) -> str | None:
+        """Return the value of a header, None without it; raise `InvalidRequest` for a bad one."""
         value: str | None = self.request.headers.get(header)
         if value is None:
             return None
@@ -254,7 +255,7 @@ class NbEditHandler(APIHandler):
         IdempotencyMismatch
             If another request has used it.
         """
-        key = self._read_label("Idempotency-Key")
+        key = self.read_label("Idempotency-Key")
         if key is None:
             return False
         request = self.request

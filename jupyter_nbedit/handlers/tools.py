@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
-from msgspec import UNSET, Meta
+from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
+from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit import errors
@@ -21,6 +23,15 @@ from jupyter_nbedit.tools import TOOLS, get_tool
 from jupyter_nbedit.tools.base import Tool, ToolError, build_input_schema
 
 
+class ToolAnnotations(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a tool may do. No tool reaches beyond the notebooks and files of the server."""
+
+    read_only_hint: bool
+    destructive_hint: bool
+    idempotent_hint: bool
+    open_world_hint: Literal[False] = False
+
+
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """The definition of a tool, to be given to a model."""
 
@@ -31,6 +42,10 @@ class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     description: Annotated[str, Meta(description="What it does, for a model.")]
     input_schema: Annotated[
         dict[str, Any], Meta(description="The JSON Schema of its input, without references.")
+    ]
+    title: Annotated[str, Meta(description="Its name for people.")] | UnsetType = UNSET
+    annotations: Annotated[
+        ToolAnnotations, Meta(description="What it may do, as in the Model Context Protocol.")
     ]
 
 
@@ -60,11 +75,24 @@ class ToolsHandler(NbEditHandler):
                 toolset=tool.toolset.name,
                 name=tool.name,
                 description=tool.description,
-                input_schema=build_input_schema(tool.arguments_type),
+                input_schema=build_input_schema(tool),
+                title=tool.title or UNSET,
+                annotations=ToolAnnotations(
+                    read_only_hint=tool.is_read_only,
+                    destructive_hint=tool.is_destructive,
+                    idempotent_hint=tool.is_idempotent,
+                ),
             )
             for tool in TOOLS.values()
         ]
         self.finish_json(ToolsReply(definitions))
+
+
+_CLIENT = openapi.Header(
+    "X-NbEdit-Client",
+    "The name of your client, for the history and JupyterLab; without it the name of the tool.",
+    r"^[ -~]{1,200}$",
+)
 
 
 def _build_spec(tool: Tool[Any]) -> OperationSpec:
@@ -79,7 +107,7 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
         f"{tool.name} of {tool.toolset.name}",
         description=tool.description,
         body=tool.arguments_type,
-        headers=[openapi.IDEMPOTENCY_KEY, openapi.SESSION],
+        headers=[openapi.IDEMPOTENCY_KEY, openapi.SESSION, _CLIENT],
         replies={
             HTTPStatus.OK: Reply(output_type, "What the tool did, in the form of the toolset."),
             **({HTTPStatus.ACCEPTED: accepted} if tool.can_propose else {}),
@@ -91,6 +119,12 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
             errors.FileNotFound,
             errors.HashMismatch,
             errors.ReadRequired,
+            errors.VersionUnknown,
+            errors.NotebookExists,
+            errors.EditNotFound,
+            errors.NothingToUndo,
+            errors.UndoConflict,
+            errors.ProposalNotFound,
         ],
         error_type=tool.toolset.failure_type,
     )
@@ -105,19 +139,26 @@ class ToolHandler(NbEditHandler):
     @OperationSpec(
         "Call a tool",
         replies={},
-        addresses={address: _build_spec(tool) for address, tool in TOOLS.items()},
+        addresses={
+            address: _build_spec(tool) for address, tool in TOOLS.items() if not tool.is_read_only
+        },
     )
     @web.authenticated
     @authorized
     async def post(self, address: str) -> None:
         """Call a tool with the arguments in the body."""
+        await self.call_tool(address)
+
+    async def call_tool(self, address: str) -> None:
+        """Call a tool and send its result."""
         tool = get_tool(address)
         self._is_called = True
 
         if await self.replay_response():
             return
         arguments = await self.parse_body(tool.arguments_type, is_lenient=True)
-        author = Author(self.current_user.username, address, session=self.session)
+        client = self.read_label(_CLIENT.name) or address
+        author = Author(self.current_user.username, client, session=self.session)
         result = await tool.run(self.services.tools, author, arguments)
         response = StoredResponse(encode_json(result.output))
         if result.proposal_id is not UNSET:
@@ -133,8 +174,9 @@ class ToolHandler(NbEditHandler):
             super().write_error(status_code, **kwargs)
             return
         body = build_error_body(kwargs.get("exc_info", (None, None, None))[1], status_code)
-        details = remove_operation(body).details
-        error = ToolError(body.reason, body.message, details, self._parse_arguments())
+        if "operations" not in tool.arguments_type.__struct_fields__:
+            body = remove_operation(body)
+        error = ToolError(body.reason, body.message, body.details, self._parse_arguments())
         self.finish(encode_json(tool.toolset.build_failure(error)))
 
     def _parse_arguments(self) -> dict[str, Any]:
@@ -144,3 +186,22 @@ class ToolHandler(NbEditHandler):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             arguments = None
         return arguments if isinstance(arguments, dict) else {}
+
+
+class ReadingToolHandler(ToolHandler):
+    """The addresses of tools that only read."""
+
+    contents_actions: ClassVar[Mapping[str, str]] = {**HTTP_METHOD_TO_AUTH_ACTION, "POST": "read"}
+
+    @OperationSpec(
+        "Call a tool that only reads",
+        replies={},
+        addresses={
+            address: _build_spec(tool) for address, tool in TOOLS.items() if tool.is_read_only
+        },
+    )
+    @web.authenticated
+    @authorized("read")  # type: ignore[untyped-decorator] # its author typed the bare form
+    async def post(self, address: str) -> None:
+        """Call a tool with the arguments in the body."""
+        await self.call_tool(address)

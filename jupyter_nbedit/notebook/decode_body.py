@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +20,14 @@ _MAX_SHOWN_CHARACTERS = 100
 # An escape of a JSON text; an escaped backslash starts no other escape.
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _ESCAPE_BYTES = len(rb"\ud800")
+_SIMPLE_TYPES = (
+    msgspec.inspect.BoolType,
+    msgspec.inspect.FloatType,
+    msgspec.inspect.IntType,
+    msgspec.inspect.LiteralType,
+    msgspec.inspect.NoneType,
+    msgspec.inspect.StrType,
+)
 _HIGH_SURROGATES, _LOW_SURROGATES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 
 
@@ -32,9 +41,9 @@ def decode_body(body: bytes, form: type[BodyType], *, is_lenient: bool = False) 
     form
         The struct to decode into.
     is_lenient
-        Whether optional members may be null, which means absent, and integers may be strings or
-        have a fraction of zero. Models that must send every member of a schema send null, and some
-        write numbers as strings.
+        Whether optional members may be null, which means absent, integers may be strings or have a
+        fraction of zero, and lists may be JSON in a string. Models that must send every member of a
+        schema send null, and some write numbers and lists as strings.
 
     Raises
     ------
@@ -67,17 +76,35 @@ def decode_body(body: bytes, form: type[BodyType], *, is_lenient: bool = False) 
 
 
 def _decode_lenient(body: bytes, form: type[BodyType]) -> BodyType:
-    value = msgspec.json.decode(body)
-    if isinstance(value, dict):
-        optional = {
-            field.encode_name for field in msgspec.structs.fields(form) if not field.required
+    info = msgspec.inspect.type_info(form)
+    return msgspec.convert(_relax(msgspec.json.decode(body), info), form, strict=False)
+
+
+def _relax(value: Any, info: msgspec.inspect.Type) -> Any:
+    """Remove optional members that are null, and decode lists that were sent as strings."""
+    if isinstance(info, msgspec.inspect.Metadata):
+        return _relax(value, info.type)
+    if isinstance(info, msgspec.inspect.UnionType):
+        # Of plain types with UNSET; no union in the input of a tool has two types with members.
+        types = [each for each in info.types if not isinstance(each, _SIMPLE_TYPES)]
+        return _relax(value, types[0]) if types else value
+    if isinstance(info, msgspec.inspect.ListType):
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            # What is not JSON stays a string, and is then refused as one.
+            with suppress(msgspec.DecodeError, UnicodeEncodeError):
+                inner = msgspec.json.decode(value)
+                json.loads(value, object_pairs_hook=_check_single, parse_int=str, parse_float=str)
+                value = inner
+        is_list = isinstance(value, list)
+        return [_relax(item, info.item_type) for item in value] if is_list else value
+    if isinstance(info, msgspec.inspect.StructType) and isinstance(value, dict):
+        fields = {field.encode_name: field for field in info.fields}
+        return {
+            name: _relax(member, fields[name].type) if name in fields else member
+            for name, member in value.items()
+            if member is not None or name not in fields or fields[name].required
         }
-        value = {
-            name: member_value
-            for name, member_value in value.items()
-            if member_value is not None or name not in optional
-        }
-    return msgspec.convert(value, form, strict=False)
+    return value
 
 
 def _find_lone_surrogate(body: bytes) -> int | None:

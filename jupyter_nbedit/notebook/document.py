@@ -377,9 +377,9 @@ class Document:
         if name.index < len(self):
             cell = self.get_cell(name.index)
             message += (
-                f" Cell {name.index} is now {str(cell.name)!r}, with the source in `details`. "
-                "Check whether the request is still right, and send it with the name of the cell "
-                "that you mean."
+                f" Cell {name.index} is now {str(cell.name)!r}; this error has its source. Check "
+                "whether the request is still right, and send it with the name of the cell that "
+                "you mean."
             )
             details |= {
                 "index": name.index,
@@ -396,7 +396,7 @@ class Document:
         raise CellChanged(message, **details)
 
     def _has_digest(self, name: CellName) -> bool:
-        source = self._find_source(name.index)
+        source = self.find_source(name.index)
         return source is not None and CellName.from_source(name.index, source) == name
 
     @cached_property
@@ -404,14 +404,14 @@ class Document:
         """The indexes of the cells whose names have each digest."""
         indexes: dict[str, list[int]] = {}
         for index in range(len(self)):
-            source = self._find_source(index)
+            source = self.find_source(index)
             if source is not None:
                 digest = CellName.from_source(index, source).digest
                 indexes.setdefault(digest, []).append(index)
         return indexes
 
-    def _find_source(self, index: int) -> str | None:
-        """Return the source of a cell, fast; None if it cannot be read."""
+    def find_source(self, index: int) -> str | None:
+        """Return the source of a cell, faster than `Cell` does; None if it cannot be read."""
         start, stop = self.cell_spans[index]
         try:
             value = _SOURCES.decode(self.text[start:stop]).source

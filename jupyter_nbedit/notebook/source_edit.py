@@ -171,7 +171,7 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     else:
         message = (
             "The text to replace does not occur in the cell. It must match exactly, including "
-            "spaces and line breaks. `details` has the source of the cell, or the part of it that "
+            "spaces and line breaks. This error has the source of the cell, or the part of it that "
             "is most like the text."
         )
     raise TextMismatch(message, count=len(positions), lines=lines, **details)

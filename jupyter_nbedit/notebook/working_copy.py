@@ -226,7 +226,7 @@ def _check_expected(source: str, expect: Expect, address: CellAddress) -> None:
     if not is_expected:
         message = (
             f"The cell {address!r} does not have the source that the operation expects. "
-            "`details` has its current source; check whether the change is still right, and "
+            "This error has its current source; check whether the change is still right, and "
             "send it again."
         )
         raise CellChanged(message, cell=address, source=source, source_hash=current)

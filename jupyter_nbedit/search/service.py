@@ -33,6 +33,8 @@ _SECONDS = 5.0
 # with all other requests.
 _SLICE_SECONDS = 0.1
 _MOST_SLICES = 2
+# How long the notebooks of a folder may be listed, in one slice.
+_LISTING_SECONDS = 2.0
 _MOST_SKIPPED = 100
 _FINGERPRINT_BYTES = 8
 
@@ -80,6 +82,27 @@ class SearchService:
                     break
         run.reply.cursor = None if run.cursor is None else _encode_cursor(run.cursor)
         return run.reply
+
+    async def list_notebooks(self, folder: str, *, limit: int) -> list[str]:
+        """Return the paths of the first notebooks in a folder and its folders.
+
+        There may be fewer than ``limit`` of them if the folder is very large. Raise
+        `FolderNotFound` if there is no folder or notebook at the path.
+        """
+        walker = await self.storages.walk(folder, recursive=True)
+        async with self._slots:
+            deadline = time.monotonic() + min(self.seconds, _LISTING_SECONDS)
+            return await asyncio.to_thread(_list_notebooks, walker, limit, deadline)
+
+
+def _list_notebooks(walker: Walker, limit: int, deadline: float) -> list[str]:
+    paths: list[str] = []
+    for item in walker(""):
+        if isinstance(item, NotebookFile):
+            paths.append(item.path)
+        if len(paths) == limit or time.monotonic() >= deadline:
+            break
+    return paths
 
 
 @dataclass

@@ -23,7 +23,7 @@ def _render_details(details: Mapping[str, Any]) -> Iterator[str]:
     if details.get("applied") is True:
         yield "The edit was written all the same."
     if "operation" in details:
-        yield f"It is about operation {details['operation']}, counted from 0."
+        yield f"Nothing was written. It is about operation {details['operation']}, from 0 on."
     if ids := details.get("available_ids"):
         yield f"There are: {', '.join(make_line(cell_id, _LONGEST_NAME) for cell_id in ids)}."
     if outline := details.get("outline"):

@@ -29,7 +29,7 @@ def render_history(reply: HistoryReply | AllHistoryReply) -> str:
         path = "" if is_named else f"{make_line(edit.path, _LONGEST_PATH)} | "
         lines.append(f"{path}{_describe_edit(edit)}")
     if reply.next is not None:
-        lines.append(f"<note>Older edits: go on with before={reply.next}.</note>")
+        lines.append(f"<note>There are older edits, before {reply.next}.</note>")
     return "\n".join(lines)
 
 

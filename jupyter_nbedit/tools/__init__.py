@@ -10,12 +10,12 @@ from typing import Any
 
 from jupyter_nbedit.errors import ToolNotFound
 from jupyter_nbedit.tools.base import Tool
-from jupyter_nbedit.tools.toolsets import claude_code, mycode, nexo, omp, sections
+from jupyter_nbedit.tools.toolsets import agent, claude_code, mycode, nexo, omp, sections
 
 #: All tools by address, ``toolset/name``, in the order in which they are listed.
 TOOLS: dict[str, Tool[Any]] = {
     f"{tool.toolset.name}/{tool.name}": tool
-    for toolset in (nexo, mycode, omp, sections, claude_code)
+    for toolset in (agent, nexo, mycode, omp, sections, claude_code)
     for tool in toolset.TOOLS
 }
 

@@ -10,15 +10,25 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.errors import FileNotFound, InvalidRequest, NotebookNotFound, PlanMode
+from jupyter_nbedit.errors import (
+    FileNotFound,
+    FolderNotFound,
+    InvalidRequest,
+    NotebookNotFound,
+    PlanMode,
+)
+from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.models import Author, EditReply, OperationFactory, WriteRequest
-from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.service import ReadService
+from jupyter_nbedit.search.service import SearchService
 from jupyter_nbedit.storage.api_paths import to_api_path
 from jupyter_nbedit.storage.paths import SUFFIX, check_suffix
 from jupyter_nbedit.storage.text_files import TextFileService
+from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.text.service import TextService
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -44,9 +54,16 @@ class ToolError:
         path = self.arguments.get("notebook_path")
         return path if isinstance(path, str) else None
 
+    def get_message(self) -> str:
+        """Return the message, in words for the paths of tools."""
+        # That of a missing folder has the same reason.
+        is_about_notebook = "folder" not in self.arguments
+        is_missing = self.reason == NotebookNotFound.reason and is_about_notebook
+        return _NO_NOTEBOOK if is_missing else self.message
+
     def describe(self) -> str:
         """Return the message, with the details that help a model to correct its call."""
-        sentences = [_NO_NOTEBOOK if self.reason == NotebookNotFound.reason else self.message]
+        sentences = [self.get_message()]
         if available := self.details.get("available_ids"):
             sentences.append(f"Available ids: {', '.join(map(repr, available))}.")
         if outline := self.details.get("outline"):
@@ -66,6 +83,10 @@ class ToolContext:
 
     editor: EditService
     reader: ReadService
+    texts: TextService
+    search: SearchService
+    history: HistoryService
+    tabs: TabRegistry
     text_files: TextFileService
     read_tracker: ReadTracker
     read_before_edit: bool
@@ -83,6 +104,18 @@ class ToolContext:
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
             raise NotebookNotFound
+        return path
+
+    def map_folder_path(self, requested_path: str) -> str:
+        """Return the API path of a folder, or of a notebook; the root is the empty path.
+
+        Raise `FolderNotFound` if it is outside the root, else errors as `map_notebook_path` does.
+        """
+        if not requested_path.strip("/"):
+            return ""
+        path = to_api_path(self.text_files.manager, requested_path, allow_relative=True)
+        if path is None:
+            raise FolderNotFound
         return path
 
     def map_file_path(self, requested_path: str, *, relative: bool) -> str:
@@ -106,13 +139,18 @@ class ToolContext:
         return reply
 
     async def edit(
-        self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
+        self,
+        request: WriteRequest,
+        operations: Sequence[Operation] | OperationFactory,
+        *,
+        is_guarded: bool = False,
     ) -> EditReply:
         """Edit a notebook, or propose the edit, depending on the mode.
 
-        The session must have read the notebook if the server or the request says so.
+        The session must have read the notebook if the server or the request says so. The server
+        does not if the operations are guarded: they show that their cells were read.
         """
-        must_have_read = request.must_have_read or self.read_before_edit
+        must_have_read = request.must_have_read or (self.read_before_edit and not is_guarded)
         request = replace(request, must_have_read=must_have_read)
         return await self._rephrase_mode(self.editor.edit(request, operations))
 
@@ -120,6 +158,18 @@ class ToolContext:
         """Create a notebook from its whole text, or propose it, depending on the mode."""
         creation = self.editor.create_from_bytes(WriteRequest(path, author), content)
         return await self._rephrase_mode(creation)
+
+    async def create_from_cells(
+        self, request: WriteRequest, cells: Sequence[Insert], kernelspec: str | None
+    ) -> EditReply:
+        """Create a notebook with some cells, or propose it, depending on the mode."""
+        creation = self.editor.create(request, cells, kernelspec=kernelspec)
+        return await self._rephrase_mode(creation)
+
+    async def undo(self, request: WriteRequest, edit_id: int | None, *, redo: bool) -> EditReply:
+        """Undo or redo an edit, by default the newest possible."""
+        request = replace(request, must_have_read=self.read_before_edit)
+        return await self._rephrase_mode(self.editor.undo(request, edit_id, redo=redo))
 
     async def _rephrase_mode(self, change: Awaitable[EditReply]) -> EditReply:
         """Wait for a change; describe plan mode as it is for tools, which have no dry runs."""
@@ -153,12 +203,16 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Toolset:
-    """A kind of agent: the types of its results and errors, and what builds the latter."""
+    """A kind of agent: the types of its results and errors, and what builds the latter.
+
+    With ``has_compact_schemas`` the schemas have only what all clients accept and models need.
+    """
 
     name: str
     output_type: type[msgspec.Struct]
     failure_type: type[msgspec.Struct]
     build_failure: Callable[[ToolError], msgspec.Struct]
+    has_compact_schemas: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,7 +221,9 @@ class Tool(Generic[Arguments]):
 
     The description is for a model that knows nothing about this server, and so is the JSON Schema
     that is made from the type of the arguments. The author that ``run`` gets has the address of the
-    tool as its client. A tool that can propose changes notebooks.
+    tool as its client, unless the request names another. A tool that can propose changes notebooks.
+    A tool that only reads needs only permission to read. A destructive one can remove something;
+    an idempotent one does the same if it is called twice.
     """
 
     toolset: Toolset
@@ -176,14 +232,67 @@ class Tool(Generic[Arguments]):
     arguments_type: type[Arguments]
     run: Callable[[ToolContext, Author, Arguments], Awaitable[ToolResult]]
     can_propose: bool = True
+    title: str = ""
+    is_read_only: bool = False
+    is_destructive: bool = True
+    is_idempotent: bool = False
 
 
-def build_input_schema(arguments_type: type[msgspec.Struct]) -> dict[str, Any]:
+def build_input_schema(tool: Tool[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, which are of plain types, without references.
 
     Models follow references badly, and some programs that pass schemas to models do not follow them
     at all.
     """
-    schema = msgspec.json.schema(arguments_type)["$defs"][arguments_type.__name__]
+    definitions = msgspec.json.schema(tool.arguments_type)["$defs"]
+    root = definitions[tool.arguments_type.__name__]
+    schema = _inline_references(root, definitions)
+    if tool.toolset.has_compact_schemas:
+        schema = _compact_schema(schema)
     # The description of the tool has more in it than that of the struct.
     return {name: value for name, value in schema.items() if name not in {"title", "description"}}
+
+
+def _inline_references(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inline_references(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    return {name: _inline_references(value, definitions) for name, value in schema.items()}
+
+
+# Gemini refuses some of them, and all cost characters in each conversation; the server checks them.
+_DROPPED_KEYWORDS = frozenset(
+    (
+        "additionalProperties",
+        "default",
+        "maxItems",
+        "maxLength",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minimum",
+        "pattern",
+        "title",
+    )
+)
+
+
+def _compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of which Gemini and Codex take every part."""
+    compact = {name: value for name, value in schema.items() if name not in _DROPPED_KEYWORDS}
+    if "enum" in compact:
+        compact = {"type": "string", **compact}
+    if "items" in compact:
+        compact["items"] = _compact_schema(compact["items"])
+    if "properties" in compact:
+        compact["properties"] = {
+            name: _compact_schema(value) for name, value in compact["properties"].items()
+        }
+        # The docstring of a struct is not for models.
+        compact.pop("description", None)
+    if not compact.get("required", True):
+        del compact["required"]
+    return compact

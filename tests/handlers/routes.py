@@ -13,6 +13,7 @@ from tornado.web import RequestHandler
 
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi import DocumentedOperation, list_operations
+from jupyter_nbedit.tools import TOOLS
 from tests.handlers.error_checks import build_body
 from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples
@@ -48,7 +49,8 @@ def write_files(root: Path) -> None:
     """Put the files into the root that the rows are about."""
     (root / NAME).write_bytes(samples.three_cells())
     (root / "a.txt").write_text("as is")
-    (root / "a.md").unlink(missing_ok=True)
+    for name in ("a.md", "new.ipynb"):
+        (root / name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,12 @@ _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
     "sections/notebook_edit": ({"file": "~a.ipynb", "action": "read"}, 200),
     "claude_code/Read": ({"file_path": "~a.ipynb"}, 200),
     "claude_code/Edit": ({"file_path": "~a.txt"}, 428),
+    "agent/notebook_create": ({"path": "~new.ipynb"}, 200),
 }
 
 
 def _build_row(operation: DocumentedOperation) -> RouteRow:
-    """Return the row of an operation; a tool that only reads takes the right to write, too."""
+    """Return the row of an operation; a tool that only reads takes only the right to read."""
     tool = operation.path.removeprefix("/nbedit/tools/")
     if tool in INPUTS:
         more, status = _TOOLS.get(tool, ({}, 200))
@@ -102,7 +105,8 @@ def _build_row(operation: DocumentedOperation) -> RouteRow:
     else:
         sent = OVERRIDES.get(f"{operation.verb} {operation.path}", RowOverrides())
     target = sent.target or operation.path.format(**_PARAMETERS).lstrip("/")
-    action = sent.action or ("read" if operation.verb in {"GET", "HEAD"} else "write")
+    is_read = operation.verb in {"GET", "HEAD"} or (tool in TOOLS and TOOLS[tool].is_read_only)
+    action = sent.action or ("read" if is_read else "write")
     return RouteRow(target, action, sent.body, sent.status)
 
 

@@ -149,7 +149,8 @@ def assert_left(
         expected |= {name: text.encode() for name, text in case.left.items()}
     elif case.left != SAME:
         cells, *more = case.left.split(" +")
-        where = case.input.get("notebook_path") or case.input["file"]
+        names = ("notebook_path", "file", "path")
+        where = next(case.input[name] for name in names if name in case.input)
         notebook = where.removeprefix("~")
         assert list_changed_cells(before.get(notebook), after[notebook]) == cells
         expected[notebook] = after[notebook]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -50,15 +51,22 @@ def text(live: Client, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def test_the_five_toolsets_are_defined_and_listed(live: Client) -> None:
+def test_the_six_toolsets_are_defined_and_listed(live: Client) -> None:
     notebook_edits = {NEXO, MYCODE, CC, "omp/notebook", SECTIONS}
-    assert set(TOOLS) == {*notebook_edits, READ, WRITE, EDIT}
+    verbs = ("read", "edit", "search", "create", "history")
+    assert set(TOOLS) == {
+        *notebook_edits,
+        *(READ, WRITE, EDIT),
+        *(f"agent/notebook_{verb}" for verb in verbs),
+    }
     about = live.request("GET", "nbedit").json
     assert about["tools"] == list(TOOLS)
     tools = live.request("GET", about["links"]["tools"].lstrip("/")).json["tools"]
     assert [f"{tool['dialect']}/{tool['name']}" for tool in tools] == list(TOOLS)
     for tool in tools:
-        assert list(tool) == ["dialect", "name", "description", "input_schema"]
+        title = ["title"] if tool["dialect"] == "agent" else []
+        names = ["dialect", "name", "description", "input_schema", *title, "annotations"]
+        assert set(tool) == set(names)
 
 
 def test_requests_without_a_session_share_one_session_per_token(live: Client, text: Path) -> None:
@@ -157,7 +165,14 @@ def test_a_notebook_written_by_a_tool_is_not_trusted(live: Client, notebook: Pat
     assert live.read(notebook.name).json["trusted"] is False
 
 
-@pytest.mark.parametrize("tool", [tool for tool in INPUTS if find_path_field(tool) != "file_path"])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        tool
+        for tool in INPUTS
+        if find_path_field(tool) != "file_path" and not tool.startswith("agent/")
+    ],
+)
 def test_with_read_before_edit_every_tool_requires_a_read(servers: Servers, tool: str) -> None:
     client = servers("owners")
     path = client.root / f"read first by {tool.replace('/', ' ')}.ipynb"
@@ -169,6 +184,39 @@ def test_with_read_before_edit_every_tool_requires_a_read(servers: Servers, tool
         parse_failure(tool, answer, f"{client.root}/")
     assert client.read(path.name).status == 200
     assert send(client, tool, **arguments).status == 200
+
+
+def test_guarded_operations_of_the_agent_toolset_need_no_earlier_read(servers: Servers) -> None:
+    client = servers("owners")
+    path = client.root / "guarded operations.ipynb"
+    path.write_bytes(samples.three_cells())
+
+    def edit(*operations: dict[str, Any]) -> Answer:
+        return send(client, "agent/notebook_edit", path=path.name, operations=operations)
+
+    with no_changes(client.root):
+        appended = edit({"op": "insert", "at": "end", "source": "x"})
+        assert appended.status == 428, appended.body
+        parse_failure("agent/notebook_edit", appended)
+    replaced = edit({"op": "replace_text", "old": "# Title", "new": "# New"})
+    assert replaced.status == 200, replaced.body
+    text = send(client, "agent/notebook_read", path=path.name).json["content"][0]["text"]
+    (name,) = re.findall(r"<cell (\S+) md>", text)
+    assert edit({"op": "delete", "cell": name}).status == 200
+    assert edit({"op": "insert", "at": "end", "source": "x"}).status == 200
+
+
+def test_a_call_may_name_its_client(live: Client, notebook: Path) -> None:
+    operations = [{"op": "replace_text", "old": "x = 1", "new": "x = 2"}]
+    header = {"X-NbEdit-Client": "Some agent"}
+    answer = send(live, "agent/notebook_edit", header, path=notebook.name, operations=operations)
+    assert answer.status == 200, answer.body
+    history = live.request("GET", f"nbedit/notebooks/{notebook.name}/history").json["edits"]
+    assert history[0]["client"] == "Some agent"
+    bad = {"X-NbEdit-Client": "x" * 201}
+    with no_changes(live.root):
+        arguments = {"path": notebook.name, "operations": operations}
+        assert send(live, "agent/notebook_edit", bad, **arguments).status == 400
 
 
 async def test_an_open_tab_of_a_text_file_gets_an_event_for_every_tool_change(

@@ -2,40 +2,68 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from jupyter_nbedit.tools import TOOLS
 from jupyter_nbedit.tools.base import build_input_schema
+from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 
 #: The files of the inputs; `~` is the folder that the server serves.
 NOTEBOOK, TEXT = "~a.ipynb", "~a.md"
 # What a field takes, by its name and, where a tool means something else by it, by the tool's too.
 _VALUES: dict[str, Any] = {
+    "action": "list",
+    "agent/notebook_create cells": [{"source": "new", "cell_type": "code"}],
+    "agent/notebook_create path": "~new.ipynb",
+    "agent/notebook_read section": "Title",
+    "agent/notebook_search limit": 30,
     "backup": False,
     "cell_id": "alpha",
     "cell_index": 0,
     "cell_type": "code",
+    "cells": ["alpha", "1"],
     "content": "new",
+    "cursor": "",
+    "dry_run": False,
+    "edit_id": 1,
     "edit_mode": "replace",
     "entry_match": "one",
     "file": TEXT,
     "file_path": TEXT,
+    "folder": NOTEBOOK,
+    "ignore_case": False,
+    "in": "sources",
+    "kernelspec": "python3",
     "limit": 2000,
+    "max_chars": 8000,
+    "message": "why",
     "new_source": "new",
     "new_string": "new",
     "notebook_path": NOTEBOOK,
     "offset": 1,
     "old_string": "one",
     "omp/notebook action": "edit",
+    "operations": [{"op": "replace_text", "cell": "alpha", "old": "x = 1", "new": "y = 1"}],
+    "outputs": "summary",
+    "path": NOTEBOOK,
+    "proposal_id": 1,
+    "regex": False,
     "replace_all": False,
+    "rev": hashlib.sha256(samples.three_cells()).hexdigest()[:8],
     "section": "Title",
     "sections/notebook_edit action": "append_to_section",
+    "since": hashlib.sha256(samples.three_cells()).hexdigest(),
+    "start": 0,
+    "text": "x",
+    "view": "auto",
+    "wait": 0,
 }
 #: The fields that are paths.
-PATHS = ("notebook_path", "file_path", "file")
+PATHS = ("notebook_path", "file_path", "file", "path", "folder")
 
 
 def _choose_value(tool: str, name: str) -> Any:
@@ -47,9 +75,7 @@ def _choose_value(tool: str, name: str) -> Any:
 
 
 #: By the tools' addresses.
-SCHEMAS: Mapping[str, Any] = {
-    tool: build_input_schema(found.arguments_type) for tool, found in TOOLS.items()
-}
+SCHEMAS: Mapping[str, Any] = {tool: build_input_schema(found) for tool, found in TOOLS.items()}
 INPUTS: Mapping[str, dict[str, Any]] = {
     tool: {name: _choose_value(tool, name) for name in schema["properties"]}
     for tool, schema in SCHEMAS.items()
@@ -64,7 +90,7 @@ def find_path_field(tool: str) -> str:
 
 def list_required(tool: str) -> dict[str, Any]:
     """Return the tool's input with the fields alone that it must have."""
-    return {name: INPUTS[tool][name] for name in SCHEMAS[tool]["required"]}
+    return {name: INPUTS[tool][name] for name in SCHEMAS[tool].get("required", [])}
 
 
 def post(client: Client, tool: str, body: bytes, headers: Mapping[str, str] = JSON) -> Answer:

@@ -11,6 +11,7 @@ are left with their text. What is not named is as it was, and ``SAME`` names not
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -119,6 +120,30 @@ CC = "claude_code/NotebookEdit"
 INS, DEL = {"edit_mode": "insert"}, {"edit_mode": "delete"}
 MD, CODE, RAW = {"cell_type": "markdown"}, {"cell_type": "code"}, {"cell_type": "raw"}
 SAME = "SAME"
+
+AR, AE, AS, AC, AH = (
+    f"agent/notebook_{verb}" for verb in ("read", "edit", "search", "create", "history")
+)
+REV = hashlib.sha256(samples.three_cells()).hexdigest()[:8]
+ALPHA, BETA, GAMMA = (
+    f"{index}:{hashlib.sha256(source).hexdigest()[:6]}"
+    for index, source in enumerate((b"x = 1\nx", b"# Title", b"as is"))
+)
+
+
+def ag(path: str = A, /, **given: Any) -> dict[str, Any]:
+    return {"path": path, **given}
+
+
+def ops(*operations: dict[str, Any], path: str = A, **given: Any) -> dict[str, Any]:
+    return {"path": path, "operations": list(operations), **given}
+
+
+def refused(reason: str, text: str) -> dict[str, Any]:
+    return {**build_text_result(f"^{reason}: .*{text}"), "isError": True}
+
+
+AGENT_READ: Call = (AR, ag())
 
 # fmt: off
 NEXO = [
@@ -315,5 +340,60 @@ CLAUDE = [
     row("review mode: NotebookEdit must have read", CC, nexo(cell_id="alpha"), 428, WRONG, SAME, mode="review"),
     row("plan mode lets read", READ, read(M), 200, build_text_result("Notes"), SAME, mode="plan"),
 ]
+AGENT = [
+    row("read: sources if they fit, with the names of the cells", AR, ag(), 200, build_text_result(rf"^a\.ipynb \| 3 cells \| python \| rev {REV}.*\n<cell {ALPHA} code => html>\nx = 1\nx\n<cell {BETA} md>\n# Title\n<cell {GAMMA} raw>\nas is$"), SAME),
+    row("read: an outline", AR, ag(view="outline"), 200, build_text_result(rf"\n{ALPHA} code x = 1 \(\+1\) => html\n{BETA} md # Title\n{GAMMA} raw as is$"), SAME),
+    row("read: single cells, with the texts of outputs", AR, ag(cells=[ALPHA], outputs="text"), 200, build_text_result(rf"\n<cell {ALPHA} code => html>\nx = 1\nx\n<outputs>\nx$"), SAME),
+    row("read: cells as a text that is JSON", AR, ag(cells=f'["{BETA}"]'), 200, build_text_result(rf"rev {REV}[^\n]*\n<cell {BETA} md>\n# Title$"), SAME),
+    row("read: a section", AR, ag("~sections.ipynb", section="Tasks"), 200, build_text_result(r"\n<cell 2:.{6} md>\n## Tasks\n- Milk\n- Bread$"), SAME),
+    row("read: a cell that is not there any more", AR, ag(cells=["1:000000"]), 409, refused("cell_changed", rf"<cell {BETA}>\n# Title$"), SAME),
+    row("read: what was changed since", AR, ag(since=REV), 200, build_text_result(rf"\n<note>Since {REV}, which had 3 cells: 1 changed or new\.</note>\n<cell 1:.{{6}} md>\nnew$"), "alpha beta:markdown:new gamma", [AGENT_READ, (NB, nexo(cell_id="beta"))]),
+    row("read: since a version that is unknown", AR, ag(since="00000000"), 410, refused("version_unknown", ""), SAME),
+    row("read: nothing but a notebook", AR, ag(M), 400, refused("invalid_request", ""), SAME),
+    row("read: no notebook", AR, ag("~no.ipynb"), 404, refused("notebook_not_found", "There is no notebook at this path"), SAME),
+    row("plan mode lets the agent read", AR, ag(), 200, build_text_result("paused: edits are refused"), SAME, mode="plan"),
+    row("edit: replace_text needs no cell if one has the text", AE, ops({"op": "replace_text", "old": "# Title", "new": "# New"}), 200, build_text_result(r"^a\.ipynb \| 3 cells \| rev .{8} \| edit [0-9]+\nreplace_text 1:[0-9a-f]{6}$"), "alpha beta:markdown:#_New gamma"),
+    row("edit: replace_text in a cell by its index", AE, ops({"op": "replace_text", "cell": "0", "old": "= 1", "new": "= 2"}), 200, build_text_result(r"\nreplace_text 0:.{6} \(outputs cleared\)$"), "alpha:code:x_=_2|x beta gamma"),
+    row("edit: replace_text in all cells", AE, ops({"op": "replace_text", "old": "x", "new": "y", "all": True}, path="~named.ipynb"), 200, build_text_result(r"\nreplace_text 0:.{6}\n.*\n\+y$"), "cell-2:raw:y 1"),
+    row("edit: a text in no cell", AE, ops({"op": "replace_text", "old": "none", "new": ""}), 409, refused("text_mismatch", "any cell.*operation 0, from 0 on"), SAME),
+    row("edit: a text in several cells", AE, ops({"op": "replace_text", "old": "x", "new": ""}, path="~digits.ipynb"), 200, build_text_result("replace_text"), "2:code: - -"),
+    row("edit: a text that is nearly in the cell", AE, ops({"op": "replace_text", "cell": ALPHA, "old": "x=1", "new": ""}), 409, refused("text_mismatch", rf"<cell {ALPHA}>\nx = 1\nx$"), SAME),
+    row("edit: many operations", AE, ops({"op": "insert", "after": ALPHA, "source": "new", "cell_type": "markdown"}, {"op": "replace", "cell": GAMMA, "source": "raw"}, {"op": "move", "cell": GAMMA, "at": "start"}, {"op": "delete", "cells": [BETA]}, {"op": "clear_outputs", "all": True}), 200, build_text_result(rf"\ninsert 2:.{{6}}\nreplace 0:.{{6}}\nmove 0:.{{6}}\ndelete {BETA}\nclear_outputs {ALPHA.replace('0:', '1:')}$"), "gamma:raw:raw alpha:code:x_=_1|x NEW8:markdown:new"),
+    row("edit: split, merge, tags", AE, ops({"op": "split", "cell": ALPHA, "at_line": 2}, {"op": "set_tags", "cell": BETA, "tags": ["a"]}), 200, build_text_result(r"\nsplit 0:.{6} 1:.{6} \(outputs cleared\)\nset_tags|set_metadata"), "alpha:code:x_=_1 NEW8:code:x beta:markdown:#_Title gamma"),
+    row("edit: sections", AE, ops({"op": "append_to_section", "section": "Tasks", "source": "- Salt"}, {"op": "remove_entry", "section": "Tasks", "match": "milk"}, path="~sections.ipynb"), 200, build_text_result(r"append_to_section 3:.{6}\nremove_entry 2:.{6}\n--- .*\n-- Milk\n"), "top code tasks:markdown:##_Tasks|-_Bread NEW8:markdown:-_Salt end"),
+    row("edit: a bare index is refused where it could be wrong, with the cell", AE, ops({"op": "replace", "cell": "1", "source": "new"}), 400, refused("invalid_operation", rf"<cell {BETA}>\n# Title$"), SAME),
+    row("edit: an id is refused where the cell could have changed", AE, ops({"op": "delete", "cells": ["beta"]}), 400, refused("invalid_operation", rf"send '{BETA}'"), SAME),
+    row("edit: a bare position is refused", AE, ops({"op": "insert", "after": "1", "source": ""}), 400, refused("invalid_operation", rf"send '{BETA}'"), SAME),
+    row("edit: a stale name is refused with the cell as it is now", AE, ops({"op": "delete", "cell": BETA}), 409, refused("cell_changed", "<cell 1:.{6}>\nnew$"), "alpha beta:markdown:new gamma", [(NB, nexo(cell_id="beta"))]),
+    row("edit: a name of a cell that has moved is followed", AE, ops({"op": "replace", "cell": BETA, "source": "n"}), 200, build_text_result(r"\nreplace 2:.{6}$"), "NEW12:code:new alpha beta:markdown:n gamma", [(NB, nexo(cell_id="", **INS, **CODE))]),
+    row("edit: what else was changed since the rev", AE, ops({"op": "replace", "cell": BETA, "source": "n"}, rev=REV), 200, build_text_result(rf"\nChanged since {REV}, not by this edit: 0:.{{6}}\.$"), "alpha:code:new beta:markdown:n gamma", [AGENT_READ, (NB, nexo(cell_id="alpha"))]),
+    row("edit: a missing field", AE, ops({"op": "split", "cell": ALPHA}), 400, refused("invalid_operation", "`at_line` is missing"), SAME),
+    row("edit: a field of another operation", AE, ops({"op": "delete", "cell": ALPHA, "source": ""}), 400, refused("invalid_operation", "does not take `source`"), SAME),
+    row("edit: two positions", AE, ops({"op": "move", "cell": ALPHA, "at": "end", "after": BETA}), 400, refused("invalid_operation", "exactly one of"), SAME),
+    row("edit: the second operation of a batch", AE, ops({"op": "delete", "cell": ALPHA}, {"op": "delete"}), 400, refused("invalid_operation", "operation 1, from 0 on"), SAME),
+    row("edit: null is a field that is left out, in operations too", AE, ops({"op": "delete", "cell": BETA, "cells": None, "source": None}, rev=None), 200, build_text_result(f"\ndelete {BETA}$"), "alpha gamma"),
+    row("edit: operations as a text that is JSON", AE, {"path": A, "operations": f'[{{"op": "delete", "cell": "{BETA}", "cells": null}}]'}, 200, build_text_result(f"\ndelete {BETA}$"), "alpha gamma"),
+    row("edit: operations as a text that is no JSON", AE, {"path": A, "operations": "[{'op': 'delete'}]"}, 400, refused("invalid_request", ""), SAME),
+    row("edit: operations as a text with a member twice", AE, {"path": A, "operations": f'[{{"op": "delete", "cell": "{ALPHA}", "cell": "{BETA}"}}]'}, 400, refused("invalid_request", "more than once"), SAME),
+    row("edit: a dry run", AE, ops({"op": "delete", "cell": BETA}, dry_run=True), 200, build_text_result(r"dry run: nothing was written\ndelete .*\n--- a\.ipynb beta\n"), SAME),
+    row("edit: nothing is written in plan mode", AE, ops({"op": "delete", "cell": BETA}), 403, refused("plan_mode", "describe the change to the user"), SAME, mode="plan"),
+    row("edit: proposed in review mode", AE, ops({"op": "delete", "cell": BETA}), 202, build_text_result(r"\| proposed as [0-9]+: nothing is changed until a person decides"), SAME, mode="review"),
+    row("search: a cell with a hit is shown whole", AS, {"text": "title", "ignore_case": True, "folder": A}, 200, build_text_result(rf"^a\.ipynb \| 3 cells \| python \| rev {REV}[^\n]*\n<cell {BETA} md>\n# Title$"), SAME),
+    row("search: many hits are lines", AS, {"text": "x", "folder": "many.ipynb", "limit": 4}, 200, build_text_result(r"^4 hits in 1 of 1 notebook\n== many\.ipynb\n0:.{6} raw 1: x\n(?:.*\n){3}<note>There may be more hits: go on with cursor="), SAME),
+    row("search: in outputs, by an expression", AS, {"text": "^x$", "regex": True, "in": "outputs", "folder": A}, 200, build_text_result(r"<outputs>\nx$"), SAME),
+    row("search: nothing found", AS, {"text": "nowhere"}, 200, build_text_result(r"^0 hits in 0 of [0-9]+ notebooks$"), SAME),
+    row("search: no expression", AS, {"text": "(", "regex": True}, 400, refused("invalid_request", ""), SAME),
+    row("search: without a text the notebooks are listed", AS, {}, 200, build_text_result(r"^8 notebooks\na\.ipynb\ndigits\.ipynb\n"), SAME),
+    row("search: no folder", AS, {"text": "x", "folder": "no"}, 404, refused("notebook_not_found", ""), SAME),
+    row("create", AC, {"path": "new.ipynb", "cells": [{"source": "x"}, {"source": "# T", **MD}], "kernelspec": "python3"}, 200, build_text_result(r"^new\.ipynb \| 2 cells \| rev .{8} \| edit [0-9]+\ninsert 0:.{6}\ninsert 1:.{6}$"), "NEW8:code:x NEW8:markdown:#_T"),
+    row("create: an existing file is never replaced", AC, {"path": A}, 409, refused("notebook_exists", "notebook_edit"), SAME),
+    row("create: proposed in review mode", AC, {"path": "new.ipynb"}, 202, build_text_result("proposed as"), SAME, mode="review"),
+    row("history: list", AH, {"action": "list", "path": A}, 200, build_text_result(r"^a\.ipynb \| [0-9]+ edits?\n[0-9]+ .* agent/notebook_edit: why \| delete 1"), "alpha gamma", [(AE, ops({"op": "delete", "cell": BETA}, message="why"))]),
+    row("history: undo", AH, {"action": "undo", "path": A}, 200, build_text_result(r"\n\+# Title$"), SAME, [(AE, ops({"op": "delete", "cell": BETA}))]),
+    row("history: show needs a number", AH, {"action": "show", "path": A}, 400, refused("invalid_request", "edit_id"), SAME),
+    row("history: no such edit", AH, {"action": "show", "path": A, "edit_id": 10**9}, 404, refused("edit_not_found", ""), SAME),
+    row("history: no such proposal", AH, {"action": "proposal", "proposal_id": 10**9}, 404, refused("proposal_not_found", ""), SAME),
+    row("history: a proposal needs a number", AH, {"action": "proposal"}, 400, refused("invalid_request", "proposal_id"), SAME),
+]
 # fmt: on
-ROWS = [*NEXO, *MYCODE, *OMP_ROWS, *SECTIONS, *CLAUDE]
+ROWS = [*AGENT, *NEXO, *MYCODE, *OMP_ROWS, *SECTIONS, *CLAUDE]

@@ -36,8 +36,19 @@ _MORE: dict[str, dict[str, Any]] = {
     "omp/notebook": {"action": "delete"},
     "sections/notebook_edit": {"action": "read", "section": None},
     "claude_code/Edit": {"old_string": MARK},
+    "agent/notebook_edit": {
+        "operations": [{"op": "insert", "at": "end", "source": "new"}],
+        "rev": None,
+    },
+    "agent/notebook_read": {"cells": None, "section": None, "since": None},
+    "agent/notebook_search": {"text": MARK},
 }
-_RELATIVE = {"mycode/NotebookEdit", "omp/notebook", "sections/notebook_edit"}
+_RELATIVE = {
+    "mycode/NotebookEdit",
+    "omp/notebook",
+    "sections/notebook_edit",
+    *(tool for tool in INPUTS if tool.startswith("agent/")),
+}
 #: For each tool its path, the rest of an input that would do something there, and whether the path
 #: may be relative.
 CALLS: dict[str, tuple[str, dict[str, Any], bool]] = {

@@ -106,7 +106,9 @@ def _describe_exchange(exchange: Example) -> Iterator[str]:
         yield f"Content-Type: application/json\n\n{_dump(exchange.body)}"
     part = ", shown in part" if exchange.abridged else ""
     yield f"```\n\n{exchange.status}{part}:\n"
-    if exchange.answer is not None:
+    if isinstance(exchange.answer, str):
+        yield f"```text\n{exchange.answer}```\n"
+    elif exchange.answer is not None:
         yield f"```json\n{_dump(exchange.answer)}\n```\n"
     yield "</details>\n"
 

@@ -46,7 +46,10 @@ VOLATILE: Mapping[str, Any] = {
 }
 NOTEBOOK = "rainfall.ipynb"
 # The proposal of an example, in the address and in messages.
-_PROPOSAL = re.compile(r"(proposals?[ /])\d+")
+_PROPOSAL = re.compile(r"(proposals?[ /]|proposed as )\d+")
+# In texts: the number of an edit, and the beginning of a hash.
+_EDIT = re.compile(r"(\| edit )\d+")
+_REV = re.compile(r"(\| rev )[0-9a-f]{8}")
 _LIMIT = {"op": "replace", "cell": "limit", "source": "wet = 120  # in mm"}
 _HIGHER = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
 _DELETE = {"op": "delete", "cell": "closing"}
@@ -235,7 +238,10 @@ class Stage:
             proposals = [step(client, stack) for step in steps]
             answer = _send(client, exchange, next(filter(None, proposals), None))
         text = answer.body.decode().replace(str(client.root), ROOT)
-        body = _make_steady(json.loads(_PROPOSAL.sub(r"\g<1>3", text))) if text else None
+        text = _EDIT.sub(r"\g<1>17", _REV.sub(r"\g<1>39f6b962", _PROPOSAL.sub(r"\g<1>3", text)))
+        if answer.headers.get("Content-Type", "").startswith("text/plain"):
+            return answer.status, text
+        body = _make_steady(json.loads(text)) if text else None
         return answer.status, _abridge(body, exchange.answer) if exchange.abridged else body
 
 

@@ -373,7 +373,17 @@ async def _edit_notebook(
 
 _TOOLSET = Toolset("claude_code", ClaudeCodeOutput, ClaudeCodeFailure, _build_failure)
 TOOLS = (
-    Tool(_TOOLSET, "Read", _READ, ReadInput, _read, can_propose=False),
+    Tool(
+        _TOOLSET,
+        "Read",
+        _READ,
+        ReadInput,
+        _read,
+        can_propose=False,
+        is_read_only=True,
+        is_destructive=False,
+        is_idempotent=True,
+    ),
     Tool(_TOOLSET, "Write", _WRITE, WriteInput, _write),
     Tool(_TOOLSET, "Edit", _EDIT, EditInput, _edit, can_propose=False),
     Tool(_TOOLSET, "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _edit_notebook),
