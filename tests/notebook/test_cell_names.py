@@ -87,6 +87,7 @@ def test_an_error_shows_a_part_of_a_long_cell() -> None:
     assert error.value.details["source"] == ("line\n" * 400)[:-1]
 
 
+@pytest.mark.threat("S31")
 def test_an_exact_id_has_priority_unless_it_is_the_name_of_another_cell() -> None:
     forged = name(0, "a")
     assert document("b", "c", ids=("x", forged)).locate(forged) == 1
@@ -181,6 +182,7 @@ def race(chance: random.Random) -> str:
     return "edited"
 
 
+@pytest.mark.threat("S26")
 def test_a_stale_name_never_edits_a_cell_that_was_not_read() -> None:
     chance = seeded_random("races of names")
     outcomes = Counter(race(chance) for _ in range(1_000))

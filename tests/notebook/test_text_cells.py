@@ -110,6 +110,7 @@ LINES = st.lists(
 )
 
 
+@pytest.mark.threat("S31")
 @given(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=4))
 def test_no_line_of_a_notebook_looks_like_one_of_ours(texts: list[tuple[Any, Any]]) -> None:
     cells = [
