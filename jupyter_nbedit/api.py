@@ -12,6 +12,7 @@ from logging import Logger
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.edits.service import EditService
@@ -62,6 +63,7 @@ class PythonAPI:
         client: str | None = None,
         message: str | None = None,
         hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
+        rev: str | None = None,
         dry_run: bool = False,
         wait_tabs: float = 0,
     ) -> EditReply:
@@ -70,9 +72,11 @@ class PythonAPI:
         ``path`` is the API path of the notebook. ``operations`` are as in the body of a ``PATCH``,
         or structs of `jupyter_nbedit.notebook.operations`. ``user`` is who makes the edit, as known
         by the server; ``client`` names the client, and ``message`` is the reason of the edit.
-        ``hash`` is the only version of the notebook that the edit may be applied to. With
-        ``dry_run`` the reply is computed, and nothing is written. ``wait_tabs`` is how many
-        milliseconds to wait at most until every open tab has reported what it did with the edit.
+        ``hash`` is the only version of the notebook that the edit may be applied to; ``rev`` is the
+        beginning of the hash of the version that the caller has read, which chooses among cells
+        with the same guarded name. With ``dry_run`` the reply is computed, and nothing is written.
+        ``wait_tabs`` is how many milliseconds to wait at most until every open tab has reported
+        what it did with the edit.
         """
         body = _build_body(
             EditBody,
@@ -80,6 +84,7 @@ class PythonAPI:
             client=client,
             message=message,
             hash=hash,
+            rev=rev,
             dry_run=dry_run,
         )
         edit = self._edits.edit(_build_request(path, user, body), body.operations)
@@ -150,4 +155,5 @@ def _build_request(path: str, user: str, body: ChangeBody) -> WriteRequest:
         Author(user, get_or_none(body.client), get_or_none(body.message)),
         dry_run=body.dry_run,
         hash=get_or_none(body.hash),
+        rev=get_or_none(getattr(body, "rev", UNSET)),
     )

@@ -11,12 +11,14 @@ import pytest
 from jupyter_nbedit.api import PythonAPI
 from jupyter_nbedit.app import NbEditApp
 from jupyter_nbedit.errors import (
+    AmbiguousCell,
     CellNotFound,
     HashMismatch,
     InvalidOperation,
     InvalidRequest,
     PlanMode,
 )
+from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.tabs import TabCounts, TabReport
 from tests.handlers.requests import find_app
@@ -52,6 +54,10 @@ def text(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
 def sources(path: Path) -> list[str]:
     return [cell["source"] for cell in samples.load_cells(text(path))]
 
@@ -66,6 +72,16 @@ async def test_an_edit_is_answered_and_recorded_like_one_over_http(
     assert (entry.user, entry.client, entry.message) == ("ada", "an extension", "why")
     over_http = await local.patch(NAME, {**REPLACE, "source": "again"})
     assert over_http.json["hash_before"] == reply.hash
+
+
+async def test_the_rev_chooses_among_cells_with_one_source(api: PythonAPI, notebook: Path) -> None:
+    write(notebook, samples.notebook(samples.raw("twin"), samples.raw("twin"), minor=4))
+    name = str(CellName.from_source(1, "twin"))
+    with pytest.raises(AmbiguousCell) as error:
+        await api.edit(NAME, [{**REPLACE, "cell": name}], user="ada")
+    rev = error.value.details["rev"]
+    await api.edit(NAME, [{**REPLACE, "cell": name}], user="ada", rev=rev)
+    assert sources(notebook) == ["twin", "# Changed"]
 
 
 async def test_operations_may_be_structs(api: PythonAPI, notebook: Path) -> None:

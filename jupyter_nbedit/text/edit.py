@@ -17,6 +17,7 @@ _LONGEST_PATH = 1_000
 _LONGEST_WARNING = 500
 _LONGEST_DIFF = 4_000
 _SHOWN_CELLS = 20
+_SHOWN_OPERATIONS = 100
 
 
 def render_edit(reply: EditReply, *, shows_diff: bool = False) -> str:
@@ -25,7 +26,9 @@ def render_edit(reply: EditReply, *, shows_diff: bool = False) -> str:
     ``shows_diff`` is whether the client did not send what the change does, as for an undo. A dry
     run shows its diff, too.
     """
-    lines = [_render_head(reply), *map(_render_operation, reply.operations)]
+    lines = [_render_head(reply), *map(_render_operation, reply.operations[:_SHOWN_OPERATIONS])]
+    if len(reply.operations) > _SHOWN_OPERATIONS:
+        lines.append(f"<note>And {len(reply.operations) - _SHOWN_OPERATIONS} more.</note>")
     if (shows_diff or reply.dry_run) and reply.diff:
         lines.append(_cut_diff(reply.diff))
     lines += _render_rest(reply)

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -100,6 +100,39 @@ async def test_every_reply_to_an_edit_has_the_number_of_open_tabs(
             answer = await local.request(verb, *parts, body=body, headers=headers)
             assert answer.json["tabs"] == {**NOBODY, "open": 1}, answer.body
     await wait_for_count(local, open=0)
+
+
+@pytest.mark.usefixtures("notebook")
+async def test_texts_name_the_open_tabs_and_what_they_show(local: Local, jp_ws_fetch: Any) -> None:
+    accept = {"Accept": "text/plain"}
+
+    async def read() -> str:
+        answer = await local.request("GET", "nbedit", "notebooks", NAME, headers=accept)
+        return answer.body.decode().partition("\n")[0]
+
+    async def call(tool: str, **arguments: Any) -> str:
+        body = json.dumps(arguments).encode()
+        answer = await local.request(
+            "POST", "nbedit", "tools", "agent", tool, body=body, headers=JSON
+        )
+        return str(answer.json["content"][0]["text"])
+
+    assert "open in" not in await read()
+    async with open_page_socket(jp_ws_fetch, NAME) as page:
+        await wait_for_count(local, open=1)
+        made = await edit(local, "theirs")
+        await page.report(made, "merged")
+        await wait_until_async(
+            lambda: _contains(read(), "open in 1 tab | unsaved changes in 1 tab"), "the report"
+        )
+        assert await call("notebook_search") == f"1 notebook\n{NAME} | open in 1 tab"
+        operation = {"op": "replace_text", "old": "theirs", "new": "mine"}
+        text = await call("notebook_edit", path=NAME, operations=[operation])
+        assert " | open in 1 tab\n" in text
+
+
+async def _contains(text: Awaitable[str], part: str) -> bool:
+    return part in await text
 
 
 @pytest.mark.usefixtures("notebook")

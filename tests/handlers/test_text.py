@@ -142,6 +142,13 @@ def test_an_edit_is_answered_with_the_names_of_its_cells(live: Client, path: str
     assert nothing.split("\n")[0].endswith(" | nothing to change")
 
 
+def test_the_reply_to_a_long_batch_is_short(live: Client, path: str) -> None:
+    inserts = [{"op": "insert", "at": "end", "cell_type": "raw", "source": "x"}] * 1_000
+    text = get_text(patch(live, path, *inserts))
+    assert text.endswith("<note>And 900 more.</note>")
+    assert len(text) < 3_000
+
+
 def test_what_others_changed_since_the_rev_is_named(live: Client, path: str) -> None:
     assert live.read(path, ACCEPT).status == 200
     live.patch(path, {"op": "insert", "at": "start", "cell_type": "raw", "source": "theirs"})

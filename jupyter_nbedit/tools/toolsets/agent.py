@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.edits.publish import add_tab_counts
-from jupyter_nbedit.errors import CellChanged, InvalidRequest, NbEditError, NotebookExists
+from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookExists
 from jupyter_nbedit.models import (
     LONGEST_LABEL,
     MOST_OPERATIONS,
@@ -39,7 +39,7 @@ _FEWEST_CHARACTERS = 200
 # So many cells with hits are shown whole, so that an edit needs no other read.
 _SHOWN_CELLS = 3
 _SHOWN_CELL_CHARACTERS = 1_500
-_SHOWN_NOTEBOOKS = 200
+_SHOWN_NOTEBOOKS = 100
 _SHOWN_EDITS = 20
 _LONGEST_PATH = 1_000
 _LONGEST_WAIT = 45
@@ -213,7 +213,7 @@ class AgentSearchInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     scope: Annotated[
         Literal["sources", "outputs", "tags", "all"], Meta(description="Default: sources.")
     ] = msgspec.field(name="in", default="sources")
-    limit: Annotated[int, Meta(ge=1, le=200, description="Default 30.")] = 30
+    limit: Annotated[int, Meta(ge=1, le=50, description="Default 30.")] = 30
     cursor: Annotated[str, Meta(description="Of an answer, to go on.")] = ""
 
 
@@ -234,15 +234,18 @@ async def _search(context: ToolContext, author: Author, arguments: AgentSearchIn
         cursor=arguments.cursor or UNSET,
     )
     reply = await context.search.search(request, is_cancelled=lambda: False)
-    # A cell may have changed since; the lines are then shown as they were found.
+    text = None
+    # A notebook may be gone since; the lines are then shown as they were found.
     with suppress(NbEditError):
-        if (text := await _show_cells(context, author, reply)) is not None:
-            return _build_result(text)
-    return _build_result(render_search(reply))
+        text = await _show_cells(context, author, reply)
+    return _build_result(text or render_search(reply))
 
 
 async def _show_cells(context: ToolContext, author: Author, reply: SearchReply) -> str | None:
-    """Return the notebooks with the cells that have hits; None if those are none or too many."""
+    """Return the notebooks with the cells that have hits.
+
+    Return None if there are none or too many, or if one has changed since.
+    """
     cells = dict.fromkeys((hit.path, hit.name) for hit in reply.hits)
     if not 0 < len(cells) <= _SHOWN_CELLS:
         return None
@@ -257,7 +260,7 @@ async def _show_cells(context: ToolContext, author: Author, reply: SearchReply) 
         )
         texts.append(await _read_text(context, author, path, options))
         if any(f"<cell {name} " not in texts[-1] for name in names):
-            raise CellChanged(path)
+            return None
     return "\n".join([*texts, *render_rest(reply)])
 
 
