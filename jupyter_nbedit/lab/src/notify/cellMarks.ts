@@ -38,8 +38,10 @@ export class ChangeMarks {
 
   /** Remove the marks of these cells. */
   remove(cells: readonly string[]): void {
-    cells.forEach(cell => this._clientsByCell.delete(cell));
-    this._render();
+    const removed = cells.filter(cell => this._clientsByCell.delete(cell));
+    if (removed.length > 0) {
+      this._render();
+    }
   }
 
   clear(): void {

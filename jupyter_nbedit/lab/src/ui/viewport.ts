@@ -32,10 +32,10 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
   if (activeIndex >= 0 && notebook.activeCellIndex !== activeIndex) {
     notebook.activeCellIndex = activeIndex;
   }
-  for (const cell of notebook.widgets) {
-    if (selectedIds.has(getCellId(cell)) && !notebook.isSelected(cell)) {
-      notebook.select(cell);
-    }
+  if (selectedIds.size > 0) {
+    notebook.widgets
+      .filter(cell => selectedIds.has(getCellId(cell)) && !notebook.isSelected(cell))
+      .forEach(cell => notebook.select(cell));
   }
   if (activeIndex >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
     notebook.mode = mode;
