@@ -52,6 +52,14 @@ export class ChangeEvents {
   async list(): Promise<ChangeEvent[]> {
     return this.events.jsonValue();
   }
+
+  /**
+   * Return the events about new versions, oldest first: if a program takes long to write the file,
+   * the server also tells that it is missing or unreadable.
+   */
+  async listVersions(): Promise<ChangeEvent[]> {
+    return (await this.list()).filter(({ kind }) => kind === 'changed' || kind === 'renamed');
+  }
 }
 
 /** Return the history's entries of changes without the server, oldest first. */

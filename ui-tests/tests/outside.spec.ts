@@ -52,11 +52,11 @@ for (const [rounds, tag] of ROUNDS) {
           const end = Date.now();
           times.set(kind, [...(times.get(kind) ?? []), (await painted) - end]);
           // The page may have found it by itself, before the server has.
-          await expect.poll(async () => (await events.list()).length).toBe(count);
+          await expect.poll(async () => (await events.listVersions()).length).toBe(count);
           expect(await tab.getSource(0)).toBe(typed);
           await expect(tab.mark(index)).toHaveAttribute('title', 'Changed on disk');
         }
-        await expect(toastAbout(page, 'a.ipynb changed on disk: cells').first()).toBeVisible();
+        await expect(toastAbout(page, 'a.ipynb changed on disk: cell').first()).toBeVisible();
       }
 
       const entries = await listOutsideEntries(agent, path);
@@ -65,7 +65,7 @@ for (const [rounds, tag] of ROUNDS) {
         entries.slice(0, -1).map(entry => entry.hash)
       );
       expect(entries.every(entry => entry.undoable)).toBe(true);
-      const told = (await events.list()).map(event => [
+      const told = (await events.listVersions()).map(event => [
         event.kind,
         event.is_outside,
         event.edit_id
