@@ -1,0 +1,311 @@
+"""A running Jupyter server, as a client knows it: its address, its root, its token."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import secrets
+import socket
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
+from urllib.parse import quote, unquote, urlsplit
+
+from jupyter_nbedit._version import __version__
+from jupyter_nbedit.client.errors import (
+    CertificateRejected,
+    ConnectFailed,
+    ConnectionLost,
+    InvalidAddress,
+    OutsideRoot,
+    ResponseTimeout,
+)
+
+#: How long a connection and a response may take, in seconds.
+CONNECT_SECONDS = 5.0
+RESPONSE_SECONDS = 300.0
+
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+#: Addresses that a server listens on, and that no client can connect to.
+_WILDCARDS = frozenset(("", "0.0.0.0", "::", "*"))  # noqa: S104 -- recognized, not bound
+_UNIX = "http+unix"
+_PORTS = {"http": 80, "https": 443, _UNIX: 0}
+_TOKEN = re.compile(r"[!-~]{1,4096}")
+_HOST = re.compile(r"[A-Za-z0-9._:%\[\]-]*")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and the prefix of its routes; no token is part of it."""
+
+    scheme: str
+    #: The name or the address of the host; the path of the socket if the scheme is http+unix.
+    host: str
+    port: int
+    #: Begins and ends with a slash.
+    base_url: str
+
+    @classmethod
+    def from_url(cls, url: str) -> Address:
+        """Return the address of a URL, whose query is ignored.
+
+        Raise `InvalidAddress` if it is not the URL of a server.
+        """
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            parts, port = urlsplit(""), None
+        is_unix = parts.scheme == _UNIX
+        host = unquote(parts.netloc) if is_unix else (parts.hostname or "")
+        if (
+            parts.scheme not in _PORTS
+            or not (host or parts.netloc.startswith(":"))
+            or "@" in parts.netloc
+            or not (is_unix or _HOST.fullmatch(host))
+            or not re.fullmatch(r"[!-~]*", parts.path)
+        ):
+            # The URL is not shown: it may have a token or a password.
+            message = (
+                "The address of the server is not valid. Expected http://HOST:PORT/BASE_URL/ or "
+                "https://HOST:PORT/BASE_URL/, without a user name and a password."
+            )
+            raise InvalidAddress(message)
+        if not is_unix and host in _WILDCARDS:
+            host = "127.0.0.1"
+        path = parts.path.strip("/")
+        return cls(
+            parts.scheme,
+            host,
+            _PORTS[parts.scheme] if port is None else port,
+            f"/{path}/" if path else "/",
+        )
+
+    @property
+    def url(self) -> str:
+        """The address as people write it."""
+        if self.scheme == _UNIX:
+            return f"{_UNIX}://{quote(self.host, safe='')}{self.base_url}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        is_default = self.port == _PORTS[self.scheme]
+        return f"{self.scheme}://{host}{'' if is_default else f':{self.port}'}{self.base_url}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether no other machine can answer at this address."""
+        return self.scheme == _UNIX or self.host in _LOOPBACK
+
+    def is_same_server(self, other: Address) -> bool:
+        """Return whether both are the same server, by any of the names of this machine."""
+        return self._get_place() == other._get_place()
+
+    def _get_place(self) -> tuple[str, str, int]:
+        if self.scheme == _UNIX:
+            return _UNIX, os.path.realpath(self.host), 0
+        here = self.is_local or self.host == socket.gethostname()
+        return "tcp", "localhost" if here else self.host.lower(), self.port
+
+    def connect(self, seconds: float) -> http.client.HTTPConnection:
+        """Return a connection; raise `ConnectFailed` if there is none within so many seconds."""
+        connection: http.client.HTTPConnection
+        if self.scheme == _UNIX:
+            connection = _UnixConnection(self.host, timeout=seconds)
+        elif self.scheme == "https":
+            context = ssl.create_default_context()
+            if self.is_local:
+                # Certificates for this machine are self-signed as a rule, and whoever can listen
+                # here could do so without TLS, too.
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+            connection = http.client.HTTPSConnection(
+                self.host, self.port, timeout=seconds, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(self.host, self.port, timeout=seconds)
+        try:
+            connection.connect()
+        except ssl.SSLCertVerificationError as error:
+            message = (
+                f"The certificate of {self.url} is not valid: {error.verify_message}. If it is "
+                "your own, set SSL_CERT_FILE to the file with its authority."
+            )
+            raise CertificateRejected(message) from None
+        except (OSError, UnicodeError) as error:
+            message = (
+                f"No connection to {self.url}: {_explain(error)}. Is the server running, and is "
+                "the address right?"
+            )
+            raise ConnectFailed(message) from None
+        return connection
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "it does not answer"
+    text = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+    return text[:1].lower() + text[1:]
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """A connection to a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        if not hasattr(socket, "AF_UNIX"):
+            message = "this system has no Unix sockets"
+            raise OSError(0, message)
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        try:
+            self.sock.connect(self._path)
+        except BaseException:
+            self.sock.close()
+            raise
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response of a server, of any status."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        """The media type, in lower case and without parameters."""
+        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server.
+
+    Its token is sent to its address and nowhere else; it is not shown, and redirects are not
+    followed.
+    """
+
+    address: Address
+    #: The folder that the server serves, without links; None if it is not known.
+    root: str | None
+    _: KW_ONLY
+    _token: str = field(default="", repr=False)
+
+    @property
+    def url(self) -> str:
+        """The address for people and programs, without a token."""
+        return self.address.url
+
+    @property
+    def has_token(self) -> bool:
+        """Whether a token is known."""
+        return bool(self._token)
+
+    def send(  # noqa: PLR0913 -- the parts of a request
+        self,
+        method: str,
+        target: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        response_seconds: float = RESPONSE_SECONDS,
+        connect_seconds: float = CONNECT_SECONDS,
+    ) -> Response:
+        """Send a request and return the response, of whatever status.
+
+        ``target`` is relative to the base URL, and quoted. Raise `ConnectFailed` if nothing was
+        sent, and `ConnectionLost` or `ResponseTimeout` if it is not known what the server did.
+        """
+        all_headers = {
+            "User-Agent": f"jupyter_nbedit/{__version__}",
+            **self._build_credentials(),
+            **(headers or {}),
+        }
+        connection = self.address.connect(connect_seconds)
+        try:
+            if connection.sock is not None:
+                connection.sock.settimeout(response_seconds)
+            # A server that has refused a body unread may have sent its response.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, self.address.base_url + target, body, all_headers)
+            response = connection.getresponse()
+            return Response(response.status, dict(response.headers.items()), response.read())
+        except TimeoutError:
+            message = (
+                f"{self.url} has not answered within {response_seconds:g} seconds. It may have "
+                "done what was asked: read the notebook before you try again."
+            )
+            raise ResponseTimeout(message) from None
+        except (OSError, http.client.HTTPException):
+            message = (
+                f"The connection to {self.url} ended before the response. It may have done what "
+                "was asked: read the notebook before you try again."
+            )
+            raise ConnectionLost(message) from None
+        finally:
+            connection.close()
+
+    def _build_credentials(self) -> dict[str, str]:
+        if self._token:
+            return {"Authorization": f"token {self._token}"}
+        # A server without authentication still wants a cookie to be repeated in a header.
+        value = secrets.token_hex(16)
+        return {"Cookie": f"_xsrf={value}", "X-XSRFToken": value}
+
+    def to_api_path(self, path: str) -> str:
+        """Return the API path of a file: relative to the root, with slashes, links resolved.
+
+        The path of a server whose root is not known is an API path already. Raise `OutsideRoot` if
+        the file is not below the root.
+        """
+        if self.root is None:
+            if os.path.isabs(path) or os.path.splitdrive(path)[0]:
+                message = (
+                    f"The folder that {self.url} serves is not known here, so {path!r} cannot be "
+                    "found on it. Give the path relative to that folder."
+                )
+                raise OutsideRoot(message)
+            return path.replace(os.sep, "/")
+        api_path = get_relative_path(self.root, path)
+        if api_path is None:
+            message = (
+                f"{os.path.realpath(path)!r} is not below {self.root!r}, the folder that "
+                f"{self.url} serves."
+            )
+            raise OutsideRoot(message)
+        return api_path
+
+    def to_file_path(self, api_path: str) -> str:
+        """Return the path of a file from its API path; as it is if the root is not known."""
+        if self.root is None:
+            return api_path
+        return os.path.join(self.root, *api_path.split("/"))
+
+
+def get_relative_path(root: str, path: str) -> str | None:
+    """Return the path of a file from a root, with slashes and links resolved; None if outside."""
+    real_root, real_path = os.path.realpath(root), os.path.realpath(path)
+    try:
+        relative = os.path.relpath(real_path, real_root)
+    except ValueError:  # another drive
+        return None
+    if relative == os.curdir:
+        return ""
+    parts = relative.split(os.sep)
+    if parts[0] == os.pardir:
+        return None
+    return "/".join(parts)
+
+
+def check_token(token: str, source: str) -> str:
+    """Return a token; raise `InvalidAddress`, without showing it, if no header can have it."""
+    if not _TOKEN.fullmatch(token):
+        message = f"{source} has no valid token: expected printable ASCII without spaces."
+        raise InvalidAddress(message)
+    return token
