@@ -1,57 +1,77 @@
-"""The command ``jupyter nbedit``."""
+"""The command ``jupyter nbedit``.
+
+Each module of commands has ``add_parser``, which adds its parsers; the default ``run`` of a parser
+is the function that runs the command and returns the exit code. What a command needs is imported
+when it runs.
+"""
 
 from __future__ import annotations
 
 import argparse
-import signal
+import re
 import sys
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.cli.demo import play
-from jupyter_nbedit.cli.demo.server import DemoError
+from jupyter_nbedit.cli import completion as completion_command
+from jupyter_nbedit.cli import demo_command, editing, exit_codes, proposals, reading, status
+from jupyter_nbedit.cli import history as history_commands
+from jupyter_nbedit.cli.connection import report_error
+from jupyter_nbedit.cli.options import UsageError
+from jupyter_nbedit.client.errors import ClientError
+from jupyter_nbedit.errors import NbEditError
+
+_MODULES = (
+    reading,
+    editing,
+    history_commands,
+    proposals,
+    status,
+    completion_command,
+    demo_command,
+)
+_TOKEN = re.compile(r"(token=)[^&\s'\"]+", re.IGNORECASE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    options = _build_parser().parse_args(arguments)
-    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        # So that the demo stops its server and removes its files.
-        signal.signal(number, signal.default_int_handler)
+    options = build_parser().parse_args(arguments)
     try:
-        if options.once:
-            play.check_script()
-        else:
-            play.play_in_browser(open_browser=options.browser)
-    except DemoError as error:
-        print(f"jupyter nbedit demo: {error}", file=sys.stderr)
-        return 1
+        exit_code: int = options.run(options)
+        sys.stdout.flush()
+    except (UsageError, NbEditError, ClientError) as error:
+        return report_error(error, is_json=getattr(options, "json", False))
     except KeyboardInterrupt:
-        print("\nThe demo is over; its files are removed.")
-    return 0
+        return exit_codes.INTERRUPTED
+    except BrokenPipeError:
+        # Who reads the output has read enough.
+        sys.stdout = None  # so that Python does not flush it at its end
+        return exit_codes.DONE
+    return exit_code
 
 
-def _build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="jupyter nbedit", description="Agents edit the cells of notebooks over HTTP."
+class _Parser(argparse.ArgumentParser):
+    """A parser without abbreviations, whose messages never repeat a token."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and a message, and exit."""
+        super().error(_TOKEN.sub(r"\1...", message))
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = _Parser(
+        prog="jupyter nbedit",
+        description="Read and edit Jupyter notebooks cell by cell, also while they are open in"
+        " JupyterLab.",
+        epilog=exit_codes.DESCRIPTION,
     )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    demo = commands.add_parser(
-        "demo",
-        help="watch an agent edit an open notebook, on scratch copies of sample notebooks",
-        description="Open JupyterLab on scratch copies of sample notebooks and play an agent that"
-        " edits them while you look on. Your files and settings are not touched.",
-    )
-    demo.add_argument(
-        "--no-browser",
-        dest="browser",
-        action="store_false",
-        help="print the address instead of opening it",
-    )
-    demo.add_argument(
-        "--once",
-        action="store_true",
-        help="no JupyterLab, no page: edit over HTTP, show and check every answer, and exit",
-    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    for module in _MODULES:
+        module.add_parser(commands)
     return parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
 from jupyter_nbedit import errors
@@ -19,12 +19,41 @@ from jupyter_nbedit.client.errors import (
     build_error,
 )
 from jupyter_nbedit.client.requests import QueryValue, Reply, Request
-from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response, Server
+from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
 
 _REPLIES = (200, 201, 202)
 _REDIRECTS = range(300, 400)
 _TEXT = "text/plain"
 _JSON = "application/json"
+
+
+class Transport(Protocol):
+    """Carries requests: a `Server` over HTTP, or the REST API in this process."""
+
+    @property
+    def url(self) -> str:
+        """The address for people."""
+        ...
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        response_seconds: float = RESPONSE_SECONDS,
+    ) -> Response:
+        """Send a request and return the response; see `Server.send`."""
+        ...
+
+    def to_api_path(self, path: str) -> str:
+        """Return the API path of a file; see `Server.to_api_path`."""
+        ...
+
+    def to_file_path(self, api_path: str) -> str:
+        """Return the path of a file from its API path; see `Server.to_file_path`."""
+        ...
 
 
 class Client:
@@ -38,7 +67,7 @@ class Client:
     """
 
     def __init__(
-        self, server: Server, *, name: str | None = None, seconds: float = RESPONSE_SECONDS
+        self, server: Transport, *, name: str | None = None, seconds: float = RESPONSE_SECONDS
     ) -> None:
         self.server = server
         self._name = name
@@ -146,7 +175,7 @@ def _build_target(request: Request) -> str:
         raise errors.InvalidRequest(message) from None
 
 
-def _build_response_error(server: Server, response: Response) -> Exception:
+def _build_response_error(server: Transport, response: Response) -> Exception:
     """Return the error that a response is."""
     if response.content_type == _TEXT:
         reason, separator, message = response.body.decode("utf-8", "replace").partition(": ")
@@ -159,10 +188,10 @@ def _build_response_error(server: Server, response: Response) -> Exception:
         return _build_foreign_error(server, response)
 
 
-def _build_foreign_error(server: Server, response: Response) -> ResponseError | ServerError:
+def _build_foreign_error(server: Transport, response: Response) -> ResponseError | ServerError:
     """Return the error of a response that is not of the REST API, but of a proxy for example."""
     if response.status in _REDIRECTS:
-        return build_redirect(server, response)
+        return build_redirect(server.url, response)
     if response.status in (401, 403):
         message = f"{server.url} does not allow this ({response.status}). Is the token right?"
         return AccessDenied(message)

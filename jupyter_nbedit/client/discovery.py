@@ -147,7 +147,7 @@ def _explain_response(server: Server, response: Response) -> ClientError:
     if response.status in _NO_ACCESS:
         return AccessDenied(_explain_denial(server))
     if response.status in _REDIRECTS:
-        return build_redirect(server, response)
+        return build_redirect(server.url, response)
     if response.status == _NOT_FOUND:
         message = (
             f"The server at {server.url} runs without jupyter_nbedit. Install it in the "
@@ -161,12 +161,12 @@ def _explain_response(server: Server, response: Response) -> ClientError:
     return ResponseError(message)
 
 
-def build_redirect(server: Server, response: Response) -> Redirected:
+def build_redirect(url: str, response: Response) -> Redirected:
     """Return the error of a redirect, which is not followed: the token is for one server."""
     location = urlsplit(response.headers.get("Location", ""))
     place = location._replace(query="", fragment="", netloc=location.netloc.rpartition("@")[2])
     message = (
-        f"{server.url} redirects to {place.geturl()[:300]!r}, and redirects are not followed. If "
+        f"{url} redirects to {place.geturl()[:300]!r}, and redirects are not followed. If "
         "that is a page for logging in, the token is missing or wrong. If it is the new address "
         "of the server, use that."
     )

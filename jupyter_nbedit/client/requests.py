@@ -1,14 +1,11 @@
-"""The requests of the REST API that clients send, as values; and replies.
-
-`Client` sends them to a server, and `jupyter_nbedit.offline` answers them without one.
-"""
+"""The requests of the REST API that a `Client` sends, as values; and replies."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 #: A value of a query; lists are repeated, None is left out.
 QueryValue = str | int | bool | Sequence[str] | None
@@ -56,18 +53,6 @@ class Reply:
     def decode(self) -> Any:
         """Return the decoded JSON."""
         return json.loads(self.body)
-
-
-class RequestSender(Protocol):
-    """Sends requests: `Client` to a server; `jupyter_nbedit.offline` has its own."""
-
-    def send(self, request: Request, *, as_text: bool = False) -> Reply:
-        """Return the reply to a request, in the text form if ``as_text``.
-
-        Raise the error of `jupyter_nbedit.errors` that the reply is. With ``as_text``, its message
-        is the text form of the error without the reason, and it has no details.
-        """
-        ...
 
 
 def describe_server() -> Request:

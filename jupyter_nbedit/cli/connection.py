@@ -1,0 +1,109 @@
+"""The server that answers a command, and how its replies and errors are shown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.options import UsageError
+from jupyter_nbedit.client import Client, find_server
+from jupyter_nbedit.client.errors import (
+    ClientError,
+    DiscoveryError,
+    ResponseError,
+    ServerError,
+    TransportError,
+)
+from jupyter_nbedit.client.requests import Reply, Request
+from jupyter_nbedit.errors import NbEditError
+
+# What a terminal would take for a command, but no line break and no tab.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A client of the server that serves a path, and the API path of that path there."""
+
+    client: Client
+    path: str
+    is_json: bool
+
+    def send(self, request: Request) -> Reply:
+        """Return the reply to a request, in the form that the user wants."""
+        return self.client.send(request, as_text=not self.is_json)
+
+
+@contextmanager
+def connect(options: argparse.Namespace, path: str) -> Iterator[Connection]:
+    """Connect to the server that serves a path, as the options say."""
+    discovery = find_server(path, url=options.url, token_file=options.token_file)
+    for other in discovery.others:
+        print_problem(
+            f"Warning: {other.url} serves this, too, and runs without jupyter_nbedit: what is open"
+            " there does not follow."
+        )
+    client = Client(discovery.server, name=getattr(options, "client", None))
+    yield Connection(client, discovery.server.to_api_path(path), options.json)
+
+
+def print_reply(reply: Reply) -> None:
+    """Print a reply as it is; on a terminal, without control characters."""
+    print_text(reply.text.removesuffix("\n"))
+
+
+def print_text(text: str) -> None:
+    """Print a text; on a terminal, with control characters escaped, as notebooks may have some."""
+    if sys.stdout.isatty():
+        text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def print_problem(text: str) -> None:
+    """Print a problem for people."""
+    text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def report_error(error: NbEditError | ClientError | UsageError, *, is_json: bool) -> int:
+    """Print an error; return the exit code."""
+    if isinstance(error, UsageError):
+        print_problem(f"jupyter nbedit: {error}")
+        return exit_codes.USAGE
+    details = error.details if isinstance(error, NbEditError | ServerError) else {}
+    if is_json:
+        content = {"message": error.message, "reason": error.reason, "details": details}
+        print_problem(json.dumps(content))
+    else:
+        print_problem(f"{error.reason}: {error.message}")
+    return get_exit_code(error)
+
+
+def get_exit_code(error: NbEditError | ClientError) -> int:
+    """Return the exit code of an error."""
+    if isinstance(error, DiscoveryError | TransportError):
+        return exit_codes.NO_SERVER
+    if isinstance(error, ResponseError) and not isinstance(error, ServerError):
+        return exit_codes.NO_SERVER
+    if error.reason in exit_codes.STALE_REASONS:
+        return exit_codes.STALE
+    return exit_codes.REFUSED
+
+
+def show_path(connection: Connection, api_path: str) -> str:
+    """Return the path of a file as it can be used in a command, relative to this folder."""
+    server = connection.client.server
+    path = server.to_file_path(api_path)
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        return path
+    return path if relative.startswith(os.pardir + os.sep) else relative

@@ -1,0 +1,54 @@
+"""The command ``demo``."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+
+from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.options import Subparsers
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
+    parser = commands.add_parser(
+        "demo",
+        help="watch an agent edit an open notebook, on scratch copies of sample notebooks",
+        description="Open JupyterLab on scratch copies of sample notebooks and play an agent that"
+        " edits them while you look on. Your files and settings are not touched.",
+    )
+    parser.add_argument(
+        "--no-browser",
+        dest="browser",
+        action="store_false",
+        help="print the address instead of opening it",
+    )
+    parser.add_argument(
+        "--once",
+        action="store_true",
+        help="no JupyterLab, no page: edit over HTTP, show and check every answer, and exit",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demo until it is interrupted, or once."""
+    # Other commands need none of it.
+    from jupyter_nbedit.cli.demo import play  # noqa: PLC0415
+    from jupyter_nbedit.cli.demo.server import DemoError  # noqa: PLC0415
+
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        # So that the demo stops its server and removes its files.
+        signal.signal(number, signal.default_int_handler)
+    try:
+        if options.once:
+            play.check_script()
+        else:
+            play.play_in_browser(open_browser=options.browser)
+    except DemoError as error:
+        print(f"jupyter nbedit demo: {error}", file=sys.stderr)
+        return exit_codes.REFUSED
+    except KeyboardInterrupt:
+        print("\nThe demo is over; its files are removed.")
+    return exit_codes.DONE

@@ -1,0 +1,276 @@
+"""The commands ``edit`` and ``new``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.connection import Connection, connect, print_reply
+from jupyter_nbedit.cli.options import (
+    Subparsers,
+    UsageError,
+    add_change_options,
+    check_single_stdin,
+    read_file,
+    read_text,
+)
+from jupyter_nbedit.client import requests
+from jupyter_nbedit.client.requests import Reply
+from jupyter_nbedit.errors import TextMismatch
+
+#: How long a reply waits for the reports of open tabs.
+TAB_MILLISECONDS = 1000
+_POSITIONS = ("after", "before", "at")
+_CELL_TYPES = ("code", "markdown", "raw")
+_SHOWN_CELLS = 20
+
+# The options that say what to do, and for each those that it needs and those that it can have.
+_ACTIONS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "old": (("new",), ("cell", "all", "keep_outputs")),
+    "source": (("cell",), ("type", "keep_outputs")),
+    "insert": ((), ("type", *_POSITIONS)),
+    "delete": ((), ()),
+    "move": ((), _POSITIONS),
+    "clear_outputs": ((), ()),
+    "operations": ((), ()),
+}
+_MODIFIERS = ("new", "cell", "all", "type", "keep_outputs", *_POSITIONS)
+
+_EXAMPLES = """\
+examples:
+  jupyter nbedit edit NB --old 'wet = 100' --new 'wet = 200'
+  jupyter nbedit edit NB --cell 3:9f2c1a --source - < cell.py
+  jupyter nbedit edit NB --insert '# Results' --type markdown --at end
+  jupyter nbedit edit NB --delete 3:9f2c1a 4:51d0aa
+
+CELL is a name such as 3:9f2c1a (the index of a cell and the beginning of its hash, as `read` shows
+it; an edit is refused if the cell has changed), an id, or an index. TEXT may be -, standard input;
+\\n and the like in it are not interpreted. Write --old=TEXT if TEXT begins with a hyphen.
+"""
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add the parsers of the commands."""
+    edit = commands.add_parser(
+        "edit",
+        help="change the cells of a notebook",
+        description="Change the cells of a notebook, also while it is open in JupyterLab. Nothing"
+        " is run; changed code cells lose their outputs.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    edit.add_argument("notebook", metavar="NB")
+    actions = edit.add_argument_group("what to do, one of")
+    actions.add_argument("--old", metavar="TEXT", help="replace this text, by --new")
+    actions.add_argument("--source", metavar="TEXT", help="replace the source of --cell")
+    actions.add_argument("--insert", metavar="TEXT", help="insert a cell")
+    actions.add_argument("--delete", metavar="CELL", nargs="+", help="delete cells")
+    actions.add_argument("--move", metavar="CELL", nargs="+", help="move cells")
+    actions.add_argument(
+        "--clear-outputs", metavar="CELL", nargs="+", help="clear outputs; `all` for all cells"
+    )
+    actions.add_argument(
+        "--operations", metavar="FILE", help="operations of the REST API, as a list in JSON"
+    )
+    modifiers = edit.add_argument_group("with")
+    modifiers.add_argument("--new", metavar="TEXT", help="the text instead of --old")
+    modifiers.add_argument("--cell", metavar="CELL", help="the cell of --old and --source")
+    modifiers.add_argument("--all", action="store_true", help="replace every --old, not only one")
+    modifiers.add_argument("--after", metavar="CELL", help="where to insert, or to move to")
+    modifiers.add_argument("--before", metavar="CELL", help="where to insert, or to move to")
+    modifiers.add_argument("--at", choices=("start", "end"), help="where to insert, or to move to")
+    modifiers.add_argument("--type", choices=_CELL_TYPES, help="of the cell; default: code")
+    modifiers.add_argument("--keep-outputs", action="store_true", help="keep outputs")
+    modifiers.add_argument(
+        "--rev", metavar="REV", help="the version that you have read, if cells are identical"
+    )
+    add_change_options(edit)
+    edit.set_defaults(run=run_edit)
+
+    new = commands.add_parser(
+        "new",
+        help="create a notebook in an existing folder",
+        description="Create a notebook in an existing folder. An existing file is not replaced.",
+    )
+    new.add_argument("notebook", metavar="NB")
+    new.add_argument("--kernel", metavar="NAME", help="the kernel, such as python3")
+    new.add_argument(
+        "--from",
+        dest="cells",
+        metavar="FILE",
+        help='the cells in JSON, such as [{"cell_type": "code", "source": "1 + 1"}]; - is standard'
+        " input",
+    )
+    add_change_options(new)
+    new.set_defaults(run=run_new)
+
+
+def run_edit(options: argparse.Namespace) -> int:
+    """Change a notebook."""
+    action = _get_action(options)
+    _check_options(options, action)
+    check_single_stdin(options.old, options.new, options.source, options.insert)
+    given = _read_operations(options, action)
+    with connect(options, options.notebook) as connection:
+        operations, rev = given, options.rev
+        if action == "old" and options.cell is None:
+            operations, rev = _locate_text(connection, given[0])
+        reply = connection.send(
+            requests.edit(
+                connection.path,
+                operations,
+                wait_tabs=TAB_MILLISECONDS,
+                message=options.message,
+                rev=rev,
+                dry_run=options.dry_run or None,
+            )
+        )
+    print_reply(reply)
+    return get_change_code(reply)
+
+
+def run_new(options: argparse.Namespace) -> int:
+    """Create a notebook."""
+    cells = [] if options.cells is None else _read_list(options.cells)
+    with connect(options, options.notebook) as connection:
+        reply = connection.send(
+            requests.create(
+                connection.path,
+                cells,
+                kernelspec=options.kernel,
+                message=options.message,
+                dry_run=options.dry_run or None,
+            )
+        )
+    print_reply(reply)
+    return get_change_code(reply)
+
+
+def get_change_code(reply: Reply) -> int:
+    """Return the exit code of a change."""
+    return exit_codes.PROPOSED if reply.is_proposal else exit_codes.DONE
+
+
+# What to do ---------------------------------------------------------------------------------------
+
+
+def _get_action(options: argparse.Namespace) -> str:
+    given = [name for name in _ACTIONS if getattr(options, name) is not None]
+    if not given and options.cell is not None and options.type is not None:
+        return "source"
+    if len(given) != 1:
+        found = f"found {_quote(given)}" if given else "found none"
+        message = f"Expected one of {_quote(_ACTIONS)}; {found}."
+        raise UsageError(message)
+    return given[0]
+
+
+def _check_options(options: argparse.Namespace, action: str) -> None:
+    """Check which other options an action has."""
+    required, optional = _ACTIONS[action]
+    given = [name for name in _MODIFIERS if getattr(options, name) not in {None, False}]
+    missing = [name for name in required if name not in given]
+    unknown = [name for name in given if name not in {*required, *optional}]
+    problem = None
+    if missing:
+        problem = f"needs {_quote(missing)}, too"
+    elif unknown:
+        problem = f"does not take {_quote(unknown)}"
+    elif "after" in optional and sum(name in given for name in _POSITIONS) != 1:
+        problem = f"needs exactly one of {_quote(_POSITIONS)}"
+    if problem:
+        message = f"{_quote([action])} {problem}."
+        raise UsageError(message)
+
+
+def _quote(names: Sequence[str] | Mapping[str, object]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def _read_operations(options: argparse.Namespace, action: str) -> list[Any]:
+    """Return the operations of the REST API for an action."""
+    if action == "operations":
+        return _read_list(options.operations)
+    outputs = {"outputs": "keep"} if options.keep_outputs else {}
+    position = {
+        name: getattr(options, name) for name in _POSITIONS if getattr(options, name) is not None
+    }
+    operation: dict[str, Any]
+    if action == "old":
+        operation = {
+            "op": "replace_text",
+            **({} if options.cell is None else {"cell": options.cell}),
+            "old": read_text(options.old),
+            "new": read_text(options.new),
+            **({"all": True} if options.all else {}),
+            **outputs,
+        }
+    elif action == "source":
+        source = {} if options.source is None else {"source": read_text(options.source)}
+        cell_type = {} if options.type is None else {"cell_type": options.type}
+        operation = {"op": "replace", "cell": options.cell, **source, **cell_type, **outputs}
+    elif action == "insert":
+        cell_type = {"cell_type": options.type or "code"}
+        operation = {"op": "insert", "source": read_text(options.insert), **cell_type, **position}
+    elif action == "delete":
+        operation = {"op": "delete", "cells": options.delete}
+    elif action == "move":
+        operation = {"op": "move", "cells": options.move, **position}
+    elif options.clear_outputs == ["all"]:
+        operation = {"op": "clear_outputs", "all": True}
+    else:
+        operation = {"op": "clear_outputs", "cells": options.clear_outputs}
+    return [operation]
+
+
+def _read_list(name: str) -> list[Any]:
+    """Return the list in a JSON file."""
+    try:
+        content = json.loads(read_file(name))
+    except (ValueError, RecursionError) as error:
+        message = f"{name!r} is not JSON: {error}."
+        raise UsageError(message) from None
+    if not isinstance(content, list):
+        message = f"Expected a list in JSON in {name!r}; found {type(content).__name__}."
+        raise UsageError(message)
+    return content
+
+
+def _locate_text(
+    connection: Connection, operation: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the operation for the cell that has the text, and the version of the notebook.
+
+    With ``all``, there is an operation for each cell that has the text. Raise `TextMismatch` if no
+    cell has it, or several.
+    """
+    notebook = connection.client.read(connection.path, view="source", outputs="none")
+    old = _normalize(operation["old"])
+    names = [
+        f"{cell['index']}:{cell['source_hash'][:6]}"
+        for cell in notebook["cells"]
+        if old in _normalize(cell["source"])
+    ]
+    if not names:
+        message = (
+            "The text to replace does not occur in any cell. It must match exactly, including"
+            " spaces and line breaks. Give --cell to be shown the part of a cell that is most like"
+            " it."
+        )
+        raise TextMismatch(message, count=0)
+    if len(names) > 1 and not operation.get("all"):
+        shown = ", ".join(names[:_SHOWN_CELLS])
+        message = (
+            f"The text to replace occurs in {len(names)} cells: {shown}"
+            f"{', ...' if len(names) > _SHOWN_CELLS else ''}. Give --cell, or --all to replace it"
+            " in all of them."
+        )
+        raise TextMismatch(message, count=len(names), candidates=names[:_SHOWN_CELLS])
+    return [{**operation, "cell": name} for name in names], notebook["hash"]
+
+
+def _normalize(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

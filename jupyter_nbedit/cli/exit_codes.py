@@ -1,0 +1,33 @@
+"""The exit codes of the commands."""
+
+from __future__ import annotations
+
+DONE = 0
+#: The server, or the file without a server, refuses the request.
+REFUSED = 1
+#: The command line is wrong; `argparse` exits with this code.
+USAGE = 2
+#: No server was found, or it cannot be reached.
+NO_SERVER = 3
+#: The notebook is not as the request expects it: read it and try again.
+STALE = 4
+#: The change was proposed, and is not made.
+PROPOSED = 5
+#: As of programs that Ctrl-C has ended.
+INTERRUPTED = 130
+
+DESCRIPTION = (
+    "Exit codes: 0 done, 1 refused, 2 usage, 3 no server or not reachable, 4 the notebook has"
+    " changed (read it and try again), 5 proposed and not made."
+)
+
+#: The reasons of errors that mean that the notebook is not as expected.
+STALE_REASONS = frozenset(
+    (
+        "cell_changed",
+        "hash_mismatch",
+        "text_mismatch",
+        "undo_conflict",
+        "version_unknown",
+    )
+)

@@ -1,0 +1,66 @@
+"""The commands ``history``, ``undo`` and ``redo``."""
+
+from __future__ import annotations
+
+import argparse
+
+from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.connection import connect, print_reply
+from jupyter_nbedit.cli.editing import TAB_MILLISECONDS, get_change_code
+from jupyter_nbedit.cli.options import Subparsers, add_change_options, add_server_options
+from jupyter_nbedit.client import requests
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add the parsers of the commands."""
+    history = commands.add_parser(
+        "history",
+        help="list the edits of a notebook, or show one",
+        description="List the edits of a notebook, the newest first, or show one as a diff.",
+    )
+    history.add_argument("notebook", metavar="NB")
+    history.add_argument("edit", metavar="EDIT", type=int, nargs="?", help="show this edit")
+    history.add_argument("--limit", type=int, metavar="N", default=20, help="default: 20")
+    history.add_argument("--before", type=int, metavar="EDIT", help="only older edits")
+    add_server_options(history)
+    history.set_defaults(run=run_history)
+    for name, build_request in (("undo", requests.undo), ("redo", requests.redo)):
+        parser = commands.add_parser(
+            name,
+            help=f"{name} an edit of a notebook, by default the newest",
+            description=f"{name.capitalize()} an edit of a notebook, by default the newest that"
+            " can be; later edits of other cells stay.",
+        )
+        parser.add_argument("notebook", metavar="NB")
+        parser.add_argument("edit", metavar="EDIT", type=int, nargs="?", help="its number")
+        add_change_options(parser)
+        parser.set_defaults(run=run_undo, build_request=build_request)
+
+
+def run_history(options: argparse.Namespace) -> int:
+    """Print the edits of a notebook, or one of them."""
+    with connect(options, options.notebook) as connection:
+        if options.edit is not None:
+            request = requests.read_edit(connection.path, options.edit)
+        else:
+            request = requests.list_edits(
+                connection.path, limit=options.limit, before=options.before
+            )
+        print_reply(connection.send(request))
+    return exit_codes.DONE
+
+
+def run_undo(options: argparse.Namespace) -> int:
+    """Undo or redo an edit."""
+    with connect(options, options.notebook) as connection:
+        reply = connection.send(
+            options.build_request(
+                connection.path,
+                options.edit,
+                wait_tabs=TAB_MILLISECONDS,
+                message=options.message,
+                dry_run=options.dry_run or None,
+            )
+        )
+    print_reply(reply)
+    return get_change_code(reply)
