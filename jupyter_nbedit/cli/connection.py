@@ -22,6 +22,7 @@ from jupyter_nbedit.client.errors import (
     TransportError,
 )
 from jupyter_nbedit.client.requests import Reply, Request
+from jupyter_nbedit.client.server import get_relative_path
 from jupyter_nbedit.errors import NbEditError
 
 # What a terminal would take for a command, but no line break and no tab.
@@ -30,10 +31,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True)
 class Connection:
-    """A client of the server that serves a path, and the API path of that path there."""
+    """A client of the server that serves a path, and the API path of that path there.
+
+    ``root`` is the folder that API paths are relative to; None if it is not known.
+    """
 
     client: Client
     path: str
+    root: str | None
     is_json: bool
 
     def send(self, request: Request) -> Reply:
@@ -50,8 +55,9 @@ def connect(options: argparse.Namespace, path: str) -> Iterator[Connection]:
             f"Warning: {other.url} serves this, too, and runs without jupyter_nbedit: what is open"
             " there does not follow."
         )
-    client = Client(discovery.server, name=getattr(options, "client", None))
-    yield Connection(client, discovery.server.to_api_path(path), options.json)
+    server = discovery.server
+    client = Client(server, name=getattr(options, "client", None))
+    yield Connection(client, server.to_api_path(path), server.root, options.json)
 
 
 def print_reply(reply: Reply) -> None:
@@ -99,11 +105,8 @@ def get_exit_code(error: NbEditError | ClientError) -> int:
 
 
 def show_path(connection: Connection, api_path: str) -> str:
-    """Return the path of a file as it can be used in a command, relative to this folder."""
-    server = connection.client.server
-    path = server.to_file_path(api_path)
-    try:
-        relative = os.path.relpath(path)
-    except ValueError:  # another drive
-        return path
-    return path if relative.startswith(os.pardir + os.sep) else relative
+    """Return the path of a file as a command takes it: from this folder on, if it is below it."""
+    if connection.root is None:
+        return api_path
+    path = os.path.join(connection.root, *api_path.split("/"))
+    return get_relative_path(os.curdir, path) or path

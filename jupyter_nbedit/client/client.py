@@ -27,12 +27,12 @@ _TEXT = "text/plain"
 _JSON = "application/json"
 
 
-class Transport(Protocol):
-    """Carries requests: a `Server` over HTTP, or the REST API in this process."""
+class Sender(Protocol):
+    """What requests are sent to: a `Server`, or an `OfflineServer` in this process."""
 
     @property
     def url(self) -> str:
-        """The address for people."""
+        """The address, for messages."""
         ...
 
     def send(
@@ -44,15 +44,7 @@ class Transport(Protocol):
         *,
         response_seconds: float = RESPONSE_SECONDS,
     ) -> Response:
-        """Send a request and return the response; see `Server.send`."""
-        ...
-
-    def to_api_path(self, path: str) -> str:
-        """Return the API path of a file; see `Server.to_api_path`."""
-        ...
-
-    def to_file_path(self, api_path: str) -> str:
-        """Return the path of a file from its API path; see `Server.to_file_path`."""
+        """Return the response to a request; see `Server.send`."""
         ...
 
 
@@ -67,7 +59,7 @@ class Client:
     """
 
     def __init__(
-        self, server: Transport, *, name: str | None = None, seconds: float = RESPONSE_SECONDS
+        self, server: Sender, *, name: str | None = None, seconds: float = RESPONSE_SECONDS
     ) -> None:
         self.server = server
         self._name = name
@@ -175,7 +167,7 @@ def _build_target(request: Request) -> str:
         raise errors.InvalidRequest(message) from None
 
 
-def _build_response_error(server: Transport, response: Response) -> Exception:
+def _build_response_error(server: Sender, response: Response) -> Exception:
     """Return the error that a response is."""
     if response.content_type == _TEXT:
         reason, separator, message = response.body.decode("utf-8", "replace").partition(": ")
@@ -188,7 +180,7 @@ def _build_response_error(server: Transport, response: Response) -> Exception:
         return _build_foreign_error(server, response)
 
 
-def _build_foreign_error(server: Transport, response: Response) -> ResponseError | ServerError:
+def _build_foreign_error(server: Sender, response: Response) -> ResponseError | ServerError:
     """Return the error of a response that is not of the REST API, but of a proxy for example."""
     if response.status in _REDIRECTS:
         return build_redirect(server.url, response)

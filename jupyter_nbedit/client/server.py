@@ -281,12 +281,6 @@ class Server:
             raise OutsideRoot(message)
         return api_path
 
-    def to_file_path(self, api_path: str) -> str:
-        """Return the path of a file from its API path; as it is if the root is not known."""
-        if self.root is None:
-            return api_path
-        return os.path.join(self.root, *api_path.split("/"))
-
 
 def get_relative_path(root: str, path: str) -> str | None:
     """Return the path of a file from a root, with slashes and links resolved; None if outside."""
