@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.api import PythonAPI
-from jupyter_nbedit.app import NbEditApp
 from jupyter_nbedit.errors import (
     AmbiguousCell,
     CellNotFound,
@@ -21,7 +20,8 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.tabs import TabCounts, TabReport
-from tests.handlers.requests import find_app
+from jupyter_nbedit.wiring import WiredServices
+from tests.handlers.requests import find_services
 from tests.support import samples
 from tests.support.http import Local
 from tests.support.waiting import wait_until_async
@@ -46,8 +46,8 @@ def api(jp_serverapp: Any) -> PythonAPI:
 
 
 @pytest.fixture
-def app(jp_serverapp: Any) -> NbEditApp:
-    return find_app(jp_serverapp)
+def wired(jp_serverapp: Any) -> WiredServices:
+    return find_services(jp_serverapp)
 
 
 def text(path: Path) -> bytes:
@@ -63,12 +63,12 @@ def sources(path: Path) -> list[str]:
 
 
 async def test_an_edit_is_answered_and_recorded_like_one_over_http(
-    api: PythonAPI, app: NbEditApp, local: Local, notebook: Path
+    api: PythonAPI, wired: WiredServices, local: Local, notebook: Path
 ) -> None:
     reply = await api.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
     assert sources(notebook)[1] == "# Changed"
     assert reply.operations[0].cell_id == "beta"
-    entry = await app.edit_history.get_entry(NAME, reply.edit_id or 0)
+    entry = await wired.edit_history.get_entry(NAME, reply.edit_id or 0)
     assert (entry.user, entry.client, entry.message) == ("ada", "an extension", "why")
     over_http = await local.patch(NAME, {**REPLACE, "source": "again"})
     assert over_http.json["hash_before"] == reply.hash
@@ -123,13 +123,15 @@ async def test_an_edit_is_undone_and_redone(api: PythonAPI, notebook: Path) -> N
     assert first.edit_id is not None
 
 
-async def test_an_edit_waits_for_open_tabs(api: PythonAPI, app: NbEditApp, notebook: Path) -> None:
-    page = app.services.tabs.connect()
-    app.services.tabs.set_open(page, {notebook.name: 1})
+async def test_an_edit_waits_for_open_tabs(
+    api: PythonAPI, wired: WiredServices, notebook: Path
+) -> None:
+    page = wired.services.tabs.connect()
+    wired.services.tabs.set_open(page, {notebook.name: 1})
     waiting = asyncio.create_task(api.edit(NAME, [REPLACE], user="ada", wait_tabs=60_000))
     await wait_until_async(lambda: text(notebook) != TEXT)
     assert not waiting.done()
-    app.services.tabs.report(page, TabReport(NAME, "shown", edit_id=1_000))
+    wired.services.tabs.report(page, TabReport(NAME, "shown", edit_id=1_000))
     assert (await waiting).tabs == TabCounts(open=1, shown=1)
     assert (await api.undo(NAME, user="ada")).tabs.open == 1
 
@@ -160,14 +162,14 @@ async def test_a_listener_gets_every_edit_until_it_is_removed(api: PythonAPI, lo
 
 @pytest.mark.usefixtures("notebook")
 async def test_a_forged_event_is_not_passed_to_listeners(
-    api: PythonAPI, app: NbEditApp, local: Local
+    api: PythonAPI, jp_serverapp: Any, local: Local
 ) -> None:
     events: list[dict[str, Any]] = []
     api.on_edit(events.append)
     await api.edit(NAME, [REPLACE], user="ada")
     await wait_for(events, 1)
     schema = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
-    app.serverapp.event_logger.emit(schema_id=schema, data={**events[0], "client": "forged"})  # type: ignore[union-attr]
+    jp_serverapp.event_logger.emit(schema_id=schema, data={**events[0], "client": "forged"})
     await local.patch(NAME, {**REPLACE, "source": "2"})
     await wait_for(events, 2)
     assert "forged" not in str(events)

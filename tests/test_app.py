@@ -16,6 +16,7 @@ from tornado.web import HTTPError
 
 import jupyter_nbedit
 from jupyter_nbedit.app import NbEditApp
+from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.trust.manager import TrustManager
 from tests.support import samples
 from tests.support.http import Local
@@ -56,7 +57,7 @@ def test_options_are_accepted_on_the_command_line(jp_configurable_serverapp: Any
 
 
 def test_every_option_documents_its_effect_and_its_default() -> None:
-    for trait in NbEditApp.class_own_traits(config=True).values():
+    for trait in NbEditSettings.class_own_traits(config=True).values():
         assert "default" in " ".join(trait.help.split())
 
 

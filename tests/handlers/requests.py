@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jupyter_nbedit.app import NbEditApp
+from jupyter_nbedit.wiring import WiredServices
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client, Local
 from tests.support.waiting import wait_until
@@ -117,8 +118,9 @@ def list_sources(client: Client, path: str) -> list[str]:
     return ["".join(cell["source"]) for cell in cells]
 
 
-def find_app(jp_serverapp: Any) -> NbEditApp:
-    """Return the extension of a server that runs in the test's own loop."""
+def find_services(jp_serverapp: Any) -> WiredServices:
+    """Return the services of a server that runs in the test's own loop."""
     (found,) = jp_serverapp.extension_manager.extension_apps["jupyter_nbedit"]
     assert isinstance(found, NbEditApp)
-    return found
+    assert found.wired is not None
+    return found.wired

@@ -13,7 +13,7 @@ import pytest
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.history.models import NewEntry
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import find_app, replace, send_json_locally
+from tests.handlers.requests import find_services, replace, send_json_locally
 from tests.support import samples
 from tests.support.http import Answer, Local
 
@@ -234,7 +234,7 @@ async def test_an_unreadable_history_is_an_error_and_the_notebook_stays_editable
 
 async def test_a_damaged_record_is_reported(local: Local, jp_serverapp: Any) -> None:
     number = await edit(local)
-    database = find_app(jp_serverapp).database
+    database = find_services(jp_serverapp).database
     await database.write(lambda base: base.execute("UPDATE edits SET record = x'0102'"))
     get_error(await get_history(local, PATH, str(number)), 503, "history_unavailable")
     assert (await get_history(local)).status == 200
@@ -242,7 +242,7 @@ async def test_a_damaged_record_is_reported(local: Local, jp_serverapp: Any) -> 
 
 async def test_pages_of_all_notebooks_omit_deleted_ones(local: Local, jp_serverapp: Any) -> None:
     # More notebooks than are looked for, and more edits than are looked at, for one page.
-    ledger, there = find_app(jp_serverapp).edit_history, list[int]()
+    ledger, there = find_services(jp_serverapp).edit_history, list[int]()
     for number in range(2_500):
         name = f"{number % 251}.ipynb" if number < 2_400 else "gone.ipynb"
         made = await ledger.add(NewEntry(path=name), None)

@@ -18,7 +18,7 @@ import pytest
 
 from jupyter_nbedit.storage.base import NotebookFile, Walker
 from tests.handlers.error_checks import assert_no_local_names, get_error, no_changes
-from tests.handlers.requests import find_app, send_json, send_json_locally
+from tests.handlers.requests import find_services, send_json, send_json_locally
 from tests.support import corpora, samples
 from tests.support.http import Answer, Client, Local
 from tests.support.memory_storage import MemoryStorage, SingleStorage
@@ -191,7 +191,7 @@ class BlockingStorage(MemoryStorage):
 def blocking_storage(jp_serverapp: Any) -> Iterator[BlockingStorage]:
     """Make searches of the server wait until the test releases them."""
     storage = BlockingStorage()
-    find_app(jp_serverapp).services.search.storages = SingleStorage(storage)
+    find_services(jp_serverapp).services.search.storages = SingleStorage(storage)
     yield storage
     storage.go.set()
 

@@ -1,0 +1,199 @@
+"""`OfflineServer` answers requests of the REST API in this process, without a port or a token."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import logging
+import os
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jupyter_events import EventLogger
+from jupyter_server.auth.authorizer import AllowAllAuthorizer
+from jupyter_server.auth.identity import IdentityProvider, User
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.web import Application, RequestHandler
+from traitlets.config import Config, Configurable
+
+from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.handlers.base import SERVICES
+from jupyter_nbedit.offline.config import load_config
+from jupyter_nbedit.offline.root import NotebookRoot, find_known_root, resolve_root
+from jupyter_nbedit.settings import NbEditSettings
+from jupyter_nbedit.wiring import WiredServices, build_services
+
+_Result = TypeVar("_Result")
+_LOG = logging.getLogger("jupyter_nbedit.offline")
+
+
+@dataclass(frozen=True)
+class OfflineResponse:
+    """A response, as a server would send it."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class OfflineServer:
+    """Answers requests about the notebooks of one folder, as a server on that folder would.
+
+    It reads, locks, signs and records as a server does, with the same lock files, database and
+    configuration, so that servers and other offline edits may run at the same time. No tab gets
+    events. It must be used, and closed, in one thread.
+    """
+
+    #: The folder that the paths of the API are relative to.
+    folder: Path
+    #: The API path of the target.
+    path: str
+
+    def __init__(self, target: Path, folder: Path) -> None:
+        """Prepare for requests about a notebook or a folder.
+
+        ``target`` may not exist yet. ``folder`` is what paths are relative to if the database does
+        not know the root of a server that holds the target, and if it holds the target itself; else
+        it is the target's own folder. Raise `ModesUnreadable` if Jupyter's configuration, which may
+        forbid changes, cannot be read.
+        """
+        config = load_config()
+        self._loop = asyncio.new_event_loop()
+        real_target = Path(os.path.realpath(target))
+        try:
+            # A folder is only searched.
+            is_notebook = not real_target.is_dir()
+            known_root = self._run(find_known_root(real_target, _LOG)) if is_notebook else None
+            root = resolve_root(real_target, known_root, folder)
+            self.folder, self.path = root.folder, root.get_path(real_target)
+            self._application, self._services = _build_application(config, root)
+        except BaseException:
+            self._loop.close()
+            raise
+
+    def request(
+        self,
+        method: str,
+        address: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> OfflineResponse:
+        """Answer a request; ``address`` is encoded, from ``/nbedit`` on, with the query."""
+        return self._run(self._request(method, address, headers or {}, body))
+
+    def close(self) -> None:
+        """Write what is pending, and close the database."""
+        try:
+            self._run(self._services.close())
+            self._run(self._loop.shutdown_default_executor())
+        finally:
+            self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        return self._loop.run_until_complete(work)
+
+    async def _request(
+        self, method: str, address: str, headers: Mapping[str, str], body: bytes
+    ) -> OfflineResponse:
+        connection = _Connection()
+        delegate = self._application.start_request(None, connection)
+        delegate.headers_received(
+            RequestStartLine(method, address, "HTTP/1.1"),
+            HTTPHeaders({"Host": "localhost", "Content-Length": str(len(body)), **headers}),
+        )
+        if body:
+            delegate.data_received(body)
+        delegate.finish()
+        return await connection.response
+
+
+class _Connection(HTTPConnection):
+    """Collects the one response to a request that comes from this process."""
+
+    def __init__(self) -> None:
+        self.response: asyncio.Future[OfflineResponse] = asyncio.get_running_loop().create_future()
+        self._status = 0
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+
+    def write_headers(
+        self,
+        start_line: RequestStartLine | ResponseStartLine,
+        headers: HTTPHeaders,
+        chunk: bytes | None = None,
+    ) -> asyncio.Future[None]:
+        if isinstance(start_line, ResponseStartLine):
+            self._status = start_line.code
+        self._headers = dict(headers)
+        return self.write(chunk or b"")
+
+    def write(self, chunk: bytes) -> asyncio.Future[None]:
+        self._body += chunk
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        written.set_result(None)
+        return written
+
+    def finish(self) -> None:
+        self.response.set_result(OfflineResponse(self._status, self._headers, bytes(self._body)))
+
+    def set_close_callback(self, callback: object) -> None:
+        """Do nothing: the client cannot go away before the response."""
+
+
+class _OwnIdentity(IdentityProvider):
+    """Whoever runs this process is the user, under the name of the operating system."""
+
+    def get_user(self, handler: RequestHandler) -> User:  # noqa: ARG002 -- as its base
+        return User(_get_user_name())
+
+
+class _OfflineSettings(NbEditSettings, Configurable):
+    """The settings, from Jupyter's configuration files."""
+
+    @classmethod
+    def section_names(cls) -> list[str]:
+        """Return the section of the configuration files."""
+        return ["NbEditApp"]
+
+
+def _build_application(config: Config, root: NotebookRoot) -> tuple[Application, WiredServices]:
+    """Return the web application with its services."""
+    event_logger = EventLogger()
+    manager = AsyncLargeFileManager(
+        config=config, root_dir=str(root.folder), event_logger=event_logger
+    )
+    web_settings: dict[str, Any] = {
+        "base_url": "/",
+        "contents_manager": manager,
+        "disable_check_xsrf": True,
+        "allow_remote_access": True,
+        "identity_provider": _OwnIdentity(),
+        "authorizer": AllowAllAuthorizer(),
+        "log_function": _log_nothing,
+    }
+    settings = _OfflineSettings(config=config)
+    settings.follow_outside_changes = False
+    wired = build_services(settings, web_settings, event_logger, _LOG, names=root.names)
+    web_settings[SERVICES] = wired.services
+    return Application(default_handlers, **web_settings), wired
+
+
+def _log_nothing(handler: RequestHandler) -> None:
+    """Do not log the request: the caller reports errors."""
+
+
+def _get_user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run under a number without a name.
+        return str(os.getuid()) if hasattr(os, "getuid") else ""

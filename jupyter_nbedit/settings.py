@@ -1,0 +1,122 @@
+"""The settings of the extension, ``c.NbEditApp`` in Jupyter's configuration."""
+
+from __future__ import annotations
+
+from traitlets import Bool, Enum, Float, HasTraits, Integer, List, Unicode
+
+
+class NbEditSettings(HasTraits):
+    """The settings, for a server and for edits without one."""
+
+    mode = Enum(
+        ["edit", "review", "plan"],
+        default_value="edit",
+        config=True,
+        help="""What requests may do. "edit" (the default): they change notebooks. "review": a
+        change becomes a proposal, which a person accepts or rejects, whole or cell by cell.
+        "plan": every change is an error, 403 `plan_mode`; a dry run is allowed and shows what the
+        change would be. A user with write permission can change the mode of the running server and
+        of single notebooks; see `mode_is_fixed`.""",
+    )
+
+    mode_is_fixed = Bool(
+        default_value=False,
+        config=True,
+        help="""Whether requests to change the mode of the server or of a notebook are an error, 403
+        `forbidden`. The default is False. Modes that notebooks already have stay in effect.""",
+    )
+
+    proposal_hours = Float(
+        24.0,
+        min=0.01,
+        max=24.0 * 365,
+        config=True,
+        help="""How long a proposal can be accepted or rejected, in hours; default 24. Then it
+        expires, and after the same time again it is deleted.""",
+    )
+
+    max_proposals = Integer(
+        1_000,
+        min=1,
+        config=True,
+        help="""The largest number of pending proposals; default 1000. More are an error, 409
+        `too_many_proposals`. Together they may have 256 MiB.""",
+    )
+
+    max_request_bytes = Integer(
+        16 * 1024 * 1024,
+        min=1024,
+        config=True,
+        help="""The largest body of a request, in bytes; default 16 MiB, at least 1024. A larger one
+        is an error, 413 `too_large`. Notebooks may be of any size.""",
+    )
+
+    read_before_edit = Bool(
+        default_value=False,
+        config=True,
+        help="""Whether a client must have read the current version of a notebook, in the same
+        session (the header `X-NbEdit-Session`, else the user), before it edits the notebook. If it
+        has not, the edit is an error: 428 `read_required`, or 412 `hash_mismatch` if the notebook
+        has changed since it was read. Dry runs are exempt. The default is False; the tools of the
+        toolset `claude_code` always require it.""",
+    )
+
+    links_outside_root = Bool(
+        default_value=True,
+        config=True,
+        help="""Whether a symbolic link below the root may lead to a notebook or a folder outside of
+        the root. The default is True, as in Jupyter's own Contents API, which the same users can
+        use. If False, edits, reads and searches treat the target of such a link as missing. Tools
+        never follow such links. With the MetaManager of jupyter-fs, all of them follow such links,
+        whatever the value is.""",
+    )
+
+    section_files = List(
+        Unicode(),
+        default_value=["external-communications", "reminders", "standing-orders"],
+        config=True,
+        help="""Short names of files for the tool `sections/notebook_edit`: each means the Markdown
+        file of that name in the folder `runtime` below the root, such as `runtime/reminders.md`.
+        The default is external-communications, reminders and standing-orders. The tool accepts the
+        path of any Markdown file or notebook as well.""",
+    )
+
+    owners = List(
+        Unicode(),
+        config=True,
+        help="""The names of the users who may call the tool `sections/notebook_edit`; for others it
+        is an error, 403 `forbidden`. Empty (the default) means every user with write permission.
+        The names are those of the server's identity provider. Jupyter's own provider makes up a
+        name for each request with a token, so use this only with JupyterHub or another
+        provider.""",
+    )
+
+    history_max_bytes = Integer(
+        256 * 1024 * 1024,
+        min=1024 * 1024,
+        config=True,
+        help="""The largest size of the edit history in bytes, for all servers of one user and all
+        notebooks together; default 256 MiB, at least 1 MiB. The oldest edits are deleted first, and
+        a deleted edit cannot be undone. An edit that needs more than half of the size cannot be
+        undone either.""",
+    )
+
+    history_max_days = Integer(
+        30,
+        min=1,
+        config=True,
+        help="""For how many days the edit history keeps an edit; default 30. The history contains
+        what edits have deleted from notebooks. It is the file `nbedit/history.sqlite3` in Jupyter's
+        data folder (`jupyter --data-dir`), which only you can read; DELETE of the `history` of a
+        notebook purges it.""",
+    )
+
+    follow_outside_changes = Bool(
+        default_value=True,
+        config=True,
+        help="""Whether the server follows notebooks that are open in JupyterLab when another
+        program changes their files: tabs show the change at once, and the history has it. The
+        default is True. Every half a second the server looks at the status of each open notebook's
+        file, and it keeps copies of these notebooks, at most 256 MiB, in Jupyter's data folder. If
+        False, tabs notice such a change after some seconds, and it cannot be undone.""",
+    )
