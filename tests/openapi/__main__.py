@@ -1,4 +1,7 @@
-"""Write the answers of the examples anew, and ``docs/api.md``: ``python tests/openapi``.
+"""Write what is made from the code: ``python tests/openapi``.
+
+These are the answers of the examples, ``docs/api.md``, and the definitions of tools in
+``jupyter_nbedit/mcp``.
 
 To add an example, write its request into ``examples.json``; the answer is filled in.
 """
@@ -18,13 +21,18 @@ sys.path[0] = str(REPOSITORY)
 
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
 from jupyter_nbedit.handlers.openapi import build_document  # noqa: E402
+from jupyter_nbedit.mcp.definitions import TOOLS_FILE  # noqa: E402
+from jupyter_nbedit.tools.mcp_definitions import build_mcp_definitions  # noqa: E402
 from tests.openapi.examples import EXAMPLES, Example, load_examples  # noqa: E402
 from tests.openapi.page import PAGE, build_page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402
 
 
 def main() -> None:
-    """Play all examples and write down what comes back."""
+    """Write the definitions, play all examples and write down what comes back."""
+    TOOLS_FILE.write_bytes(
+        msgspec.json.format(msgspec.json.encode(build_mcp_definitions())) + b"\n"
+    )
     with tempfile.TemporaryDirectory() as folder, closing(Stage(Path(folder))) as stage:
         played = [_record(stage, exchange) for exchange in load_examples()]
     EXAMPLES.write_bytes(msgspec.json.format(msgspec.json.encode(played), indent=1) + b"\n")

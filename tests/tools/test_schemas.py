@@ -10,8 +10,10 @@ import jsonschema  # type: ignore[import-untyped] # without stubs
 import msgspec
 import pytest
 
+from jupyter_nbedit.mcp.definitions import INSTRUCTIONS, load_definitions
 from jupyter_nbedit.tools import TOOLS
 from jupyter_nbedit.tools.base import Tool, build_input_schema
+from jupyter_nbedit.tools.mcp_definitions import build_mcp_definitions
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -34,24 +36,14 @@ def assert_compact(tool: Tool[Any], schema: dict[str, Any]) -> None:
 
 
 def test_the_definitions_of_the_agent_toolset_are_short() -> None:
-    definitions = [
-        {
-            "name": tool.name,
-            "title": tool.title,
-            "description": tool.description,
-            "inputSchema": build_input_schema(tool),
-            "annotations": {
-                "readOnlyHint": tool.is_read_only,
-                "destructiveHint": tool.is_destructive,
-                "idempotentHint": tool.is_idempotent,
-                "openWorldHint": False,
-            },
-        }
-        for tool in TOOLS.values()
-        if tool.toolset.name == "agent"
-    ]
+    definitions = build_mcp_definitions()
     assert len(definitions) == 5
     assert len(json.dumps(definitions, separators=(",", ":"))) <= 5_500
+    assert len(INSTRUCTIONS) <= 1_200
+
+
+def test_the_command_line_has_the_definitions_of_the_server() -> None:
+    assert list(load_definitions()) == build_mcp_definitions(), "Run `python tests/openapi`."
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
