@@ -7,7 +7,6 @@ import getpass
 import logging
 import os
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +23,8 @@ from tornado.httputil import (
 from tornado.web import Application, RequestHandler
 from traitlets.config import Config, Configurable
 
+from jupyter_nbedit.client.errors import ResponseTimeout
+from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES
 from jupyter_nbedit.offline.config import load_config
@@ -33,15 +34,6 @@ from jupyter_nbedit.wiring import WiredServices, build_services
 
 _Result = TypeVar("_Result")
 _LOG = logging.getLogger("jupyter_nbedit.offline")
-
-
-@dataclass(frozen=True)
-class OfflineResponse:
-    """A response, as a server would send it."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class OfflineServer:
@@ -79,16 +71,33 @@ class OfflineServer:
             self._loop.close()
             raise
 
-    def request(
+    @property
+    def url(self) -> str:
+        """What stands for an address in messages."""
+        return "no server"
+
+    def send(
         self,
         method: str,
-        address: str,
-        *,
+        target: str,
+        body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-    ) -> OfflineResponse:
-        """Answer a request; ``address`` is encoded, from ``/nbedit`` on, with the query."""
-        return self._run(self._request(method, address, headers or {}, body))
+        *,
+        response_seconds: float = RESPONSE_SECONDS,
+    ) -> Response:
+        """Answer a request as `Server.send` does.
+
+        Raise `ResponseTimeout` if that takes more than so many seconds.
+        """
+        answer = self._answer(method, f"/{target}", body or b"", headers or {})
+        try:
+            return self._run(asyncio.wait_for(answer, response_seconds))
+        except asyncio.TimeoutError:
+            message = (
+                f"The notebook was not edited within {response_seconds:g} seconds. It may have "
+                "been: read it before you try again."
+            )
+            raise ResponseTimeout(message) from None
 
     def close(self) -> None:
         """Write what is pending, and close the database."""
@@ -101,9 +110,9 @@ class OfflineServer:
     def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
         return self._loop.run_until_complete(work)
 
-    async def _request(
-        self, method: str, address: str, headers: Mapping[str, str], body: bytes
-    ) -> OfflineResponse:
+    async def _answer(
+        self, method: str, address: str, body: bytes, headers: Mapping[str, str]
+    ) -> Response:
         connection = _Connection()
         delegate = self._application.start_request(None, connection)
         delegate.headers_received(
@@ -120,7 +129,7 @@ class _Connection(HTTPConnection):
     """Collects the one response to a request that comes from this process."""
 
     def __init__(self) -> None:
-        self.response: asyncio.Future[OfflineResponse] = asyncio.get_running_loop().create_future()
+        self.response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._status = 0
         self._headers: dict[str, str] = {}
         self._body = bytearray()
@@ -143,7 +152,7 @@ class _Connection(HTTPConnection):
         return written
 
     def finish(self) -> None:
-        self.response.set_result(OfflineResponse(self._status, self._headers, bytes(self._body)))
+        self.response.set_result(Response(self._status, self._headers, bytes(self._body)))
 
     def set_close_callback(self, callback: object) -> None:
         """Do nothing: the client cannot go away before the response."""
