@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import default
 
@@ -12,6 +14,9 @@ from jupyter_nbedit.handlers.base import SERVICES
 from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
 from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
+
+if TYPE_CHECKING:
+    from jupyter_server.serverapp import ServerApp
 
 
 class NbEditApp(NbEditSettings, ExtensionApp):
@@ -48,6 +53,13 @@ class NbEditApp(NbEditSettings, ExtensionApp):
         self.settings[self.name] = PythonAPI(
             services.edits, services.events, services.tabs, self.log
         )
+
+    async def _start_jupyter_server_extension(
+        self,
+        serverapp: ServerApp,  # noqa: ARG002 -- Jupyter Server passes it
+    ) -> None:
+        if self.wired is not None:
+            await self.wired.adopt_offline_edits()
 
     async def stop_extension(self) -> None:
         """Close all resources."""

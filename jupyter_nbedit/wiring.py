@@ -17,6 +17,7 @@ from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import Services
@@ -71,6 +72,21 @@ class WiredServices:
     log: Logger
     # The names of open resources and the functions that close them, in order.
     _closers: tuple[tuple[str, Callable[[], Awaitable[None] | None]], ...]
+
+    async def adopt_offline_edits(self) -> None:
+        """Make edits and proposals without a server part of this server, if its root holds them.
+
+        They are recorded under the root of the file system; see `jupyter_nbedit.offline.root`.
+        """
+        root = Path(self.services.storages.get_root_name())
+        if not root.is_absolute() or root == Path(root.anchor) or not self.database.has_file:
+            return
+        folder = root.relative_to(root.anchor).as_posix()
+        try:
+            await self.edit_history.adopt(root.anchor, folder)
+            await self.services.proposals.store.adopt(root.anchor, folder)
+        except HistoryUnavailable as error:
+            self.log.warning("Edits without a server were not adopted: %s", error.message)
 
     async def close(self) -> None:
         """Close all resources, and log the exceptions.

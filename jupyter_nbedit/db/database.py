@@ -80,6 +80,11 @@ class Database:
         self._file = PrivateFile(self.folder / NAME, self.keep_days)
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
 
+    @property
+    def has_file(self) -> bool:
+        """Whether there is a file already, which another server may have made."""
+        return self._file.read_state() is not None
+
     async def read(self, query: Query[_Result], *, purpose: Purpose = HISTORY) -> _Result:
         """Run a query that only reads."""
         deadline = time.monotonic() + _PATIENCE_SECONDS

@@ -254,14 +254,19 @@ class EditHistory:
 
         def rename(connection: sqlite3.Connection) -> None:
             for notebook_id, name in _list_notebooks(connection, root, old_name):
-                target_id = _get_notebook_id(connection, root, new_name + name[len(old_name) :])
-                connection.execute(
-                    "UPDATE edits SET notebook_id = ? WHERE notebook_id = ?",
-                    (target_id, notebook_id),
-                )
-                connection.execute("DELETE FROM notebooks WHERE notebook_id = ?", (notebook_id,))
+                _move_edits(connection, notebook_id, root, new_name + name[len(old_name) :])
 
         await self.database.write(rename)
+
+    async def adopt(self, other_root: str, folder: str) -> None:
+        """Move the edits of a folder of another root to this root, which is that folder."""
+        root = self.get_root()
+
+        def move(connection: sqlite3.Connection) -> None:
+            for notebook_id, name in _list_notebooks(connection, other_root, folder):
+                _move_edits(connection, notebook_id, root, name[len(folder) + 1 :])
+
+        await self.database.write(move)
 
     def _get_key(self, path: str) -> tuple[str, str]:
         """Return the root and the canonical name of a notebook."""
@@ -306,6 +311,15 @@ def _list_notebooks(connection: sqlite3.Connection, root: str, name: str) -> lis
         # "0" is the character after the slash.
         (root, name, f"{name}/", f"{name}0"),
     ).fetchall()
+
+
+def _move_edits(connection: sqlite3.Connection, notebook_id: int, root: str, name: str) -> None:
+    """Move the edits of a notebook to another name, which may have edits already."""
+    target_id = _get_notebook_id(connection, root, name)
+    connection.execute(
+        "UPDATE edits SET notebook_id = ? WHERE notebook_id = ?", (target_id, notebook_id)
+    )
+    connection.execute("DELETE FROM notebooks WHERE notebook_id = ?", (notebook_id,))
 
 
 def _delete_edits(connection: sqlite3.Connection, condition: str, *values: object) -> int:

@@ -68,7 +68,7 @@ def resolve_root(real_target: Path, known_root: str | None, folder: Path) -> Not
 
 
 async def find_known_root(real_target: Path, log: Logger) -> str | None:
-    """Return the root of a server that holds a notebook; None if the database knows none.
+    """Return the root of a server that holds a notebook or folder; None if none is known.
 
     Of several it is the one where the notebook has the strictest mode, then the one with the newest
     edit of the notebook, then the one with the newest edit of all.
@@ -128,8 +128,8 @@ def _rank_by_edit(connection: sqlite3.Connection, target: Path) -> dict[str, tup
 
 
 def _select_holders(roots: Sequence[tuple[str]], target: Path) -> list[str]:
-    """Return the folders that hold a file; a root may also be no folder."""
-    return [root for (root,) in roots if Path(root) in target.parents]
+    """Return the folders that are a target or hold it; a root may also be no folder."""
+    return [root for (root,) in roots if Path(root) in (target, *target.parents)]
 
 
 def _get_name(root: str, target: Path) -> str:

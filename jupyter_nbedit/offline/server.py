@@ -7,9 +7,12 @@ import getpass
 import logging
 import os
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from jupyter_core.paths import jupyter_data_dir
+from jupyter_core.utils import ensure_dir_exists
 from jupyter_events import EventLogger
 from jupyter_server.auth.authorizer import AllowAllAuthorizer
 from jupyter_server.auth.identity import IdentityProvider, User
@@ -58,12 +61,13 @@ class OfflineServer:
         forbid changes, cannot be read.
         """
         config = load_config()
+        # A server makes it when it starts. If that fails, signatures or the history report it.
+        with suppress(OSError):
+            ensure_dir_exists(jupyter_data_dir(), mode=0o700)
         self._loop = asyncio.new_event_loop()
         real_target = Path(os.path.realpath(target))
         try:
-            # A folder is only searched.
-            is_notebook = not real_target.is_dir()
-            known_root = self._run(find_known_root(real_target, _LOG)) if is_notebook else None
+            known_root = self._run(find_known_root(real_target, _LOG))
             root = resolve_root(real_target, known_root, folder)
             self.folder, self.path = root.folder, root.get_path(real_target)
             self._application, self._services = _build_application(config, root)

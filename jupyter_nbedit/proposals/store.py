@@ -63,6 +63,13 @@ _MUST_EXPIRE = f"SELECT proposal_id FROM proposals WHERE ({_IS_OVER}) OR ({_IS_O
 # A proposal has the canonical name of its notebook, and the path that the proposer has sent.
 _SELECT_PATHS = "SELECT proposal_id, path, name FROM proposals WHERE root = ?"
 _UPDATE_PATHS = "UPDATE proposals SET path = ?, name = ? WHERE proposal_id = ?"
+# "0" is the character after the slash.
+_ADOPT = """
+    UPDATE proposals
+    SET root = :root, path = substr(name, length(:folder) + 2),
+        name = substr(name, length(:folder) + 2)
+    WHERE root = :other_root AND name > :folder || '/' AND name < :folder || '0'
+"""
 _PRUNE_CLOSED = """
     DELETE FROM proposals WHERE proposal_id IN (
         SELECT proposal_id FROM (
@@ -288,6 +295,13 @@ class ProposalStore:
                 connection.execute(_UPDATE_PATHS, (path_now, name_now, number))
 
         await self.database.write(update, purpose=PROPOSALS)
+
+    async def adopt(self, other_root: str, folder: str) -> None:
+        """Move the proposals of a folder of another root to this root, which is that folder."""
+        row = {"root": self.get_root(), "other_root": other_root, "folder": folder}
+        await self.database.write(
+            lambda connection: connection.execute(_ADOPT, row), purpose=PROPOSALS
+        )
 
     async def delete(self, path: str) -> list[Proposal]:
         """Delete the proposals for a notebook or a folder; return those that were pending."""
