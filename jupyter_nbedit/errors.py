@@ -2,7 +2,7 @@
 
 None of them ever contains an absolute path.
 
-This module and `jupyter_nbedit.api` are public; all other modules are private.
+This module, `jupyter_nbedit.api` and `jupyter_nbedit.client` are public; all others are private.
 """
 
 from __future__ import annotations

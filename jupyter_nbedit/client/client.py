@@ -76,7 +76,6 @@ class Client:
         headers = {"Accept": _TEXT if as_text else _JSON}
         body = None
         if request.method != "GET":
-            # Half of a surrogate pair, as a file name or a source may have it, is escaped.
             body = json.dumps(self._add_name(request)).encode()
             headers["Content-Type"] = _JSON
             headers["Idempotency-Key"] = key or secrets.token_hex(16)

@@ -33,7 +33,7 @@ from jupyter_nbedit.client.server import Address, Response, Server, check_token,
 # How long a server may take to accept a connection, and to describe itself. One that accepts but
 # does not answer is busy: it is not passed over, because it may review changes.
 _CONNECT_SECONDS = 1.0
-_ANSWER_SECONDS = 10.0
+_ANSWER_SECONDS = 5.0
 _INFO_FILE = re.compile(r"(?:jpserver|nbserver)-[0-9]+\.json")
 _MOST_INFO_BYTES = 100_000
 _MOST_TOKEN_BYTES = 10_000

@@ -1,0 +1,449 @@
+"""Which server serves a file: with real servers, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.cli.demo.server import start_process
+from jupyter_nbedit.client import Client, Server, find_server, inspect_servers
+from jupyter_nbedit.client import errors as client_errors
+from tests.support import samples
+from tests.support.fixed_server import serve
+from tests.support.servers import ServerProcess, start_server
+from tests.support.waiting import wait_until
+
+WITHOUT_EXTENSION = 'c.ServerApp.jpserver_extensions["jupyter_nbedit"] = False\n'
+# The hash of "secret", by jupyter_server.auth.passwd.
+HASHED = "sha1:1:91dfd9ddb4198affc5c194cd8ce6d338fde470e2"
+
+
+class Farm:
+    """Servers that are started when a test first needs them; all have one runtime folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runtime = folder / "runtime"
+        self._servers: dict[str, ServerProcess] = {}
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"JUPYTER_RUNTIME_DIR": str(self.runtime)}
+
+    @property
+    def outer(self) -> ServerProcess:
+        """A server whose root holds that of `inner`."""
+        return self._start("outer", self.folder, "--ServerApp.base_url=/outer/")
+
+    @property
+    def inner(self) -> ServerProcess:
+        return self._start("inner", self.folder / "notebooks" / "project")
+
+    @property
+    def bare(self) -> ServerProcess:
+        """A server without the extension."""
+        return self._start("bare", self.folder / "bare", configuration=WITHOUT_EXTENSION)
+
+    @property
+    def locked(self) -> ServerProcess:
+        """A server with a password and no token."""
+        option = f"--PasswordIdentityProvider.hashed_password={HASHED}"
+        return self._start("locked", self.folder / "locked", option)
+
+    def _start(self, name: str, folder: Path, *options: str, **more: Any) -> ServerProcess:
+        if name not in self._servers:
+            server = start_server(folder, *options, name=name, environment=self.environ, **more)
+            (server.client.root / "a.ipynb").write_bytes(samples.three_cells())
+            self._servers[name] = server
+        return self._servers[name]
+
+    def start_other(self, folder: Path, *options: str) -> Path:
+        """Start a server that does not listen for plain HTTP on a port; return its root."""
+        root = folder / "notebooks"
+        root.mkdir(parents=True)
+        (root / "a.ipynb").write_bytes(samples.three_cells())
+        process = start_process(
+            "jupyter_server",
+            folder,
+            *options,
+            log=folder / "server.log",
+            environment=self.environ,
+        )
+        self._processes.append(process)
+
+        def is_found() -> bool:
+            assert process.poll() is None, (folder / "server.log").read_text()[-4000:]
+            try:
+                find_server(str(root), environ=self.environ)
+            except client_errors.NoServer:
+                return False
+            return True
+
+        wait_until(is_found, "an answer of the server")
+        return root
+
+    def read_info(self, server: ServerProcess) -> dict[str, Any]:
+        info: dict[str, Any] = json.loads(
+            (self.runtime / f"jpserver-{server.process.pid}.json").read_text()
+        )
+        return info
+
+    def stop(self) -> None:
+        for process in self._processes:
+            process.terminate()
+            process.wait()
+        for server in self._servers.values():
+            server.stop()
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    farm = Farm(tmp_path_factory.mktemp("farm"))
+    yield farm
+    farm.stop()
+
+
+@pytest.fixture
+def refused(farm: Farm) -> Callable[..., client_errors.ClientError]:
+    """Return the error of a search for a server, in which no token may occur."""
+
+    def find(path: Path | str, kind: type[client_errors.ClientError], **more: Any) -> Any:
+        with pytest.raises(kind) as caught:
+            find_server(str(path), **{"environ": farm.environ, **more})
+        shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+        for file in farm.runtime.glob("jpserver-*.json"):
+            token = json.loads(file.read_text())["token"]
+            assert not token or token not in shown
+        assert "not-the-token" not in shown
+        return caught.value
+
+    return find
+
+
+def write_runtime(folder: Path, **infos: Mapping[str, Any] | str) -> dict[str, str]:
+    """Write runtime files, the oldest first; return the environment with this runtime folder."""
+    folder.mkdir(exist_ok=True)
+    for number, (name, info) in enumerate(infos.items()):
+        file = folder / f"jpserver-{name.lstrip('_')}.json"
+        file.write_text(info if isinstance(info, str) else json.dumps(info))
+        os.utime(file, (number, number))
+    return {"JUPYTER_RUNTIME_DIR": str(folder)}
+
+
+def find(path: Path, environ: Mapping[str, str], **more: Any) -> Server:
+    return find_server(str(path), environ=environ, **more).server
+
+
+# Runtime files ------------------------------------------------------------------------------------
+
+
+def test_the_server_with_the_deepest_root_is_found(farm: Farm, tmp_path: Path) -> None:
+    outer, inner = farm.outer.client, farm.inner.client
+    link = tmp_path / "link.ipynb"
+    link.symlink_to(inner.root / "a.ipynb")
+
+    in_outer = find(outer.root / "a.ipynb", farm.environ)
+    assert (in_outer.address.port, in_outer.root) == (outer.port, str(outer.root.resolve()))
+    assert in_outer.url.endswith(f":{outer.port}/outer/")
+    for path in (inner.root / "a.ipynb", inner.root / "new" / "b.ipynb", inner.root, link):
+        assert find(path, farm.environ).address.port == inner.port
+    assert find(link, farm.environ).to_api_path(str(link)) == "a.ipynb"
+    # The folder around the inner root begins with its name.
+    beside = inner.root.with_name("notebooks2")
+    assert find(beside, farm.environ).address.port == outer.port
+
+
+def test_a_file_that_no_server_serves_has_an_error_with_the_servers_that_run(
+    farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    outer = farm.outer.client
+    error = refused(tmp_path / "a.ipynb", client_errors.NoServer)
+
+    assert f":{outer.port}/outer/ serves {str(outer.root.resolve())!r}" in error.message
+    nothing = {"JUPYTER_RUNTIME_DIR": str(tmp_path / "missing")}
+    assert "Start one" in refused("a.ipynb", client_errors.NoServer, environ=nothing).message
+
+
+def test_two_servers_with_one_root_are_refused_and_both_named(
+    farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    outer, inner = farm.read_info(farm.outer), farm.read_info(farm.inner)
+    # As if the first had the root of the second.
+    twin = {**outer, "root_dir": inner["root_dir"]}
+    environ = write_runtime(tmp_path / "runtime", _1=twin, _2=inner)
+    notebook = farm.inner.client.root / "a.ipynb"
+
+    error = refused(notebook, client_errors.AmbiguousServer, environ=environ)
+
+    assert all(f":{info['port']}/" in error.message for info in (outer, inner))
+    environ["NBEDIT_URL"] = inner["url"]
+    assert find(notebook, environ).address.port == inner["port"]
+
+
+def test_runtime_files_of_servers_that_do_not_run_are_passed_over(
+    farm: Farm, tmp_path: Path
+) -> None:
+    running = farm.read_info(farm.inner)
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        free_port = closed.getsockname()[1]
+    environ = write_runtime(
+        tmp_path / "runtime",
+        # The same address under a former token and a deeper root: its server has crashed.
+        _1={**running, "token": "not-the-token", "root_dir": f"{running['root_dir']}/."},
+        _2={**running, "pid": ended.pid},
+        _3={**running, "port": free_port, "url": f"http://localhost:{free_port}/"},
+        _4="{",
+        _5="[]",
+        _6=json.dumps({**running, "pid": "1"}),
+        _7=json.dumps({**running, "url": 5}),
+        _8=json.dumps({**running, "url": "http://[/"}),
+        _9=running,
+    )
+    (tmp_path / "runtime" / "jpserver-10.json").mkdir()
+    (tmp_path / "runtime" / "jpserver-mcp-1.json").write_text(json.dumps(running))
+
+    server = find(farm.inner.client.root / "a.ipynb", environ)
+
+    assert server.address.port == running["port"]
+    assert len(inspect_servers(environ)) == 1
+
+
+def test_a_server_that_accepts_but_does_not_answer_is_not_passed_over(
+    farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    running = farm.read_info(farm.outer)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        info = {**running, "port": port, "url": f"http://localhost:{port}/"}
+        info["root_dir"] = str(farm.outer.client.root / "deep")
+        environ = write_runtime(tmp_path / "runtime", _1=info, _2=running)
+
+        path = farm.outer.client.root / "deep" / "a.ipynb"
+        refused(path, client_errors.ResponseTimeout, environ=environ)
+
+
+def test_a_server_without_the_extension_is_named(
+    farm: Farm, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    path = farm.bare.client.root / "a.ipynb"
+
+    error = refused(path, client_errors.NoServer)
+
+    assert isinstance(error, client_errors.NoServer)
+    assert [server.address.port for server in error.others] == [farm.bare.client.port]
+    assert "without jupyter_nbedit" in error.message
+    url = f"http://127.0.0.1:{farm.bare.client.port}/"
+    refused(path, client_errors.ExtensionMissing, url=url)
+
+
+def test_a_server_whose_root_is_less_deep_is_used_beside_one_without_the_extension(
+    farm: Farm, tmp_path: Path
+) -> None:
+    outer = farm.read_info(farm.outer)
+    bare = {**farm.read_info(farm.bare), "root_dir": str(farm.outer.client.root / "sub")}
+    environ = write_runtime(tmp_path / "runtime", _1=outer, _2=bare)
+
+    found = find_server(str(farm.outer.client.root / "sub" / "a.ipynb"), environ=environ)
+
+    assert found.server.address.port == outer["port"]
+    assert [server.address.port for server in found.others] == [bare["port"]]
+
+
+def test_a_server_with_a_password_only_is_named_with_what_to_do(
+    farm: Farm, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    error = refused(farm.locked.client.root / "a.ipynb", client_errors.AccessDenied)
+
+    assert f":{farm.locked.client.port}/" in error.message
+    assert "JUPYTER_TOKEN" in error.message
+    (state,) = (
+        state
+        for state in inspect_servers(farm.environ)
+        if state.server.address.port == farm.locked.client.port
+    )
+    assert isinstance(state.problem, client_errors.AccessDenied)
+
+
+def test_a_token_that_is_not_valid_any_more_is_an_error(
+    farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    environ = write_runtime(
+        tmp_path / "runtime", _1={**farm.read_info(farm.inner), "token": "not-the-token"}
+    )
+    path = farm.inner.client.root / "a.ipynb"
+
+    error = refused(path, client_errors.AccessDenied, environ=environ)
+
+    assert "does not accept the token" in error.message
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")
+def test_a_server_on_a_unix_socket_is_found(
+    farm: Farm, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("s")
+    root = farm.start_other(folder, "--ServerApp.port=8888", f"--ServerApp.sock={folder / 's'}")
+
+    server = find(root / "a.ipynb", farm.environ)
+
+    assert server.url.startswith("http+unix://%2F")
+    assert Client(server).read("a.ipynb")["total_cells"] == 3
+    assert find(root / "a.ipynb", {**farm.environ, "NBEDIT_URL": server.url}) == server
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_server_with_a_self_signed_certificate_is_found_on_this_machine_only(
+    farm: Farm, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=nobody -keyout {key}"
+        f" -out {certificate}".split(),
+        check=True,
+        capture_output=True,
+    )
+    root = farm.start_other(
+        folder, f"--ServerApp.certfile={certificate}", f"--ServerApp.keyfile={key}"
+    )
+
+    server = find(root / "a.ipynb", farm.environ)
+
+    assert server.url.startswith("https://")
+    assert Client(server).read("a.ipynb")["total_cells"] == 3
+    # By a name that others could have, the certificate must be valid.
+    name = f"https://{socket.gethostname()}:{server.address.port}/"
+    if socket.gethostname() != "localhost":
+        with pytest.raises(client_errors.ConnectFailed):
+            Server(type(server.address).from_url(name), None).send("GET", "nbedit")
+
+
+# Given and own servers ----------------------------------------------------------------------------
+
+
+def test_a_given_url_comes_first_and_takes_its_token_from_a_file_or_the_url(
+    farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    inner = farm.inner.client
+    nothing = {"JUPYTER_RUNTIME_DIR": str(tmp_path)}
+    url = f"http://127.0.0.1:{inner.port}"
+    token_file = tmp_path / "token"
+    token_file.write_text(f"{inner.token}\n")
+    variables = {**nothing, "NBEDIT_URL": url, "JUPYTER_TOKEN": inner.token}
+
+    for server in (
+        find(Path("a.ipynb"), nothing, url=url, token_file=str(token_file)),
+        find(Path("a.ipynb"), nothing, url=f"{url}/?token={inner.token}"),
+        find(Path("a.ipynb"), variables),
+    ):
+        assert server.root is None
+        assert server.url == f"{url}/"
+        assert inner.token not in repr(server)
+        assert Client(server).read(server.to_api_path("a.ipynb"))["total_cells"] == 3
+    refused(inner.root / "a.ipynb", client_errors.OutsideRoot, environ=variables)
+    # The token of a terminal's own server is not for another one.
+    own = {**variables, "JUPYTER_SERVER_URL": "http://localhost:1/"}
+    assert "none is known" in refused("a.ipynb", client_errors.AccessDenied, environ=own).message
+    # A server that runs here has its root and token in its runtime file.
+    known = find(inner.root / "a.ipynb", farm.environ, url=url)
+    assert known.root == str(inner.root.resolve())
+    refused(tmp_path / "a.ipynb", client_errors.OutsideRoot, url=url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8888",
+        "ftp://localhost/",
+        "http://",
+        "http://me:pass@localhost:8888/",
+        "http://localhost:x/",
+        "http://[::1/",
+        "http://localhost/a b",
+        "http+unix:///",
+    ],
+)
+def test_a_url_that_is_none_of_a_server_is_refused(
+    url: str, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    error = refused("a.ipynb", client_errors.InvalidAddress, url=f"{url}?token=not-the-token")
+
+    assert "me:pass" not in error.message
+
+
+@pytest.mark.parametrize("content", [None, b"", b"two words", b"\xff", b"x" * 5000])
+def test_a_token_file_without_a_token_is_refused(
+    content: bytes | None, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    url = "http://localhost:1/"
+
+    error = refused("a.ipynb", client_errors.InvalidAddress, url=url, token_file=str(file))
+
+    assert repr(str(file)) in error.message
+    refused("a.ipynb", client_errors.InvalidAddress, token_file=str(file))
+
+
+def test_an_address_where_nothing_listens_is_an_error(
+    refused: Callable[..., client_errors.ClientError],
+) -> None:
+    for url in ("http://127.0.0.1:1/", "http://nothing.invalid/", "http+unix://%2Fnothing/"):
+        refused("a.ipynb", client_errors.ConnectFailed, url=url)
+
+
+def test_the_hub_and_the_terminal_name_their_own_server(farm: Farm, tmp_path: Path) -> None:
+    outer, inner = farm.outer.client, farm.inner.client
+    hub = {
+        "JUPYTER_RUNTIME_DIR": str(tmp_path),
+        "JUPYTERHUB_USER": "me",
+        "JUPYTERHUB_SERVICE_URL": f"http://0.0.0.0:{outer.port}/outer/",
+        "JUPYTERHUB_API_TOKEN": outer.token,
+        "JUPYTERHUB_ROOT_DIR": str(outer.root),
+    }
+    terminal = {
+        **farm.environ,
+        "JUPYTER_SERVER_URL": f"http://localhost:{outer.port}/outer/",
+        "JUPYTER_SERVER_ROOT": str(outer.root),
+    }
+    for environ in (hub, terminal):
+        # Before a server with a deeper root.
+        server = find(inner.root / "a.ipynb", environ)
+        assert server.address.port == outer.port
+        assert Client(server).describe_server()["name"] == "jupyter_nbedit"
+    # Its server has been restarted at another port since: the runtime file has it.
+    for variable, value in (
+        ("JUPYTER_SERVER_URL", "http://localhost:1/outer/"),
+        ("JUPYTER_SERVER_URL", "nonsense"),
+        ("JUPYTER_SERVER_ROOT", str(tmp_path)),
+    ):
+        environ = {**terminal, variable: value}
+        server = find(outer.root / "a.ipynb", environ)
+        assert server.address.port == outer.port
+
+
+def test_a_redirect_is_not_followed_so_that_no_other_server_gets_the_token(
+    refused: Callable[..., client_errors.ClientError],
+) -> None:
+    with serve(200) as other:
+        location = f"http://me:pw@127.0.0.1:{other.port}/hub/login?next=not-the-token"
+        with serve(302, {"Location": location}) as server:
+            url = f"http://127.0.0.1:{server.port}/?token=not-the-token"
+            error = refused("a.ipynb", client_errors.Redirected, url=url)
+    assert [request["Authorization"] for request in server.requests] == ["token not-the-token"]
+    assert other.requests == []
+    assert f"'http://127.0.0.1:{other.port}/hub/login'" in error.message
