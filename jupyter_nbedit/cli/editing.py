@@ -118,6 +118,9 @@ def run_edit(options: argparse.Namespace) -> int:
         operations, rev = given, options.rev
         if action == "old" and options.cell is None:
             operations, rev = _locate_text(connection, given[0])
+        elif action != "operations" and (indexes := _find_indexes(given[0])):
+            operations, digest = _name_cells(connection, given[0], indexes)
+            rev = rev or digest
         reply = connection.send(
             requests.edit(
                 connection.path,
@@ -239,6 +242,40 @@ def _read_list(name: str) -> list[Any]:
     return content
 
 
+def _find_indexes(operation: Mapping[str, Any]) -> list[str]:
+    """Return the addresses of an operation that are indexes, unless a cell has such an id."""
+    addresses = [operation.get(name) for name in ("cell", "after", "before")]
+    return [
+        each
+        for each in (*addresses, *operation.get("cells", ()))
+        if each is not None and each.isascii() and each.isdecimal()
+    ]
+
+
+def _name_cells(
+    connection: Connection, operation: Mapping[str, Any], indexes: Sequence[str]
+) -> tuple[list[dict[str, Any]], str]:
+    """Return an operation with names instead of indexes, and the version of the notebook."""
+    notebook = connection.client.read(connection.path, cell=indexes, view="outline", outputs="none")
+    cells = notebook["cells"]
+    names = {
+        **{str(cell["index"]): _get_name(cell) for cell in cells},
+        **{cell["id"]: _get_name(cell) for cell in cells if cell["id"] in indexes},
+    }
+    fields = {
+        name: names.get(operation[name], operation[name])
+        for name in ("cell", "after", "before")
+        if name in operation
+    }
+    if "cells" in operation:
+        fields["cells"] = [names.get(each, each) for each in operation["cells"]]
+    return [{**operation, **fields}], notebook["hash"]
+
+
+def _get_name(cell: Mapping[str, Any]) -> str:
+    return f"{cell['index']}:{cell['source_hash'][:6]}"
+
+
 def _locate_text(
     connection: Connection, operation: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], str]:
@@ -249,11 +286,7 @@ def _locate_text(
     """
     notebook = connection.client.read(connection.path, view="source", outputs="none")
     old = _normalize(operation["old"])
-    names = [
-        f"{cell['index']}:{cell['source_hash'][:6]}"
-        for cell in notebook["cells"]
-        if old in _normalize(cell["source"])
-    ]
+    names = [_get_name(cell) for cell in notebook["cells"] if old in _normalize(cell["source"])]
     if not names:
         message = (
             "The text to replace does not occur in any cell. It must match exactly, including"
