@@ -16,6 +16,7 @@ from hypothesis import settings
 from tests.support.clock import Clock
 from tests.support.http import Client, Local
 from tests.support.sampling import enable_nightly, get_seed, is_nightly
+from tests.support.server_farm import Farm
 from tests.support.servers import run_server
 from tests.support.services import ServiceBuilder
 
@@ -83,6 +84,14 @@ def live(_live_server: Client) -> Client:
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     _live_server.reset_modes("a.ipynb", "b.ipynb")
     return _live_server
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    """Return several servers of one user; each starts when it is first used."""
+    farm = Farm(tmp_path_factory.mktemp("farm"))
+    yield farm
+    farm.stop()
 
 
 @pytest.fixture

@@ -7,21 +7,26 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.options import UsageError
-from jupyter_nbedit.client import Client, find_server
+from jupyter_nbedit.client import Client, Server, find_server
+from jupyter_nbedit.client.discovery import Discovery
 from jupyter_nbedit.client.errors import (
     ClientError,
     DiscoveryError,
+    NoServer,
     ResponseError,
+    ServedNotebook,
     ServerError,
     TransportError,
 )
 from jupyter_nbedit.client.requests import Reply, Request
+from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import get_relative_path
 from jupyter_nbedit.errors import NbEditError
 
@@ -47,17 +52,61 @@ class Connection:
 
 
 @contextmanager
-def connect(options: argparse.Namespace, path: str) -> Iterator[Connection]:
-    """Connect to the server that serves a path, as the options say."""
-    discovery = find_server(path, url=options.url, token_file=options.token_file)
-    for other in discovery.others:
-        print_problem(
-            f"Warning: {other.url} serves this, too, and runs without jupyter_nbedit: what is open"
-            " there does not follow."
+def connect(
+    options: argparse.Namespace, path: str, *, is_change: bool = False
+) -> Iterator[Connection]:
+    """Connect to the server that serves a path; without one, use the files themselves.
+
+    Raise the errors of `find_server`, but not `NoServer`; `ServedNotebook` if a server serves the
+    path and the options say ``--offline``; and `NotebookInRoom` if a change would be lost.
+    """
+    name = getattr(options, "client", None)
+    discovery = _find_server(options, path)
+    if is_change:
+        _check_others(discovery.others, path)
+    if isinstance(discovery, Discovery):
+        server = discovery.server
+        client = Client(server, name=name)
+        yield Connection(client, server.to_api_path(path), server.root, options.json)
+        return
+    if is_change:
+        print_problem("No server serves this: the file itself is changed.")
+    # Takes 0.5 s of CPU.
+    from jupyter_nbedit.offline.server import OfflineServer  # noqa: PLC0415
+
+    offline = OfflineServer(Path(path), Path.cwd())
+    try:
+        client = Client(offline, name=name)
+        yield Connection(client, offline.path, str(offline.folder), options.json)
+    finally:
+        offline.close()
+
+
+def _find_server(options: argparse.Namespace, path: str) -> Discovery | NoServer:
+    if options.offline and options.url:
+        message = "--offline uses no server, so that it does not take --url."
+        raise UsageError(message)
+    try:
+        discovery = find_server(path, url=options.url, token_file=options.token_file)
+    except NoServer as error:
+        return error
+    if options.offline:
+        message = (
+            f"{discovery.server.url} serves this, so that --offline is refused: people there would"
+            " not be asked. Leave --offline out."
         )
-    server = discovery.server
-    client = Client(server, name=getattr(options, "client", None))
-    yield Connection(client, server.to_api_path(path), server.root, options.json)
+        raise ServedNotebook(message)
+    return discovery
+
+
+def _check_others(others: Sequence[Server], path: str) -> None:
+    """Check servers that serve a file, too, but without the extension."""
+    for other in others:
+        check_no_room(other, path)
+        print_problem(
+            f"Warning: {other.url} serves this, and runs without jupyter_nbedit: if the notebook"
+            " is open there, its tab does not follow."
+        )
 
 
 def print_reply(reply: Reply) -> None:

@@ -114,7 +114,7 @@ def run_edit(options: argparse.Namespace) -> int:
     _check_options(options, action)
     check_single_stdin(options.old, options.new, options.source, options.insert)
     given = _read_operations(options, action)
-    with connect(options, options.notebook) as connection:
+    with connect(options, options.notebook, is_change=not options.dry_run) as connection:
         operations, rev = given, options.rev
         if action == "old" and options.cell is None:
             operations, rev = _locate_text(connection, given[0])
@@ -138,7 +138,7 @@ def run_edit(options: argparse.Namespace) -> int:
 def run_new(options: argparse.Namespace) -> int:
     """Create a notebook."""
     cells = [] if options.cells is None else _read_list(options.cells)
-    with connect(options, options.notebook) as connection:
+    with connect(options, options.notebook, is_change=not options.dry_run) as connection:
         reply = connection.send(
             requests.create(
                 connection.path,

@@ -52,7 +52,7 @@ def run_history(options: argparse.Namespace) -> int:
 
 def run_undo(options: argparse.Namespace) -> int:
     """Undo or redo an edit."""
-    with connect(options, options.notebook) as connection:
+    with connect(options, options.notebook, is_change=not options.dry_run) as connection:
         reply = connection.send(
             options.build_request(
                 connection.path,

@@ -18,13 +18,19 @@ class UsageError(Exception):
     """The command line is wrong in a way that `argparse` does not see."""
 
 
-def add_server_options(parser: argparse.ArgumentParser) -> None:
+def add_server_options(parser: argparse.ArgumentParser, *, with_offline: bool = True) -> None:
     """Add the options that choose a server, and the form of the reply."""
     group = parser.add_argument_group("server")
     group.add_argument("--url", help="the address of the server; else it is found by the path")
     group.add_argument(
         "--token-file", metavar="FILE", help="a file with the token of the server at --url"
     )
+    if with_offline:
+        group.add_argument(
+            "--offline",
+            action="store_true",
+            help="use the file itself; refused if a server with jupyter_nbedit serves it",
+        )
     group.add_argument("--json", action="store_true", help="print the reply of the REST API")
 
 

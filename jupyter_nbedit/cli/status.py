@@ -22,7 +22,7 @@ def add_parser(commands: Subparsers) -> None:
         " and whether they have jupyter_nbedit; and say which one serves a notebook or a folder.",
     )
     parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="default: .")
-    add_server_options(parser)
+    add_server_options(parser, with_offline=False)
     parser.set_defaults(run=run)
 
 

@@ -62,6 +62,14 @@ class OutsideRoot(DiscoveryError, reason="outside_root"):
     """The file is not below the folder that the server serves."""
 
 
+class NotebookInRoom(ClientError, reason="open_in_room"):
+    """A server without this extension has the notebook open in a room, or cannot tell."""
+
+
+class ServedNotebook(ClientError, reason="served"):
+    """An edit without a server is refused, because a server serves the notebook."""
+
+
 class TransportError(ClientError, reason="transport_error"):
     """A request has no response."""
 

@@ -261,7 +261,7 @@ FAILURES: dict[str, tuple[int, str, list[str]]] = {
     "stale text in a cell": (4, "text_mismatch", [*EDIT, "--old", "gone", "--new", "", "--cell=0"]),
     "text in two cells": (4, "text_mismatch", [*EDIT, "--old", "i", "--new", ""]),
     "text twice": (4, "text_mismatch", [*EDIT, "--old", "x", "--new", ""]),
-    "outside": (3, "no_server", ["read", "/a.ipynb"]),
+    "outside": (1, "notebook_not_found", ["read", "/a.ipynb"]),
     "no server": (3, "connect_failed", ["read", "a.ipynb", "--url", "http://127.0.0.1:1/"]),
     "bad url": (3, "invalid_address", ["read", "a.ipynb", "--url", "nowhere"]),
     "no token file": (3, "invalid_address", ["read", "a.ipynb", "--token-file", "missing"]),

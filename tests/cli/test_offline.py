@@ -1,0 +1,115 @@
+"""Commands without a server, and beside servers that cannot make the change."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from jupyter_nbedit.cli import exit_codes
+from tests.cli.conftest import Shell, clear_variables
+from tests.support import samples
+from tests.support.http import Client
+from tests.support.server_farm import Farm
+from tests.support.servers import run_server
+
+NOTE = "No server serves this: the file itself is changed.\n"
+
+
+@pytest.fixture
+def alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    """Return a shell in a folder that no server serves, with a.ipynb."""
+    clear_variables(monkeypatch, tmp_path / "runtime")
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    (root / "a.ipynb").write_bytes(samples.three_cells())
+    monkeypatch.chdir(root)
+    return Shell("", capsys, monkeypatch)
+
+
+def test_without_a_server_commands_work_on_the_file_and_a_server_can_undo_it_later(
+    alone: Shell, tmp_path: Path
+) -> None:
+    assert alone.succeed("read", "a.ipynb").startswith("a.ipynb | 3 cells")
+    (name,) = re.findall(r"^2:\w+", alone.succeed("read", "a.ipynb", "--outline"), re.MULTILINE)
+    assert "== a.ipynb" in alone.succeed("search", "Title")
+    dry = alone.succeed("edit", "a.ipynb", "--delete", name, "--dry-run")
+    assert "dry run" in dry
+    edit = alone.run("edit", "a.ipynb", "--delete", name, "--offline", "--json")
+    assert (edit.exit_code, edit.err) == (exit_codes.DONE, NOTE)
+    number = str(json.loads(edit.out)["edit_id"])
+    assert alone.succeed("history", "a.ipynb").count("\n") == 2
+    assert alone.run("undo", "a.ipynb", number).exit_code == exit_codes.DONE
+    assert Path("a.ipynb").read_bytes() == samples.three_cells()
+    assert alone.run("redo", "a.ipynb").exit_code == exit_codes.DONE
+    assert alone.run("new", "b.ipynb").out.startswith("b.ipynb | 0 cells")
+    stale = alone.run("edit", "a.ipynb", "--delete", name)
+    assert stale.exit_code == exit_codes.STALE
+
+    environment = {"JUPYTER_DATA_DIR": str(tmp_path / "data")}
+    with run_server(tmp_path, environment=environment):
+        undone = alone.succeed("undo", "a.ipynb")
+    assert "a.ipynb | 3 cells" in undone
+    assert Path("a.ipynb").read_bytes() == samples.three_cells()
+
+
+def test_configured_modes_hold_without_a_server(alone: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "jupyter_server_config.py").write_text("c.NbEditApp.mode = 'review'\n")
+
+    proposed = alone.run("edit", "a.ipynb", "--delete", "0")
+
+    assert proposed.exit_code == exit_codes.PROPOSED
+    (number,) = re.findall(r"proposed as (\d+)", proposed.out)
+    assert alone.run("proposal", number).exit_code == exit_codes.PROPOSED
+    assert Path("a.ipynb").read_bytes() == samples.three_cells()
+
+
+def test_offline_is_refused_while_a_server_serves_the_notebook(shell: Shell, live: Client) -> None:
+    for command in (["read", "a.ipynb"], ["edit", "a.ipynb", "--delete", "0"]):
+        result = shell.run(*command, "--offline")
+        assert (result.exit_code, result.out) == (exit_codes.REFUSED, "")
+        assert f":{live.port}/ serves this" in result.err
+    usage = shell.run("read", "a.ipynb", "--offline", "--url", f"http://localhost:{live.port}/")
+    assert usage.exit_code == exit_codes.USAGE
+    assert (live.root / "a.ipynb").read_bytes() == samples.three_cells()
+
+
+def test_a_server_without_the_extension_is_warned_of_and_the_file_is_edited(
+    farm: Farm, alone: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = farm.bare.client.root
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(farm.runtime))
+    monkeypatch.chdir(root)
+
+    assert alone.succeed("read", "a.ipynb")
+    edit = alone.run("edit", "a.ipynb", "--old", "as is", "--new", "as was")
+
+    assert edit.exit_code == exit_codes.DONE
+    assert "its tab does not follow" in edit.err
+    assert edit.err.endswith(NOTE)
+    assert b"as was" in (root / "a.ipynb").read_bytes()
+
+
+def test_a_server_that_cannot_be_asked_keeps_its_notebooks(
+    farm: Farm, alone: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = farm.locked.client.root
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(farm.runtime))
+    monkeypatch.chdir(root)
+
+    for more in ([], ["--offline"]):
+        result = alone.run("edit", "a.ipynb", "--delete", "0", *more)
+        assert (result.exit_code, result.out) == (exit_codes.NO_SERVER, "")
+        assert result.err.startswith("access_denied: ")
+    assert (root / "a.ipynb").read_bytes() == samples.three_cells()
+    status = alone.run("status")
+    assert status.exit_code == exit_codes.NO_SERVER
+    assert str(root) in status.out
