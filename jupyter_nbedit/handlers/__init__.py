@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jupyter_nbedit.handlers import about, history, notebooks, review, tabs, tools
+from jupyter_nbedit.handlers import about, history, mcp, notebooks, review, tabs, tools
 from jupyter_nbedit.tools import TOOLS
 
-_READING_TOOLS = "|".join(address for address, tool in TOOLS.items() if tool.is_read_only)
+_READING_TOOLS = "|".join(address for address, tool in TOOLS.items() if tool.right == "read")
 
 default_handlers = [
     (r"/nbedit/?", about.AboutHandler),
@@ -32,6 +32,7 @@ default_handlers = [
     (r"/nbedit/history", history.AllHistoryHandler),
     (r"/nbedit/search", notebooks.SearchHandler),
     (r"/nbedit/tabs", tabs.TabsHandler),
+    (r"/nbedit/mcp", mcp.McpHandler),
     (r"/nbedit/tools", tools.ToolsHandler),
     (rf"/nbedit/tools/(?P<address>{_READING_TOOLS})", tools.ReadingToolHandler),
     (r"/nbedit/tools/(?P<address>.*)", tools.ToolHandler),

@@ -118,6 +118,7 @@ class AboutHandler(NbEditHandler):
                     "search": f"{root}/search",
                     "tabs": f"{root}/tabs",
                     "tools": f"{root}/tools",
+                    "mcp": f"{root}/mcp",
                     "tool": f"{root}/tools/{{dialect}}/{{tool}}",
                     "events": f"{self.base_url}api/events/subscribe",
                 },

@@ -48,6 +48,8 @@ from jupyter_nbedit.text.service import TextService
 from jupyter_nbedit.tools.base import ToolContext
 from jupyter_nbedit.watch import NotebookWatcher
 
+#: The header of `handlers.idempotency`.
+IDEMPOTENCY_KEY = "Idempotency-Key"
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
@@ -170,21 +172,21 @@ class NbEditHandler(APIHandler):
                 "requests."
             )
             raise TooLarge(message, bytes=len(self.request.body), limit=limit)
-        await self._check_contents_right()
-
-    async def _check_contents_right(self) -> None:
-        """Check the permission for ``contents``, besides that for ``nbedit``."""
         action = self.contents_actions.get(self.request.method or "")
+        # jupyter_server itself rejects requests without a user, and other methods. `authorized`
+        # checks the permission for ``nbedit``.
+        if self.current_user and action:
+            await self._check_right(action, "contents")
+
+    async def check_write_right(self) -> None:
+        """Raise `Forbidden` if the user may not change notebooks, for verbs that mostly read."""
+        for resource in (self.auth_resource, "contents"):
+            await self._check_right("write", resource)
+
+    async def _check_right(self, action: str, resource: str) -> None:
         user = self.current_user
-        # jupyter_server itself rejects requests without a user, and other methods.
-        if (
-            user
-            and action
-            and not await ensure_async(
-                self.authorizer.is_authorized(self, user, action, "contents")
-            )
-        ):
-            message = f"You may not {action} contents on this server."
+        if not await ensure_async(self.authorizer.is_authorized(self, user, action, resource)):
+            message = f"You may not {action} {resource} on this server."
             raise Forbidden(message)
 
     async def parse_body(self, body_type: type[_Struct], *, is_lenient: bool = False) -> _Struct:
@@ -197,6 +199,14 @@ class NbEditHandler(APIHandler):
         InvalidRequest, InvalidOperation
             If the body does not have the type.
         """
+        self.check_media_type()
+        body = self.request.body
+        return await run_in_thread_if_large(
+            len(body), partial(decode_body, is_lenient=is_lenient), body, body_type
+        )
+
+    def check_media_type(self) -> None:
+        """Raise `UnsupportedMediaType` if the content type is not JSON."""
         media_type = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
             message = (
@@ -204,10 +214,6 @@ class NbEditHandler(APIHandler):
                 f"{media_type[:100]!r}."
             )
             raise UnsupportedMediaType(message)
-        body = self.request.body
-        return await run_in_thread_if_large(
-            len(body), partial(decode_body, is_lenient=is_lenient), body, body_type
-        )
 
     def parse_query(self, query_type: type[_Struct]) -> _Struct:
         """Decode the query of the request; arguments for lists may be repeated.
@@ -255,32 +261,45 @@ class NbEditHandler(APIHandler):
         IdempotencyMismatch
             If another request has used it.
         """
-        key = self.read_label("Idempotency-Key")
-        if key is None:
-            return False
         request = self.request
         content = (
             request.method,
             request.path,
             self._list_arguments(),
             request.headers.get("If-Match"),
-            self.session,
             self.prefers_text,
         )
-        digest = hashlib.sha256(repr(content).encode() + request.body).hexdigest()
-        name = (self.principal, key)
-        response = await self.services.idempotency.begin(name, digest)
+        response = await self.find_response(repr(content).encode() + request.body)
         if response is None:
-            self._idempotency_name = name
             return False
         self._finish_response(response)
         return True
 
-    def send_response(self, response: StoredResponse) -> None:
-        """Send a response and store it for retries of the request."""
+    async def find_response(self, content: bytes) -> StoredResponse | None:
+        """Return the earlier response if the request is a retry; else None.
+
+        Retries of a request have the same ``content`` and ``Idempotency-Key``. The caller must pass
+        a response that is not an error to `store_response`. Raise errors as `replay_response` does.
+        """
+        key = self.read_label(IDEMPOTENCY_KEY)
+        if key is None:
+            return None
+        digest = hashlib.sha256(repr(self.session).encode() + content).hexdigest()
+        name = (self.principal, key)
+        response = await self.services.idempotency.begin(name, digest)
+        if response is None:
+            self._idempotency_name = name
+        return response
+
+    def store_response(self, response: StoredResponse) -> None:
+        """Store a response for retries of the request, if it has an ``Idempotency-Key``."""
         if self._idempotency_name is not None:
             self.services.idempotency.complete(self._idempotency_name, response)
             self._idempotency_name = None
+
+    def send_response(self, response: StoredResponse) -> None:
+        """Send a response and store it for retries of the request."""
+        self.store_response(response)
         self._finish_response(response)
 
     def _finish_response(self, response: StoredResponse) -> None:
@@ -334,7 +353,7 @@ class NbEditHandler(APIHandler):
                 for verb in self.SUPPORTED_METHODS
                 if getattr(type(self), verb.lower()) is not methods[verb.lower()]
             ]
-            self.set_header("Allow", ", ".join([*allowed_verbs, "OPTIONS"]))
+            self.set_header("Allow", ", ".join(allowed_verbs))
         error = kwargs.get("exc_info", (None, None, None))[1]
         body = self.adapt_error(build_error_body(error, status_code))
         if self.prefers_text:

@@ -174,7 +174,7 @@ CREATE_HEADERS = (IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY)
 
 @dataclass(frozen=True)
 class Reply:
-    """A response that is not an error.
+    """A response that is not an error, or an error in a form of its own.
 
     ``body`` is a struct or one of several, a JSON Schema, or None for no body.
     """
@@ -292,11 +292,11 @@ def _build_operation(
 ) -> dict[str, Any]:
     spec = operation.spec
     responses = {
+        **_build_error_responses(spec),
         **{
             str(int(status)): _build_response(reply, has_text=spec.has_text)
             for status, reply in spec.replies.items()
         },
-        **_build_error_responses(spec),
     }
     if _NOTEBOOKS_ONLY in operation.pattern:
         responses[str(int(HTTPStatus.METHOD_NOT_ALLOWED))] = {

@@ -13,14 +13,16 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import build_error_body, remove_operation
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import Author
+from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.tools import TOOLS, get_tool
-from jupyter_nbedit.tools.base import Tool, ToolError, build_input_schema
+from jupyter_nbedit.tools.base import Tool, ToolError, ToolResult, build_input_schema
 
 
 class ToolAnnotations(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -130,7 +132,42 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
     )
 
 
-class ToolHandler(NbEditHandler):
+class ToolRunner(NbEditHandler):
+    """Runs tools, for the routes below."""
+
+    async def run_tool(self, tool: Tool[Any], arguments: bytes, client: str) -> ToolResult:
+        """Run a tool with arguments in JSON. The caller has checked `Tool.right`.
+
+        Raises
+        ------
+        NbEditError
+            If the arguments do not have the form, the user may not do this, or the tool fails.
+        """
+        decoded = await run_in_thread_if_large(
+            len(arguments), _decode_arguments, arguments, tool.arguments_type
+        )
+        if tool.is_change is not None and tool.is_change(decoded):
+            await self.check_write_right()
+        author = Author(self.current_user.username, client, session=self.session)
+        return await tool.run(self.services.tools, author, decoded)
+
+    def build_failure(
+        self, tool: Tool[Any], error: BaseException | None, status: int, arguments: dict[str, Any]
+    ) -> msgspec.Struct:
+        """Return an error in the form of the toolset; ``status`` is that of an HTTP error."""
+        body = build_error_body(error, status)
+        if "operations" not in tool.arguments_type.__struct_fields__:
+            body = remove_operation(body)
+        return tool.toolset.build_failure(
+            ToolError(body.reason, body.message, body.details, arguments)
+        )
+
+
+def _decode_arguments(arguments: bytes, arguments_type: type[msgspec.Struct]) -> msgspec.Struct:
+    return decode_body(arguments, arguments_type, is_lenient=True)
+
+
+class ToolHandler(ToolRunner):
     """``/nbedit/tools/{toolset}/{tool}``; results and errors have the form of the toolset."""
 
     # Errors show arguments only of a call that was authorized and not too large.
@@ -140,7 +177,7 @@ class ToolHandler(NbEditHandler):
         "Call a tool",
         replies={},
         addresses={
-            address: _build_spec(tool) for address, tool in TOOLS.items() if not tool.is_read_only
+            address: _build_spec(tool) for address, tool in TOOLS.items() if tool.right == "write"
         },
     )
     @web.authenticated
@@ -156,10 +193,9 @@ class ToolHandler(NbEditHandler):
 
         if await self.replay_response():
             return
-        arguments = await self.parse_body(tool.arguments_type, is_lenient=True)
+        self.check_media_type()
         client = self.read_label(_CLIENT.name) or address
-        author = Author(self.current_user.username, client, session=self.session)
-        result = await tool.run(self.services.tools, author, arguments)
+        result = await self.run_tool(tool, self.request.body, client)
         response = StoredResponse(encode_json(result.output))
         if result.proposal_id is not UNSET:
             location = f"{self.base_url}nbedit/proposals/{result.proposal_id}"
@@ -173,11 +209,9 @@ class ToolHandler(NbEditHandler):
         if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
             return
-        body = build_error_body(kwargs.get("exc_info", (None, None, None))[1], status_code)
-        if "operations" not in tool.arguments_type.__struct_fields__:
-            body = remove_operation(body)
-        error = ToolError(body.reason, body.message, body.details, self._parse_arguments())
-        self.finish(encode_json(tool.toolset.build_failure(error)))
+        error = kwargs.get("exc_info", (None, None, None))[1]
+        failure = self.build_failure(tool, error, status_code, self._parse_arguments())
+        self.finish(encode_json(failure))
 
     def _parse_arguments(self) -> dict[str, Any]:
         """Return the arguments for an error; none if the body is no JSON object."""
@@ -189,15 +223,15 @@ class ToolHandler(NbEditHandler):
 
 
 class ReadingToolHandler(ToolHandler):
-    """The addresses of tools that only read."""
+    """The addresses of tools of which some calls, or all, only read."""
 
     contents_actions: ClassVar[Mapping[str, str]] = {**HTTP_METHOD_TO_AUTH_ACTION, "POST": "read"}
 
     @OperationSpec(
-        "Call a tool that only reads",
+        "Call a tool that can only read",
         replies={},
         addresses={
-            address: _build_spec(tool) for address, tool in TOOLS.items() if tool.is_read_only
+            address: _build_spec(tool) for address, tool in TOOLS.items() if tool.right == "read"
         },
     )
     @web.authenticated

@@ -135,9 +135,11 @@ def _describe_type(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "a boolean"
-    if isinstance(value, (int, float)):
+    if isinstance(value, int | float):
         return "a number"
-    return {str: "a string", list: "an array"}.get(type(value), "an object")
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list) else "an object"
 
 
 def build_result(request_id: RequestId, result: Mapping[str, Any]) -> Reply:

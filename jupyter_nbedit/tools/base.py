@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -222,8 +222,9 @@ class Tool(Generic[Arguments]):
     The description is for a model that knows nothing about this server, and so is the JSON Schema
     that is made from the type of the arguments. The author that ``run`` gets has the address of the
     tool as its client, unless the request names another. A tool that can propose changes notebooks.
-    A tool that only reads needs only permission to read. A destructive one can remove something;
-    an idempotent one does the same if it is called twice.
+    A tool that only reads needs only permission to read, and so does a call of a tool with
+    ``is_change`` that changes nothing. A destructive tool can remove something; an idempotent one
+    does the same if it is called twice.
     """
 
     toolset: Toolset
@@ -236,6 +237,12 @@ class Tool(Generic[Arguments]):
     is_read_only: bool = False
     is_destructive: bool = True
     is_idempotent: bool = False
+    is_change: Callable[[Arguments], bool] | None = None
+
+    @property
+    def right(self) -> Literal["read", "write"]:
+        """The permission that each call needs; one that `is_change` needs ``write``, too."""
+        return "read" if self.is_read_only or self.is_change is not None else "write"
 
 
 def build_input_schema(tool: Tool[Any]) -> dict[str, Any]:

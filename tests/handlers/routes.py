@@ -15,6 +15,7 @@ from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi import DocumentedOperation, list_operations
 from jupyter_nbedit.tools import TOOLS
 from tests.handlers.error_checks import build_body
+from tests.handlers.mcp_messages import build_call
 from tests.handlers.tool_inputs import INPUTS
 from tests.support import samples
 from tests.support.http import JSON
@@ -82,6 +83,9 @@ OVERRIDES = {
     "POST /nbedit/proposals/{proposal_id}/reject": RowOverrides(b"{}", 404),
     "PUT /nbedit/mode": RowOverrides(b'{"mode": "edit", "path": "a.ipynb"}'),
     "POST /nbedit/search": RowOverrides(b'{"query": "x"}', action="read"),
+    "POST /nbedit/mcp": RowOverrides(
+        json.dumps(build_call("notebook_read", path=NAME)).encode(), action="read"
+    ),
     # After authorization a request that is no WebSocket's gets 400.
     "GET /nbedit/tabs": RowOverrides(status=400),
 }
@@ -97,7 +101,7 @@ _TOOLS: dict[str, tuple[dict[str, Any], int]] = {
 
 
 def _build_row(operation: DocumentedOperation) -> RouteRow:
-    """Return the row of an operation; a tool that only reads takes only the right to read."""
+    """Return the row of an operation; a call that only reads takes only the right to read."""
     tool = operation.path.removeprefix("/nbedit/tools/")
     if tool in INPUTS:
         more, status = _TOOLS.get(tool, ({}, 200))
@@ -105,7 +109,7 @@ def _build_row(operation: DocumentedOperation) -> RouteRow:
     else:
         sent = OVERRIDES.get(f"{operation.verb} {operation.path}", RowOverrides())
     target = sent.target or operation.path.format(**_PARAMETERS).lstrip("/")
-    is_read = operation.verb in {"GET", "HEAD"} or (tool in TOOLS and TOOLS[tool].is_read_only)
+    is_read = operation.verb in {"GET", "HEAD"} or (tool in TOOLS and TOOLS[tool].right == "read")
     action = sent.action or ("read" if is_read else "write")
     return RouteRow(target, action, sent.body, sent.status)
 

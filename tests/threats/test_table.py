@@ -35,7 +35,7 @@ def marked_threats() -> set[str]:
 
 
 def test_every_threat_has_a_row_and_a_marked_test(marked_threats: set[str]) -> None:
-    assert list(ROWS) == [f"S{number}" for number in range(1, 32)]
+    assert list(ROWS) == [f"S{number}" for number in range(1, 33)]
     assert marked_threats == set(ROWS)
 
 

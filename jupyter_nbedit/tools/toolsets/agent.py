@@ -348,6 +348,10 @@ class AgentHistoryInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     wait: Annotated[int, Meta(ge=0, le=_LONGEST_WAIT, description="Seconds.")] = 0
 
 
+def _is_change(arguments: AgentHistoryInput) -> bool:
+    return arguments.action in {"undo", "redo"}
+
+
 async def _history(
     context: ToolContext, author: Author, arguments: AgentHistoryInput
 ) -> ToolResult:
@@ -414,5 +418,6 @@ TOOLS = (
         AgentHistoryInput,
         _history,
         title="Notebook history",
+        is_change=_is_change,
     ),
 )
