@@ -15,7 +15,15 @@ from typing import Any, NoReturn
 
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.cli import completion as completion_command
-from jupyter_nbedit.cli import demo_command, editing, exit_codes, proposals, reading, status
+from jupyter_nbedit.cli import (
+    demo_command,
+    editing,
+    exit_codes,
+    mcp_command,
+    proposals,
+    reading,
+    status,
+)
 from jupyter_nbedit.cli import history as history_commands
 from jupyter_nbedit.cli.connection import report_error
 from jupyter_nbedit.cli.options import UsageError
@@ -28,6 +36,7 @@ _MODULES = (
     history_commands,
     proposals,
     status,
+    mcp_command,
     completion_command,
     demo_command,
 )

@@ -56,6 +56,8 @@ class ServerState:
     #: Its version of this extension, and its mode; None if it cannot be used.
     version: str | None = None
     mode: str | None = None
+    #: The id of this run of the server; None if it cannot be used.
+    epoch: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Discovery:
 
     server: Server
     others: Sequence[Server] = ()
+    #: The id of this run of the server.
+    epoch: str | None = None
 
 
 def find_server(
@@ -98,23 +102,23 @@ def find_server(
         state = inspect_server(server)
         if state.problem is not None:
             raise state.problem
-        return Discovery(server)
+        return Discovery(server, epoch=state.epoch)
     if token_file:
         message = "A token file is only used with the URL of its server; give --url, too."
         raise InvalidAddress(message)
     others: list[Server] = []
     for servers in _list_groups(path, running, environ):
         states = [inspect_server(server) for server in servers]
-        usable = [state.server for state in states if state.problem is None]
+        usable = [state for state in states if state.problem is None]
         if len(usable) > 1:
-            raise _build_tie(usable)
+            raise _build_tie([state.server for state in usable])
         for state in states:
             if isinstance(state.problem, ExtensionMissing):
                 others.append(state.server)
             elif state.problem and not usable and not isinstance(state.problem, _GONE):
                 raise state.problem
         if usable:
-            return Discovery(usable[0], others)
+            return Discovery(usable[0].server, others, usable[0].epoch)
     raise NoServer(_explain_none(path, running, others), others)
 
 
@@ -139,7 +143,9 @@ def inspect_server(server: Server) -> ServerState:
         return ServerState(server, error)
     content = _decode_object(response.body) if response.status == _OK else {}
     if content.get("name") == "jupyter_nbedit":
-        return ServerState(server, None, str(content.get("version")), str(content.get("mode")))
+        return ServerState(
+            server, None, *(str(content.get(name)) for name in ("version", "mode", "epoch"))
+        )
     return ServerState(server, _explain_response(server, response))
 
 

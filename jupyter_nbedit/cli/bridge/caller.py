@@ -1,0 +1,257 @@
+"""`BridgeCaller` carries out calls of tools: with the server of the notebook, or without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import threading
+import traceback
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupyter_nbedit.cli.bridge.paths import Targets
+from jupyter_nbedit.client.client import Sender
+from jupyter_nbedit.client.discovery import Discovery, find_server
+from jupyter_nbedit.client.errors import (
+    ClientError,
+    ConnectFailed,
+    ConnectionLost,
+    NoServer,
+    OutsideRoot,
+    ResponseError,
+)
+from jupyter_nbedit.client.server import Response, Server
+from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.mcp.definitions import load_definitions
+from jupyter_nbedit.mcp.server import ToolAnswer, ToolCall
+
+_CLIENT = "jupyter nbedit mcp"
+_LONGEST_CLIENT = 200
+_READING_ACTIONS = frozenset(("list", "show", "proposal"))
+_ACCEPTED = 202
+_MOST_PROPOSALS = 100
+
+
+@dataclass(frozen=True)
+class _TargetedCall:
+    """A call, and the file or folder that it is about."""
+
+    call: ToolCall
+    #: The path without links.
+    target: str
+    #: The name of the argument with the path, and its value; "" if the call has none.
+    argument: str
+    path: str
+    #: Is the same if the call is sent again.
+    key: str = field(default_factory=lambda: secrets.token_hex(16))
+
+
+class BridgeCaller:
+    """Sends each call to the server that serves the notebook at that time.
+
+    If no server serves it, the call is answered in this process. Nothing outside of ``root`` is
+    read or written. With ``url`` all calls go to that server; ``url`` and ``token_file`` are those
+    of `find_server`.
+    """
+
+    def __init__(self, root: str, *, url: str | None = None, token_file: str | None = None) -> None:
+        self._targets = Targets(root, self._find_served_folder)
+        self._url = url
+        self._token_file = token_file
+        self._session = secrets.token_hex(8)
+        self._reading_tools = {
+            definition["name"]
+            for definition in load_definitions()
+            if definition["annotations"]["readOnlyHint"]
+        }
+        # What proposals are about, so that a call about one finds its server again.
+        self._proposals: dict[int, str] = {}
+
+    async def call_tool(self, call: ToolCall) -> ToolAnswer:
+        """Carry out a call.
+
+        A cancelled call may still change the notebook: the server may have it already.
+        """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[ToolAnswer] = loop.create_future()
+
+        def finish(result: ToolAnswer) -> None:
+            if not answer.done():
+                answer.set_result(result)
+
+        def run() -> None:
+            result = self._call(call)
+            # At the end of the input the loop is closed.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(finish, result)
+
+        # Not a thread of an executor, for which Python would wait at the end.
+        threading.Thread(target=run, daemon=True).start()
+        return await answer
+
+    def _call(self, call: ToolCall) -> ToolAnswer:
+        try:
+            return self._send(self._find_target(call))
+        except (ClientError, NbEditError) as error:
+            return ToolAnswer.from_text(f"{error.reason}: {error.message}", is_error=True)
+        except Exception:  # noqa: BLE001 -- the next call may work
+            traceback.print_exc()
+            message = "internal_error: The bridge has failed; its standard error has the details."
+            return ToolAnswer.from_text(message, is_error=True)
+
+    def _find_target(self, call: ToolCall) -> _TargetedCall:
+        """Return a call with its target: the root if the call names none."""
+        argument = "folder" if call.name == "notebook_search" else "path"
+        path = call.arguments.get(argument)
+        if isinstance(path, str) and (path.strip("/") if argument == "folder" else path):
+            return _TargetedCall(call, self._targets.resolve(path), argument, path)
+        if call.arguments.get("action") == "proposal":
+            number = call.arguments.get("proposal_id")
+            if isinstance(number, int) and number in self._proposals:
+                return _TargetedCall(call, self._proposals[number], argument, "")
+        return _TargetedCall(call, self._targets.root, argument, "")
+
+    def _send(self, request: _TargetedCall) -> ToolAnswer:
+        """Send a call to the server that serves its target, or answer it here if there is none.
+
+        If that server is gone, the call is sent to the one that is there then.
+        """
+        try:
+            first = self._find_server(request.target, request.path)
+        except NoServer as error:
+            return self._answer_offline(request, error.others)
+        try:
+            return self._send_to(first, request)
+        except ConnectFailed:
+            # Nothing was sent.
+            pass
+        except ConnectionLost:
+            # The same run of the server does not make a change twice; a new one might.
+            if self._is_change(request.call) and not self._is_running(first, request):
+                raise
+        try:
+            return self._send_to(self._find_server(request.target, request.path), request)
+        except NoServer as error:
+            return self._answer_offline(request, error.others)
+
+    def _is_change(self, call: ToolCall) -> bool:
+        is_reading = call.name in self._reading_tools
+        return not (is_reading or call.arguments.get("action") in _READING_ACTIONS)
+
+    def _is_running(self, discovery: Discovery, request: _TargetedCall) -> bool:
+        """Return whether the run of a server that was found before goes on."""
+        try:
+            now = self._find_server(request.target, request.path)
+        except ClientError:
+            return False
+        return now.epoch is not None and now.epoch == discovery.epoch
+
+    def _find_server(self, target: str, path: str) -> Discovery:
+        """Return the server that serves a file or folder; raise as `find_server` does.
+
+        If its root is not known here, the ``path`` of the call must be relative to it.
+        """
+        try:
+            return find_server(target, url=self._url, token_file=self._token_file)
+        except OutsideRoot:
+            if os.path.isabs(path):
+                raise
+            discovery = find_server(path, url=self._url, token_file=self._token_file)
+            if discovery.server.root is not None:
+                raise
+            return discovery
+
+    def _find_served_folder(self) -> str | None:
+        """Return the folder that the server of the root serves; None if there is none."""
+        with suppress(ClientError):
+            return find_server(
+                self._targets.root, url=self._url, token_file=self._token_file
+            ).server.root
+        return None
+
+    def _send_to(self, discovery: Discovery, request: _TargetedCall) -> ToolAnswer:
+        server = discovery.server
+        if server.root is None:
+            path = server.to_api_path(request.path)
+        else:
+            path = server.to_api_path(request.target)
+            self._targets.add_folder(server.root)
+        return self._exchange(server, request, path)
+
+    def _answer_offline(self, request: _TargetedCall, others: Sequence[Server]) -> ToolAnswer:
+        """Answer a call in this process; ``others`` serve the target without this extension."""
+        # It takes about 0.7 s, and is not needed beside a server.
+        from jupyter_nbedit.offline.server import OfflineServer  # noqa: PLC0415
+
+        server = OfflineServer(Path(request.target), Path(self._targets.root))
+        with closing(server):
+            self._targets.add_folder(str(server.folder))
+            answer = self._exchange(server, request, server.path)
+        if not others or not self._is_change(request.call):
+            return answer
+        urls = ", ".join(other.url for other in others)
+        note = (
+            f"<note>{urls} serves this, too, but runs without jupyter_nbedit: a tab that is open "
+            "there does not follow. Tell the user to reload it.</note>"
+        )
+        return ToolAnswer([*answer.content, {"type": "text", "text": note}], answer.is_error)
+
+    def _exchange(self, sender: Sender, request: _TargetedCall, path: str) -> ToolAnswer:
+        """Send a call, with the API path of its target, and return its answer."""
+        call, arguments = request.call, dict(request.call.arguments)
+        if request.path or path:
+            arguments[request.argument] = path
+        if not request.path and request.argument == "path":
+            # The call lacks it: the server says so.
+            arguments.pop("path", None)
+        response = sender.send(
+            "POST",
+            f"nbedit/tools/agent/{call.name}",
+            json.dumps(arguments).encode(),
+            {
+                "Content-Type": "application/json",
+                "Idempotency-Key": request.key,
+                "X-NbEdit-Client": _build_label(call.client),
+                "X-NbEdit-Session": self._session,
+            },
+        )
+        if response.status == _ACCEPTED:
+            self._remember_proposal(response, request.target)
+        return _decode_answer(sender, response)
+
+    def _remember_proposal(self, response: Response, target: str) -> None:
+        number = response.headers.get("Location", "").rpartition("/")[2]
+        if number.isdecimal():
+            self._proposals[int(number)] = target
+            if len(self._proposals) > _MOST_PROPOSALS:
+                del self._proposals[next(iter(self._proposals))]
+
+
+def _build_label(client: str | None) -> str:
+    """Return the name of a client as a header can have it."""
+    label = (client or _CLIENT).encode("ascii", "replace").decode()[:_LONGEST_CLIENT].strip()
+    return label or _CLIENT
+
+
+def _decode_answer(sender: Sender, response: Response) -> ToolAnswer:
+    """Return the answer of a tool, or the error that stands in its place."""
+    content: Any = None
+    with suppress(ValueError, RecursionError):
+        content = json.loads(response.body)
+    if isinstance(content, dict):
+        blocks = content.get("content")
+        if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):
+            return ToolAnswer(blocks, content.get("isError") is True)
+        if isinstance(content.get("reason"), str) and isinstance(content.get("message"), str):
+            text = f"{content['reason']}: {content['message']}"
+            return ToolAnswer.from_text(text, is_error=True)
+    message = (
+        f"{sender.url} answered {response.status}, which is no answer of jupyter_nbedit. Is it "
+        "stopping, or is there a proxy before it?"
+    )
+    raise ResponseError(message)

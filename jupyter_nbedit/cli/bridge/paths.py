@@ -1,0 +1,73 @@
+"""Which file a path of an agent means, and whether it is in the folder of the bridge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from jupyter_nbedit.client.errors import ClientError, OutsideRoot
+from jupyter_nbedit.errors import InvalidRequest
+
+_MOST_FOLDERS = 20
+
+
+class AmbiguousPath(ClientError, reason="ambiguous_path"):
+    """A relative path means two files."""
+
+
+class Targets:
+    """Finds the files that paths mean.
+
+    A relative path is relative to the root, or to a folder that paths in an earlier answer were
+    relative to. `find_folder` returns the folder that the server of the root serves, for paths that
+    an earlier process has shown; None if there is no such server.
+    """
+
+    def __init__(self, root: str, find_folder: Callable[[], str | None]) -> None:
+        self.root = os.path.realpath(root)
+        self._find_folder = find_folder
+        self._folders: list[str] = []
+
+    def add_folder(self, folder: str) -> None:
+        """Remember a folder that paths in an answer are relative to."""
+        real = os.path.realpath(folder)
+        if real != self.root and real not in self._folders:
+            self._folders = [*self._folders[1 - _MOST_FOLDERS :], real]
+
+    def resolve(self, path: str) -> str:
+        """Return the file or folder that a path means, without links; it may not exist.
+
+        Raise `OutsideRoot` if it is not in the root, and `AmbiguousPath` if there are two.
+        """
+        if "\0" in path:
+            message = "A path has no null character."
+            raise InvalidRequest(message)
+        if os.path.isabs(path):
+            return self._check(path, os.path.realpath(path))
+        first = os.path.realpath(os.path.join(self.root, path))
+        found = self._list_existing(path, [self.root, *self._folders])
+        if not found and (folder := self._find_folder()) is not None:
+            self.add_folder(folder)
+            found = self._list_existing(path, self._folders)
+        if len(found) > 1:
+            files = " and ".join(map(repr, found))
+            message = f"{path!r} is {files}. Send the absolute path of the one that is meant."
+            raise AmbiguousPath(message)
+        return found[0] if found else self._check(path, first)
+
+    def _list_existing(self, path: str, folders: list[str]) -> list[str]:
+        """Return the files in the root that a relative path means."""
+        files = dict.fromkeys(os.path.realpath(os.path.join(folder, path)) for folder in folders)
+        return [file for file in files if self._is_inside(file) and os.path.exists(file)]
+
+    def _check(self, path: str, real: str) -> str:
+        if not self._is_inside(real):
+            message = (
+                f"{path!r} is outside of {self.root!r}, the only folder that this tool may use "
+                "(--root). Nothing was read or written; ask the user."
+            )
+            raise OutsideRoot(message)
+        return real
+
+    def _is_inside(self, real: str) -> bool:
+        return real == self.root or real.startswith(os.path.join(self.root, ""))
