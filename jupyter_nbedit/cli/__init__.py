@@ -22,6 +22,8 @@ from jupyter_nbedit.cli import (
     mcp_command,
     proposals,
     reading,
+    setup,
+    skill,
     status,
 )
 from jupyter_nbedit.cli import history as history_commands
@@ -37,6 +39,8 @@ _MODULES = (
     proposals,
     status,
     mcp_command,
+    setup,
+    skill,
     completion_command,
     demo_command,
 )

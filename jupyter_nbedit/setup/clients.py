@@ -34,7 +34,8 @@ ClientId = Literal[
 #: Whether a client uses the server in all folders, or only in the folder of a project.
 Scope = Literal["user", "project"]
 Kind = Literal["command", "file"]
-Syntax = Literal["json", "toml"]
+#: ``jsonc`` is JSON in which the client accepts comments and trailing commas.
+Syntax = Literal["json", "jsonc", "toml"]
 Base = Literal["home", "config", "application"]
 
 
@@ -102,6 +103,7 @@ _CLIENTS = (
         user_folder=UserFolder("home", ".gemini"),
         user_files=["settings.json"],
         project_files=[".gemini/settings.json"],
+        syntax="jsonc",
     ),
     McpClient(
         id="vscode",
@@ -110,6 +112,7 @@ _CLIENTS = (
         user_folder=UserFolder("application", "Code/User"),
         user_files=["mcp.json"],
         project_files=[".vscode/mcp.json"],
+        syntax="jsonc",
     ),
     McpClient(
         id="cursor",
@@ -118,6 +121,7 @@ _CLIENTS = (
         user_folder=UserFolder("home", ".cursor"),
         user_files=["mcp.json"],
         project_files=[".cursor/mcp.json"],
+        syntax="jsonc",
     ),
     McpClient(
         id="opencode",
@@ -126,6 +130,7 @@ _CLIENTS = (
         user_folder=UserFolder("config", "opencode"),
         user_files=["opencode.json", "opencode.jsonc"],
         project_files=["opencode.json", "opencode.jsonc"],
+        syntax="jsonc",
     ),
     McpClient(
         id="zed",
@@ -135,6 +140,7 @@ _CLIENTS = (
         user_files=["settings.json"],
         project_files=[".zed/settings.json"],
         can_expand_headers=False,
+        syntax="jsonc",
     ),
     McpClient(
         id="copilot",
@@ -349,6 +355,7 @@ def _build_bridge_value(client: McpClient, server: Bridge) -> dict[str, Any]:
 
 def _build_endpoint_value(client: McpClient, server: Endpoint) -> dict[str, Any]:
     url, token = server.url, f"${{{server.token_variable}}}"
+    value: dict[str, Any]
     match client.id:
         case "codex":
             value = {"url": url, "bearer_token_env_var": server.token_variable}

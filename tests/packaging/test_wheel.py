@@ -155,9 +155,13 @@ def test_the_wheel_has_all_files_that_are_not_python(wheel: Path, members: list[
         assert archive.read(schema) == (PACKAGE_JSON.parent / "schema/plugin.json").read_bytes()
         enabled = {"ServerApp": {"jpserver_extensions": {"jupyter_nbedit": True}}}
         assert json.loads(archive.read(config)) == enabled
-    assert {"py.typed", "events/edit.yaml", "cli/demo/notebooks/rainfall.ipynb"} <= {
-        name.removeprefix("jupyter_nbedit/") for name in members
-    }
+    assert {
+        "py.typed",
+        "events/edit.yaml",
+        "cli/demo/notebooks/rainfall.ipynb",
+        "skill/jupyter-notebooks/SKILL.md",
+        "skill/jupyter-notebooks/references/operations.md",
+    } <= {name.removeprefix("jupyter_nbedit/") for name in members}
 
 
 def test_the_version_is_that_of_package_json(wheel: Path) -> None:
