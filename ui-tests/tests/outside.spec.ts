@@ -32,6 +32,8 @@ for (const [rounds, tag] of ROUNDS) {
       folder.write('a.ipynb', formatNotebook(makeManyCells(5)));
       const path = folder.getPath('a.ipynb');
       const tab = await open('a.ipynb');
+      // The version of a save that is written over at once has no copy, and so no undo.
+      await page.evaluate(() => window.jupyterapp.commands.execute('docmanager:toggle-autosave'));
       await waitUntilFollowed(folder.readText('a.ipynb'));
       const events = await ChangeEvents.watch(page, path);
       const times = new Map<string, number[]>();
