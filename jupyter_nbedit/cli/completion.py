@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.connection import print_text
@@ -31,54 +32,66 @@ def add_parser(commands: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script for a shell."""
-    words = {name: [*_list_words(parser)] for name, parser in options.commands.choices.items()}
+    words = {name: _Words.from_parser(each) for name, each in options.commands.choices.items()}
     print_text(_SCRIPTS[options.shell](words))
     return exit_codes.DONE
 
 
-def _list_words(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Yield the options of a command, and the values of an argument that has a choice."""
-    for action in parser._actions:  # noqa: SLF001 -- argparse has no public list
-        if action.help == argparse.SUPPRESS:
-            continue
-        yield from (option for option in action.option_strings if option.startswith("--"))
-        if not action.option_strings and action.choices is not None:
-            yield from map(str, action.choices)
+@dataclass(frozen=True)
+class _Words:
+    """The options of a command, and the values of its arguments that have choices."""
+
+    options: Sequence[str]
+    values: Sequence[str]
+
+    @classmethod
+    def from_parser(cls, parser: argparse.ArgumentParser) -> _Words:
+        actions = parser._actions  # noqa: SLF001 -- argparse has no public list
+        options = [name for action in actions for name in action.option_strings]
+        choices = [
+            str(choice)
+            for action in actions
+            if not action.option_strings
+            for choice in action.choices or ()
+        ]
+        return cls([name for name in options if name.startswith("--")], choices)
 
 
-def _build_cases(words: Mapping[str, list[str]]) -> str:
-    return "\n".join(f'    {name}) words="{" ".join(each)}" ;;' for name, each in words.items())
+def _build_cases(words: Mapping[str, _Words]) -> str:
+    return "\n".join(
+        f'    {name}) options="{" ".join(each.options)}" values="{" ".join(each.values)}" ;;'
+        for name, each in words.items()
+    )
 
 
-def _build_bash(words: Mapping[str, list[str]]) -> str:
+def _build_bash(words: Mapping[str, _Words]) -> str:
     return f"""\
 _jupyter_nbedit() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" first=1 words=
+  local current="${{COMP_WORDS[COMP_CWORD]}}" first=1 options= values=
   if [ "${{COMP_WORDS[0]##*/}}" = jupyter ]; then
     [ "${{COMP_WORDS[1]}}" = nbedit ] || return
     first=2
   fi
   if [ "$COMP_CWORD" -eq "$first" ]; then
-    words="{" ".join(words)}"
+    values="{" ".join(words)}"
   else
     case "${{COMP_WORDS[first]}}" in
 {_build_cases(words)}
     esac
-    case "$current" in
-      -*) ;;
-      *) [ "${{COMP_WORDS[first]}}" = completion ] || words= ;;
-    esac
   fi
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  case "$current" in
+    -*) COMPREPLY=($(compgen -W "$options" -- "$current")) ;;
+    *) COMPREPLY=($(compgen -W "$values" -- "$current")) ;;
+  esac
 }}
 complete -o default -F _jupyter_nbedit jupyter-nbedit
 complete -p jupyter >/dev/null 2>&1 || complete -o default -F _jupyter_nbedit jupyter"""
 
 
-def _build_zsh(words: Mapping[str, list[str]]) -> str:
+def _build_zsh(words: Mapping[str, _Words]) -> str:
     return f"""\
 _jupyter_nbedit() {{
-  local first=2 words_found=
+  local first=2 options= values=
   if [[ "${{words[1]:t}}" == jupyter ]]; then
     if [[ "${{words[2]}}" != nbedit ]]; then _files; return; fi
     first=3
@@ -87,12 +100,13 @@ _jupyter_nbedit() {{
     compadd -- {" ".join(words)}
     return
   fi
-  local words_of
   case "${{words[first]}}" in
-{_build_cases(words).replace("words=", "words_of=")}
+{_build_cases(words)}
   esac
-  if [[ "${{words[CURRENT]}}" == -* || "${{words[first]}}" == completion ]]; then
-    compadd -- ${{=words_of}}
+  if [[ "${{words[CURRENT]}}" == -* ]]; then
+    compadd -- ${{=options}}
+  elif [[ -n "$values" ]]; then
+    compadd -- ${{=values}}
   else
     _files
   fi
@@ -101,33 +115,37 @@ compdef _jupyter_nbedit jupyter-nbedit
 (( $+_comps[jupyter] )) || compdef _jupyter_nbedit jupyter"""
 
 
-def _build_fish(words: Mapping[str, list[str]]) -> str:
-    lines = [
-        "function __jupyter_nbedit_command",
-        "  set -l tokens (commandline -opc)",
-        "  set -l first 2",
-        "  if test (basename $tokens[1]) = jupyter",
-        '    test "$tokens[2]" = nbedit; or return 1',
-        "    set first 3",
-        "  end",
-        "  if test (count $argv) -eq 0",
-        "    test (count $tokens) -lt $first",
-        "  else",
-        '    test "$tokens[$first]" = $argv[1]',
-        "  end",
-        "end",
-    ]
+_FISH_FUNCTION = """\
+function __jupyter_nbedit_command
+  set -l tokens (commandline -opc)
+  set -l first 2
+  if test (basename $tokens[1]) = jupyter
+    test "$tokens[2]" = nbedit; or return 1
+    set first 3
+  end
+  if test (count $argv) -eq 0
+    test (count $tokens) -lt $first
+  else
+    test "$tokens[$first]" = $argv[1]
+  end
+end"""
+
+
+def _build_fish(words: Mapping[str, _Words]) -> str:
+    lines = [_FISH_FUNCTION]
     for program in ("jupyter-nbedit", "jupyter"):
-        lines.append(f"complete -c {program} -n __jupyter_nbedit_command -f -a '{' '.join(words)}'")
+        complete = f"complete -c {program} -n"
+        lines.append(f"{complete} __jupyter_nbedit_command -f -a '{' '.join(words)}'")
         for name, each in words.items():
-            condition = f"-n '__jupyter_nbedit_command {name}'"
-            for word in each:
-                what = f"-l {word.removeprefix('--')}" if word.startswith("--") else f"-f -a {word}"
-                lines.append(f"complete -c {program} {condition} {what}")
+            condition = f"'__jupyter_nbedit_command {name}'"
+            lines += [
+                f"{complete} {condition} -l {option.removeprefix('--')}" for option in each.options
+            ]
+            lines += [f"{complete} {condition} -f -a {value}" for value in each.values]
     return "\n".join(lines)
 
 
-_SCRIPTS: Mapping[str, Callable[[Mapping[str, list[str]]], str]] = {
+_SCRIPTS: Mapping[str, Callable[[Mapping[str, _Words]], str]] = {
     "bash": _build_bash,
     "zsh": _build_zsh,
     "fish": _build_fish,
