@@ -70,7 +70,8 @@ class OfflineServer:
             known_root = self._run(find_known_root(real_target, _LOG))
             root = resolve_root(real_target, known_root, folder)
             self.folder, self.path = root.folder, root.get_path(real_target)
-            self._application, self._services = _build_application(config, root)
+            self._manager = _build_manager(config, root.folder)
+            self._application, self._services = _build_application(config, root, self._manager)
         except BaseException:
             self._loop.close()
             raise
@@ -108,6 +109,8 @@ class OfflineServer:
         try:
             self._run(self._services.close())
             self._run(self._loop.shutdown_default_executor())
+            if self._manager.trait_has_value("notary"):
+                self._manager.notary.store.close()
         finally:
             self._loop.close()
 
@@ -178,12 +181,18 @@ class _OfflineSettings(NbEditSettings, Configurable):
         return ["NbEditApp"]
 
 
-def _build_application(config: Config, root: NotebookRoot) -> tuple[Application, WiredServices]:
+def _build_manager(config: Config, folder: Path) -> AsyncLargeFileManager:
+    """Return a stock contents manager."""
+    if "data_dir" not in config.NotebookNotary:
+        # Else the notary would read configuration files itself, one in the working folder, too.
+        config.NotebookNotary.data_dir = jupyter_data_dir()
+    return AsyncLargeFileManager(config=config, root_dir=str(folder), event_logger=EventLogger())
+
+
+def _build_application(
+    config: Config, root: NotebookRoot, manager: AsyncLargeFileManager
+) -> tuple[Application, WiredServices]:
     """Return the web application with its services."""
-    event_logger = EventLogger()
-    manager = AsyncLargeFileManager(
-        config=config, root_dir=str(root.folder), event_logger=event_logger
-    )
     web_settings: dict[str, Any] = {
         "base_url": "/",
         "contents_manager": manager,
@@ -195,7 +204,7 @@ def _build_application(config: Config, root: NotebookRoot) -> tuple[Application,
     }
     settings = _OfflineSettings(config=config)
     settings.follow_outside_changes = False
-    wired = build_services(settings, web_settings, event_logger, _LOG, names=root.names)
+    wired = build_services(settings, web_settings, manager.event_logger, _LOG, names=root.names)
     web_settings[SERVICES] = wired.services
     return Application(default_handlers, **web_settings), wired
 
