@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_nbedit.handlers import about, history, mcp, notebooks, review, tabs, tools
+from jupyter_nbedit.handlers import about, agents, history, mcp, notebooks, review, tabs, tools
 from jupyter_nbedit.tools import TOOLS
 
 _READING_TOOLS = "|".join(address for address, tool in TOOLS.items() if tool.right == "read")
@@ -30,6 +30,7 @@ default_handlers = [
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/accept", review.AcceptHandler),
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/reject", review.RejectHandler),
     (r"/nbedit/history", history.AllHistoryHandler),
+    (r"/nbedit/agents", agents.AgentsHandler),
     (r"/nbedit/search", notebooks.SearchHandler),
     (r"/nbedit/tabs", tabs.TabsHandler),
     (r"/nbedit/mcp", mcp.McpHandler),

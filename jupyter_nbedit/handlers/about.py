@@ -115,6 +115,7 @@ class AboutHandler(NbEditHandler):
                     "proposals": f"{root}/proposals",
                     "proposal": f"{root}/proposals/{{proposal_id}}",
                     "history": f"{root}/history",
+                    "agents": f"{root}/agents",
                     "search": f"{root}/search",
                     "tabs": f"{root}/tabs",
                     "tools": f"{root}/tools",

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _MOST_PATHS = 200
 _MOST_EDITS = 2_000
 
+# The last edits of agents are those of so many agents in so many pages of the newest edits.
+_MOST_AGENTS = 20
+_MOST_PAGES = 5
+_PAGE_SIZE = 200
+#: The client name of edits by JupyterLab itself, such as an undo in the panel of the history.
+JUPYTERLAB = "JupyterLab"
+
 _NEXT = "The value of `before` for the next page; null if there is none."
 
 
@@ -92,6 +99,24 @@ class HistoryService:
                 count += 1
             if len(page) <= limit:
                 return AllHistoryReply(edits=edits, next=None)
+
+    async def list_last_edits_by_agent(self) -> list[HistoryEdit]:
+        """List the newest edit of each agent, the newest first.
+
+        An agent is known by the name that it states for itself; those without a name are one.
+        Notebooks that cannot be read now do not count.
+        """
+        edits: dict[str | None, HistoryEdit] = {}
+        before: int | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self.list_all_edits(limit=_PAGE_SIZE, before=before)
+            for edit in page.edits:
+                if edit.kind != "outside" and edit.client != JUPYTERLAB:
+                    edits.setdefault(edit.client, edit)
+            before = page.next
+            if before is None or len(edits) >= _MOST_AGENTS:
+                break
+        return list(edits.values())[:_MOST_AGENTS]
 
     async def _is_readable(self, path: str) -> bool:
         try:

@@ -6,7 +6,15 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 
 /** The folders of `src`, from bottom to top; folders in one line do not import each other. */
-const LAYERS = [['merge', 'ui'], ['server'], ['notify'], ['sync'], ['history', 'review'], ['']];
+const LAYERS = [
+  ['merge', 'ui'],
+  ['server'],
+  ['notify'],
+  ['sync'],
+  ['history', 'review'],
+  ['connect'],
+  ['']
+];
 
 const SOURCES = resolve(import.meta.dirname, 'src');
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -29,6 +30,8 @@ from tests.support.servers import start_server
 
 #: The folder that absolute paths in examples are in.
 ROOT = "/home/you/notebooks"
+#: The Python environment of the server in examples.
+ENVIRONMENT = "/home/you/venv"
 #: What differs each time; an example has a value that is possible.
 VOLATILE: Mapping[str, Any] = {
     "created": "2026-11-21T09:30:00.123456Z",
@@ -238,6 +241,7 @@ class Stage:
             proposals = [step(client, stack) for step in steps]
             answer = _send(client, exchange, next(filter(None, proposals), None))
         text = answer.body.decode().replace(str(client.root), ROOT)
+        text = text.replace(sys.prefix, ENVIRONMENT)
         text = _EDIT.sub(r"\g<1>17", _REV.sub(r"\g<1>39f6b962", _PROPOSAL.sub(r"\g<1>3", text)))
         if answer.headers.get("Content-Type", "").startswith("text/plain"):
             return answer.status, text

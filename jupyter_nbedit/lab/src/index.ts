@@ -1,3 +1,4 @@
+import { connectPlugin } from './connect/connectPlugin';
 import { historyPlugin } from './history/historyPlugin';
 import { settingsPlugin } from './notify/settings';
 import { modePlugin } from './review/modePlugin';
@@ -21,5 +22,6 @@ export default [
   historyPlugin,
   proposalsPlugin,
   reviewPlugin,
-  modePlugin
+  modePlugin,
+  connectPlugin
 ];

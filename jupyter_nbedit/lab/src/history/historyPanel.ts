@@ -25,6 +25,8 @@ export interface HistoryPanelHost {
   readonly languages: IEditorLanguageRegistry;
   readonly themes: IEditorThemeRegistry | null;
   openMenu(below: DOMRect): void;
+  /** Show how agents are connected. */
+  connectAgent(): void;
 }
 
 /** The edit history of the current notebook or of all, in the right sidebar. */
@@ -45,9 +47,14 @@ export class HistoryPanel extends Widget {
     this._list = new EditList(trans.__('Edits, newest first'), () => this._makeRowHost());
     this._announcement.setAttribute('role', 'status');
     this._failure.setAttribute('role', 'alert');
+    this._emptyState.hidden = true;
+    this._emptyState.append(
+      this._emptyText,
+      makeButton(trans.__('Connect an Agent…'), () => _host.connectAgent())
+    );
     body.node.append(
       this._failure,
-      this._emptyText,
+      this._emptyState,
       this._list.node,
       this._listEnd,
       this._announcement
@@ -74,6 +81,7 @@ export class HistoryPanel extends Widget {
       },
       { root: body.node, rootMargin: '600px' }
     ).observe(this._listEnd);
+    this._update({ newEdits: [] });
   }
 
   /** Refresh after an edit, or when the panel is shown. */
@@ -155,7 +163,7 @@ export class HistoryPanel extends Widget {
       );
     }
     const isEmpty = failure === null && edits.length === 0 && !(isInitial && filter !== null);
-    this._emptyText.hidden = !isEmpty;
+    this._emptyState.hidden = !isEmpty;
     if (isEmpty) {
       this._emptyText.textContent =
         filter === null
@@ -217,7 +225,8 @@ export class HistoryPanel extends Widget {
   private readonly _body = new Widget();
   private readonly _list: EditList;
   private readonly _failure = makeElement('div', 'jp-nbedit-error');
-  private readonly _emptyText = makeElement('p', 'jp-nbedit-history-empty');
+  private readonly _emptyState = makeElement('div', 'jp-nbedit-history-empty');
+  private readonly _emptyText = makeElement('p', '');
   private readonly _listEnd = makeElement('div', 'jp-nbedit-history-end');
   private readonly _announcement = makeElement('div', 'jp-nbedit-visually-hidden');
   private _scope: Scope = 'current';

@@ -13,6 +13,7 @@ import { describeError } from '../notify/wording';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import { cleanName } from '../ui/displayText';
+import { CONNECT } from '../ui/commands';
 import { historyIcon } from '../ui/icons';
 import { requireUserGesture } from '../ui/userGesture';
 import { HistoryModel } from './historyModel';
@@ -58,7 +59,8 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
       navigator,
       languages,
       themes,
-      openMenu: ({ right, bottom }) => menu.open(right, bottom, { horizontalAlignment: 'right' })
+      openMenu: ({ right, bottom }) => menu.open(right, bottom, { horizontalAlignment: 'right' }),
+      connectAgent: () => void commands.execute(CONNECT)
     });
     shell.add(panel, 'right', { rank: 850, type: 'Edit History' });
     restorer?.add(panel, panel.id);

@@ -5,6 +5,7 @@ import type { NotebookDelta } from '../merge/delta';
 import { localEdits } from './localEdits';
 import type {
   AboutReply,
+  AgentsReply,
   DetailedEdit,
   EditReply,
   HistoryReply,
@@ -47,6 +48,11 @@ export class NbEditClient {
 
   async getAbout(): Promise<AboutReply> {
     return this._request('GET', '');
+  }
+
+  /** @param url The URL of the MCP endpoint, for clients on other machines. */
+  async getAgents(url: string): Promise<AgentsReply> {
+    return this._request('GET', 'agents', { query: { url } });
   }
 
   /**

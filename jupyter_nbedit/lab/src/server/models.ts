@@ -166,3 +166,41 @@ export interface ConflictingCell {
   readonly why: 'changed' | 'gone' | 'ambiguous' | 'no_place';
   readonly source?: string;
 }
+
+/** What a user does to set up a client. */
+export interface SetupStep {
+  /** Whether `text` is a command for a terminal, or the content of a file. */
+  readonly kind: 'command' | 'file';
+  readonly text: string;
+  /** The file that has the configuration, also if a command writes it. */
+  readonly file: string;
+  /** A command that adds the content to the file, or null if there is none. */
+  readonly write_command: string | null;
+  /** Whether the client starts the bridge, the command `jupyter-nbedit` on its own machine. */
+  readonly starts_bridge: boolean;
+  /** What else to know, or ''. */
+  readonly note: string;
+  /** The URL that sets up the client when it is opened, or ''. */
+  readonly link: string;
+}
+
+/** A program that drives a model, and how it is set up. */
+export interface AgentClient {
+  readonly id: string;
+  readonly title: string;
+  /** For a client on the machine of the server. */
+  readonly local: SetupStep;
+  /** For a client on another machine. */
+  readonly remote: SetupStep;
+}
+
+/** How agents are connected, and what they did last. */
+export interface AgentsReply {
+  readonly clients: readonly AgentClient[];
+  /** The command that a local client starts, or null if the server's environment has none. */
+  readonly bridge: string | null;
+  /** The environment variable from which remote clients take the token. */
+  readonly token_variable: string;
+  /** The newest edit of each agent, newest first; null if the history cannot be read. */
+  readonly last_edits: readonly HistoryEdit[] | null;
+}

@@ -33,3 +33,9 @@ export const pausedIcon = buildIcon(
   'paused',
   '<path class="jp-icon3" fill="#616161" d="M6 5h4v14H6zM14 5h4v14h-4z"/>'
 );
+
+/** A plug: an agent is connected. */
+export const connectIcon = buildIcon(
+  'connect',
+  '<path class="jp-icon3" fill="#616161" d="M8 2h2v5h4V2h2v5h2v5a6 6 0 0 1-5 5.9V22h-2v-4.1A6 6 0 0 1 6 12V7h2zm0 7v3a4 4 0 0 0 8 0V9z"/>'
+);

@@ -1,0 +1,74 @@
+import {
+  ILabShell,
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { ILauncher } from '@jupyterlab/launcher';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { NbEditClient } from '../server/client';
+import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
+import { McpClient } from '../server/mcpClient';
+import { CONNECT } from '../ui/commands';
+import { connectIcon } from '../ui/icons';
+import { ConnectPanel } from './connectPanel';
+
+export const connectPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-nbedit:connect',
+  description: 'Shows how agents are connected, and which were seen lately.',
+  autoStart: true,
+  requires: [IFileChangeFeed],
+  optional: [ILabShell, ICommandPalette, ILauncher, ILayoutRestorer, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    files: FileChangeFeed,
+    labShell: ILabShell | null,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    restorer: ILayoutRestorer | null,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+    const { commands, shell } = app;
+    const { serverSettings } = app.serviceManager;
+    const tracker = new WidgetTracker<ConnectPanel>({ namespace: 'nbedit-connect' });
+    files.addListener({
+      onFileChange: () => tracker.currentWidget?.refresh(),
+      onResync: () => tracker.currentWidget?.refresh()
+    });
+
+    const makePanel = (): ConnectPanel => {
+      const panel = new ConnectPanel({
+        trans,
+        server: new NbEditClient(serverSettings),
+        endpoint: new McpClient(serverSettings),
+        openNotebook: path =>
+          void commands.execute('docmanager:open', { path, factory: 'Notebook' })
+      });
+      void tracker.add(panel);
+      return panel;
+    };
+    commands.addCommand(CONNECT, {
+      label: trans.__('Connect an Agent…'),
+      caption: trans.__('Show how an agent is connected to this server'),
+      icon: connectIcon,
+      execute: () => {
+        const panel = tracker.currentWidget ?? makePanel();
+        if (!panel.isAttached) {
+          // The main area of Notebook 7 takes only one widget.
+          shell.add(panel, labShell === null ? 'right' : 'main', { type: 'Connect an Agent' });
+        }
+        shell.activateById(panel.id);
+        return panel;
+      }
+    });
+    palette?.addItem({ command: CONNECT, category: trans.__('Agent Edits') });
+    // The launcher knows its own categories by their translated names.
+    const category = (translator ?? nullTranslator).load('jupyterlab').__('Other');
+    launcher?.add({ command: CONNECT, category, rank: 10 });
+    if (labShell !== null) {
+      void restorer?.restore(tracker, { command: CONNECT, name: () => 'connect' });
+    }
+  }
+};

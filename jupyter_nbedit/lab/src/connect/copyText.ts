@@ -1,0 +1,66 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { makeElement } from '../ui/elements';
+
+/** How long a button says that its text was copied, in milliseconds. */
+const FEEDBACK_TIME = 3000;
+
+/** A text that users copy. */
+export interface TextToCopy {
+  readonly text: string;
+  /** What the text is, as screen readers name the button: "Copy the command for Zed". */
+  readonly buttonName: string;
+}
+
+/** Make a text with a button that copies it; `announce` is for screen readers. */
+export function makeCopyableText(
+  { text, buttonName }: TextToCopy,
+  announce: (message: string) => void,
+  trans: TranslationBundle
+): HTMLElement {
+  const node = makeElement('div', 'jp-nbedit-copyable');
+  const content = makeElement('pre', 'jp-nbedit-copyable-text', text);
+  const button = makeElement(
+    'button',
+    'jp-mod-styled jp-mod-reject jp-nbedit-button',
+    trans.__('Copy')
+  );
+  button.type = 'button';
+  button.setAttribute('aria-label', buttonName);
+  let timer = 0;
+  button.addEventListener('click', () => {
+    void copyText(content).then(isCopied => {
+      announce(
+        isCopied
+          ? trans.__('Copied.')
+          : trans.__('The browser did not copy. The text is selected: copy it with the keyboard.')
+      );
+      if (isCopied) {
+        button.textContent = trans.__('Copied');
+        window.clearTimeout(timer);
+        timer = window.setTimeout(() => {
+          button.textContent = trans.__('Copy');
+        }, FEEDBACK_TIME);
+      }
+    });
+  });
+  node.append(content, button);
+  return node;
+}
+
+/** Copy the text of an element; if that is not possible, select it. Return whether it is copied. */
+async function copyText(content: HTMLElement): Promise<boolean> {
+  try {
+    // Without HTTPS, browsers have no clipboard except on the machine itself.
+    await navigator.clipboard.writeText(content.textContent);
+    return true;
+  } catch {
+    const selection = window.getSelection();
+    selection?.selectAllChildren(content);
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way without HTTPS
+    const isCopied = document.execCommand('copy');
+    if (isCopied) {
+      selection?.removeAllRanges();
+    }
+    return isCopied;
+  }
+}

@@ -1,0 +1,2 @@
+/** The command that shows how agents are connected; several plugins use it. */
+export const CONNECT = 'nbedit:connect-agent';
