@@ -218,8 +218,10 @@ async def test_the_about_route_returns_version_mode_limits_and_links(local: Loca
             "history": "/a%40b/nbedit/history",
             "search": "/a%40b/nbedit/search",
             "tabs": "/a%40b/nbedit/tabs",
+            "agents": "/a%40b/nbedit/agents",
             "tools": "/a%40b/nbedit/tools",
             "tool": "/a%40b/nbedit/tools/{dialect}/{tool}",
+            "mcp": "/a%40b/nbedit/mcp",
             "events": "/a%40b/api/events/subscribe",
         },
     }
