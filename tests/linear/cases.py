@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pytest
 
+from jupyter_nbedit.mcp.errors import ProtocolError
+from jupyter_nbedit.mcp.messages import parse
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.cell_patch import compute_patch
@@ -34,6 +37,13 @@ from tests.support.sampling import is_nightly
 
 NIGHTLY = is_nightly()
 MOST = 2.3
+#: Bodies of requests to the endpoint of MCP.
+MESSAGES: dict[str, Callable[[int], bytes]] = {
+    "many objects": lambda n: b"[" + b"{}," * n + b"{}]",
+    "a member that is repeated late": lambda n: (
+        "{" + "".join(f'"{k}": 1, ' for k in range(n)) + '"a": 1, "a": 2}'
+    ).encode(),
+}
 
 
 def count_steps(work: Callable[[], object]) -> int:
@@ -61,6 +71,15 @@ def test_texts_are_read_and_changed_in_linear_time(name: str) -> None:
 @pytest.mark.parametrize("name", BROKEN_JSON)
 def test_invalid_json_is_refused_in_linear_time(name: str) -> None:
     assert_linear(lambda size: attempt(Document.parse, BROKEN_JSON[name](size)), 5000)
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages_of_mcp_are_parsed_in_linear_time(name: str) -> None:
+    def read_message(size: int) -> None:
+        with suppress(ProtocolError):
+            parse(MESSAGES[name](size))
+
+    assert_linear(read_message, 5000)
 
 
 def apply_batch(

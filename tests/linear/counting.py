@@ -22,7 +22,7 @@ PACKAGES = (
     "jupyter_nbedit.notebook",
     "jupyter_nbedit.reading",
     "jupyter_nbedit.tools",
-    "jupyter_nbedit.handlers.bodies",
+    "jupyter_nbedit.mcp",
 )
 OTHERS = ("difflib",)
 

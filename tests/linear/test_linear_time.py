@@ -19,7 +19,7 @@ from tests.support.sampling import is_nightly
 
 # Guards against hanging: all that is counted, and one text.
 LIMIT_SECONDS, LIMIT_OF_ONE = 1800.0, 600.0
-GROUPS = ["texts", "edits", "comparisons", "routes"]
+GROUPS = ["texts", "edits", "comparisons", "routes", "messages", "names", "not_found"]
 LONG = 3_000_000 if is_nightly() else 100_000
 
 
