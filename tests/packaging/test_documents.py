@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,6 +92,31 @@ def test_every_request_in_the_documentation_has_the_printed_answer(
 
         assert status in {200, 201}, answer
         assert shorten(answer, expected) == expected, path
+
+
+def test_the_lines_that_add_the_endpoint_to_clients_have_its_address_and_the_token(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs" / "agents.md").read_text()
+    (block,) = (block for block in find_blocks(text, "sh") if " mcp add " in block)
+    monkeypatch.setenv("TOKEN", client.token)
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": ""}}
+    for line in block.splitlines():
+        words = shlex.split(line)
+        (address,) = (word for word in words if word.startswith("http:"))
+        # The clients replace the variable when they connect.
+        if "--header" in words:
+            header = os.path.expandvars(words[words.index("--header") + 1])
+        else:
+            variable = words[words.index("--bearer-token-env-var") + 1]
+            header = f"Authorization: Bearer {os.environ[variable]}"
+        name, _, value = header.partition(": ")
+        target = address.removeprefix("http://localhost:8888/")
+        headers = {**JSON, name: value}
+        answer = client.request("POST", target, json.dumps(body).encode(), headers, token="")
+
+        assert answer.status == 200, line
+        assert answer.json["result"]["serverInfo"]["name"] == "jupyter_nbedit"
 
 
 def test_the_error_in_the_readme_is_the_printed_one(client: Client) -> None:
