@@ -118,16 +118,16 @@ def test_the_tools_are_listed_without_loading_an_engine(tmp_path: Path) -> None:
 
 
 def test_what_else_is_printed_is_no_answer(tmp_path: Path) -> None:
-    # A configuration file is run when the first notebook is edited without a server.
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "jupyter_config.py").write_text("print('printed')\n")
+    # The user's configuration files are run without a server, those in the working folder are not.
     root = tmp_path / "notebooks"
-    root.mkdir()
+    for folder in (root, tmp_path / "config"):
+        folder.mkdir()
+        (folder / "jupyter_config.py").write_text(f"print({folder.name!r})\n")
     (root / NAME).write_bytes(TEXT)
     bridge = Bridge(root, build_environment(tmp_path))
     assert "# Title" in bridge.call("notebook_read", path=NAME)
     output, errors = bridge.process.communicate()
-    assert (output, errors) == (b"", b"printed\n")
+    assert (output, errors) == (b"", b"config\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")

@@ -25,6 +25,7 @@ from jupyter_nbedit.client.errors import (
     OutsideRoot,
     ResponseError,
 )
+from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import Response, Server
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.mcp.definitions import load_definitions
@@ -181,25 +182,34 @@ class BridgeCaller:
         else:
             path = server.to_api_path(request.target)
             self._targets.add_folder(server.root)
-        return self._exchange(server, request, path)
+        note = self._check_others(request, discovery.others)
+        return _add_note(self._exchange(server, request, path), note)
 
     def _answer_offline(self, request: _TargetedCall, others: Sequence[Server]) -> ToolAnswer:
         """Answer a call in this process; ``others`` serve the target without this extension."""
         # It takes about 0.7 s, and is not needed beside a server.
         from jupyter_nbedit.offline.server import OfflineServer  # noqa: PLC0415
 
+        note = self._check_others(request, others)
         server = OfflineServer(Path(request.target), Path(self._targets.root))
         with closing(server):
             self._targets.add_folder(str(server.folder))
-            answer = self._exchange(server, request, server.path)
+            return _add_note(self._exchange(server, request, server.path), note)
+
+    def _check_others(self, request: _TargetedCall, others: Sequence[Server]) -> str | None:
+        """Return what to say of servers that serve a target without this extension, if anything.
+
+        Raise `NotebookInRoom` if a change would be lost there.
+        """
         if not others or not self._is_change(request.call):
-            return answer
+            return None
+        for other in others:
+            check_no_room(other, request.target)
         urls = ", ".join(other.url for other in others)
-        note = (
+        return (
             f"<note>{urls} serves this, too, but runs without jupyter_nbedit: a tab that is open "
             "there does not follow. Tell the user to reload it.</note>"
         )
-        return ToolAnswer([*answer.content, {"type": "text", "text": note}], answer.is_error)
 
     def _exchange(self, sender: Sender, request: _TargetedCall, path: str) -> ToolAnswer:
         """Send a call, with the API path of its target, and return its answer."""
@@ -230,6 +240,12 @@ class BridgeCaller:
             self._proposals[int(number)] = target
             if len(self._proposals) > _MOST_PROPOSALS:
                 del self._proposals[next(iter(self._proposals))]
+
+
+def _add_note(answer: ToolAnswer, note: str | None) -> ToolAnswer:
+    if note is None or answer.is_error:
+        return answer
+    return ToolAnswer([*answer.content, {"type": "text", "text": note}])
 
 
 def _build_label(client: str | None) -> str:
