@@ -20,6 +20,9 @@ SERVER_NAME = "nbedit"
 #: The environment variable that a client takes the token from; no file ever contains a token.
 TOKEN_VARIABLE = "JUPYTER_TOKEN"  # noqa: S105 -- the name of a variable
 
+#: The path of the endpoint, relative to the address of the server.
+ENDPOINT_PATH = "nbedit/mcp"
+
 ClientId = Literal[
     "claude",
     "codex",
@@ -270,7 +273,8 @@ def build_setup(
 ) -> ClientSetup:
     """Return how to set up a client, by default in its usual scope.
 
-    Raise `KeyError` if there is no such client, `ValueError` if it has no such scope.
+    Raise `KeyError` if there is no such client, `ValueError` if it has no such scope, or cannot
+    take the token from this variable.
     """
     client = CLIENTS[client_id]
     scope = scope or client.scopes[0]
@@ -278,7 +282,7 @@ def build_setup(
         message = f"{client.title} has no configuration of the scope {scope!r}."
         raise ValueError(message)
     if isinstance(server, Endpoint) and not client.can_expand_headers:
-        server = Bridge(server.bridge, ("mcp", "--url", server.url))
+        server = _build_remote_bridge(client, server)
     entries = _build_entries(client, server)
     files = _locate_files(client, places, scope)
     command = _build_command(client, server, places, scope)
@@ -307,10 +311,20 @@ _INPUT_ID = "jupyter-token"
 _NOTES: Mapping[tuple[str, str], str] = {
     ("claude", "project"): "Claude Code asks before it uses a server of a project's .mcp.json.",
     ("codex", "project"): "Codex reads this file only in projects that you have trusted.",
+    ("gemini", "user"): "Gemini CLI starts MCP servers only in folders that you have trusted.",
+    ("gemini", "project"): "Gemini CLI starts MCP servers only in folders that you have trusted.",
     ("jupyter-ai", "project"): (
         "Jupyter AI reads the nearest folder .jupyter above the chat, up to the root of the server."
     ),
 }
+
+
+def _build_remote_bridge(client: McpClient, endpoint: Endpoint) -> Bridge:
+    """Return the bridge to the server of an endpoint; it takes the token from the environment."""
+    if endpoint.token_variable != TOKEN_VARIABLE:
+        message = f"{client.title} starts the bridge, which takes the token from {TOKEN_VARIABLE}."
+        raise ValueError(message)
+    return Bridge(endpoint.bridge, ("mcp", "--url", endpoint.url.removesuffix(ENDPOINT_PATH)))
 
 
 def _build_entries(client: McpClient, server: Bridge | Endpoint) -> list[Entry]:
@@ -360,7 +374,7 @@ def _build_endpoint_value(client: McpClient, server: Endpoint) -> dict[str, Any]
         case "codex":
             value = {"url": url, "bearer_token_env_var": server.token_variable}
         case "gemini":
-            value = {"httpUrl": url, "headers": _build_headers(token)}
+            value = {"url": url, "type": "http", "headers": _build_headers(token)}
         case "cursor":
             value = {"url": url, "headers": _build_headers(f"${{env:{server.token_variable}}}")}
         case "vscode":
@@ -426,23 +440,37 @@ def _build_command(
                 words = ["codex", "mcp", "add", SERVER_NAME, "--", *local]
             case "gemini", _:
                 words = ["gemini", "mcp", "add", "-s", scope, SERVER_NAME, *local]
+            case "copilot", "user":
+                words = ["copilot", "mcp", "add", SERVER_NAME, "--", *local]
             case "vscode", "user" if places.platform != "win32":
                 # The shells of Windows do not agree on how quotes are quoted.
                 value = {"name": SERVER_NAME, **_build_value(client, server)}
                 words = ["code", "--add-mcp", json.dumps(value, ensure_ascii=False)]
             case _:
                 pass
-    elif client.id in {"claude", "gemini"} and places.platform != "win32":
+    elif places.platform == "win32" and client.id != "codex":
         # The shells of Windows do not agree on what keeps the name of the variable as it is.
-        header = f"Authorization: Bearer ${{{server.token_variable}}}"
-        words = [client.id, "mcp", "add", "-s", scope, "--transport", "http"]
-        words += [SERVER_NAME, server.url, "--header", header]
-    elif client.id == "codex" and scope == "user":
-        words = ["codex", "mcp", "add", SERVER_NAME, "--url", server.url]
-        words += ["--bearer-token-env-var", server.token_variable]
+        pass
+    else:
+        words = _build_endpoint_words(client, server, scope)
     if words is None:
         return None
     return subprocess.list2cmdline(words) if places.platform == "win32" else shlex.join(words)
+
+
+def _build_endpoint_words(client: McpClient, server: Endpoint, scope: Scope) -> list[str] | None:
+    header = ["--header", f"Authorization: Bearer ${{{server.token_variable}}}"]
+    add = [client.id, "mcp", "add"]
+    match client.id, scope:
+        case (("claude" | "gemini"), _):
+            return [*add, "-s", scope, "--transport", "http", SERVER_NAME, server.url, *header]
+        case "copilot", "user":
+            return [*add, "--transport", "http", SERVER_NAME, server.url, *header]
+        case "codex", "user":
+            variable = ["--bearer-token-env-var", server.token_variable]
+            return [*add, SERVER_NAME, "--url", server.url, *variable]
+        case _:
+            return None
 
 
 def _build_cursor_link(entry: Entry) -> str:

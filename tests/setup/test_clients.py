@@ -35,7 +35,10 @@ URL = "https://hub.example/user/ada/nbedit/mcp"
 ENDPOINT = Endpoint(URL)
 STDIO = {"command": COMMAND, "args": ["mcp"]}
 TOKEN = "Bearer ${JUPYTER_TOKEN}"  # noqa: S105 -- the name of a variable
-BRIDGE_WITH_URL = {"command": "jupyter-nbedit", "args": ["mcp", "--url", URL]}
+BRIDGE_WITH_URL = {
+    "command": "jupyter-nbedit",
+    "args": ["mcp", "--url", "https://hub.example/user/ada/"],
+}
 
 LOCAL: Mapping[str, Any] = {
     "claude": {"mcpServers": {"nbedit": STDIO}},
@@ -55,7 +58,9 @@ REMOTE: Mapping[str, Any] = {
         "mcpServers": {"nbedit": {"type": "http", "url": URL, "headers": {"Authorization": TOKEN}}}
     },
     "codex": {"mcp_servers": {"nbedit": {"url": URL, "bearer_token_env_var": "JUPYTER_TOKEN"}}},
-    "gemini": {"mcpServers": {"nbedit": {"httpUrl": URL, "headers": {"Authorization": TOKEN}}}},
+    "gemini": {
+        "mcpServers": {"nbedit": {"type": "http", "url": URL, "headers": {"Authorization": TOKEN}}}
+    },
     "vscode": {
         "servers": {
             "nbedit": {
@@ -106,6 +111,11 @@ COMMANDS: Mapping[tuple[str, str], list[str]] = {
     ("claude", "local"): ["claude", "mcp", "add", "-s", "user", "nbedit", "--", COMMAND, "mcp"],
     ("codex", "local"): ["codex", "mcp", "add", "nbedit", "--", COMMAND, "mcp"],
     ("gemini", "local"): ["gemini", "mcp", "add", "-s", "user", "nbedit", COMMAND, "mcp"],
+    ("copilot", "local"): ["copilot", "mcp", "add", "nbedit", "--", COMMAND, "mcp"],
+    ("copilot", "remote"): [
+        *("copilot", "mcp", "add", "--transport", "http", "nbedit", URL),
+        *("--header", f"Authorization: {TOKEN}"),
+    ],
     ("claude", "remote"): [
         *("claude", "mcp", "add", "-s", "user", "--transport", "http", "nbedit", URL),
         *("--header", f"Authorization: {TOKEN}"),
@@ -259,6 +269,7 @@ def test_on_windows_a_command_is_printed_only_if_each_shell_reads_it_the_same_wa
         f"claude mcp add -s user nbedit -- {path} mcp",
         f"codex mcp add nbedit -- {path} mcp",
         f"gemini mcp add -s user nbedit {path} mcp",
+        f"copilot mcp add nbedit -- {path} mcp",
         f"codex mcp add nbedit --url {URL} --bearer-token-env-var JUPYTER_TOKEN",
     ]
 
@@ -270,6 +281,36 @@ def test_the_bridge_is_the_command_of_this_environment() -> None:
     assert Path(bridge.command).is_absolute()
     assert Path(bridge.command).parent == Path(sys.executable).parent
     assert answer.strip()
+
+
+def test_what_every_client_starts_answers_it() -> None:
+    bridge = find_bridge()
+    commands = set()
+    for client_id in CLIENTS:
+        (entry,) = build_setup(client_id, bridge, PLACES).entries
+        command = entry.value["command"]
+        words = command if isinstance(command, list) else [command, *entry.value["args"]]
+        commands.add(tuple(words))
+
+    (command,) = commands
+    parameters = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
+    answer = subprocess.check_output(command, input=f"{json.dumps(request)}\n", text=True)
+    result = json.loads(answer)["result"]
+    assert result["protocolVersion"] == "2025-06-18"
+    assert "tools" in result["capabilities"]
+
+
+def test_a_client_that_starts_the_bridge_takes_the_token_from_one_variable_only() -> None:
+    other = Endpoint(URL, "OTHER_TOKEN")
+
+    assert "${OTHER_TOKEN}" in build_setup("copilot", other, PLACES).text
+    with pytest.raises(ValueError, match="takes the token from JUPYTER_TOKEN"):
+        build_setup("zed", other, PLACES)
 
 
 def test_no_setup_of_an_endpoint_has_a_place_for_a_token() -> None:
