@@ -33,7 +33,7 @@ default_handlers = [
     (r"/nbedit/agents", agents.AgentsHandler),
     (r"/nbedit/search", notebooks.SearchHandler),
     (r"/nbedit/tabs", tabs.TabsHandler),
-    (r"/nbedit/mcp", mcp.McpHandler),
+    (r"/nbedit/mcp/?", mcp.McpHandler),
     (r"/nbedit/tools", tools.ToolsHandler),
     (rf"/nbedit/tools/(?P<address>{_READING_TOOLS})", tools.ReadingToolHandler),
     (r"/nbedit/tools/(?P<address>.*)", tools.ToolHandler),

@@ -52,7 +52,7 @@ def assert_refused(answer: Answer, key: tuple[str, str], status: int, reason: st
         assert secret not in answer.body
 
 
-MCP = (r"/nbedit/mcp", "POST")
+MCP = (r"/nbedit/mcp/?", "POST")
 NO_TOKENS = ("", "wrong", " ", "null")
 FOREIGN_NAMES = ("evil.example", "127.0.0.1.evil.example", "evil.example:80")
 

@@ -112,6 +112,11 @@ def test_each_era_gets_the_same_with_the_members_of_its_own(
         assert legacy["supportedVersions"] == VERSIONS
 
 
+def test_an_address_with_a_slash_at_its_end_is_answered(live: Client) -> None:
+    body = json.dumps(PING).encode()
+    assert get_result(live.request("POST", "nbedit/mcp/", body, JSON)) == {}
+
+
 def test_null_parameters_and_arguments_count_as_none(live: Client) -> None:
     assert get_result(post(live, {**PING, "params": None})) == {}
     call = build_message("tools/call", name="notebook_search", arguments=None)
