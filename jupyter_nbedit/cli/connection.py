@@ -71,7 +71,7 @@ def connect(
         return
     if is_change:
         print_problem("No server serves this: the file itself is changed.")
-    # Takes 0.5 s of CPU.
+    # Takes about 1 s of CPU.
     from jupyter_nbedit.offline.server import OfflineServer  # noqa: PLC0415
 
     offline = OfflineServer(Path(path), Path.cwd())

@@ -353,6 +353,7 @@ def test_a_wrong_command_line_is_usage_and_changes_nothing(
     assert (live.root / "a.ipynb").read_bytes() == samples.three_cells()
 
 
+@pytest.mark.threat("S20")
 def test_control_characters_do_not_reach_a_terminal(
     shell: Shell, live: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def test_two_servers_with_one_root_are_refused_and_both_named(
     assert find(notebook, environ).address.port == inner["port"]
 
 
+@pytest.mark.threat("S33")
 def test_runtime_files_of_servers_that_do_not_run_are_passed_over(
     farm: Farm, tmp_path: Path
 ) -> None:
@@ -241,6 +242,7 @@ def test_a_server_with_a_self_signed_certificate_is_found_on_this_machine_only(
 # Given and own servers ----------------------------------------------------------------------------
 
 
+@pytest.mark.threat("S33")
 def test_a_given_url_comes_first_and_takes_its_token_from_a_file_or_the_url(
     farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
 ) -> None:
@@ -343,6 +345,7 @@ def test_the_hub_and_the_terminal_name_their_own_server(farm: Farm, tmp_path: Pa
         assert server.address.port == outer.port
 
 
+@pytest.mark.threat("S33")
 def test_a_redirect_is_not_followed_so_that_no_other_server_gets_the_token(
     refused: Callable[..., client_errors.ClientError],
 ) -> None:
