@@ -12,6 +12,7 @@ from jupyter_nbedit.events.emitters import SCHEMAS
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES
 from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
+from jupyter_nbedit.jupyter_server_mcp import OFFERED_TOOLS
 from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
 
@@ -49,6 +50,8 @@ class NbEditApp(NbEditSettings, ExtensionApp):
         )
         logger.add_listener(schema_id=CONTENTS, listener=contents_listener.on_event)
         self.settings[SERVICES] = services
+        if self.offer_to_jupyter_server_mcp:
+            self.settings[OFFERED_TOOLS] = services.tools
         # Jupyter Server has put this object there, which other extensions have no use for.
         self.settings[self.name] = PythonAPI(
             services.edits, services.events, services.tabs, self.log

@@ -120,3 +120,12 @@ class NbEditSettings(HasTraits):
         file, and it keeps copies of these notebooks, at most 256 MiB, in Jupyter's data folder. If
         False, tabs notice such a change after some seconds, and it cannot be undone.""",
     )
+
+    offer_to_jupyter_server_mcp = Bool(
+        default_value=False,
+        config=True,
+        help="""Whether the extension jupyter_server_mcp, if it is installed, gets the five tools of
+        the toolset `agent`. The default is False: its port (3001) takes no token and asks for no
+        permissions, so that every program and user on the machine could edit notebooks. The
+        endpoint `nbedit/mcp` has the same tools.""",
+    )
