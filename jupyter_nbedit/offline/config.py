@@ -8,14 +8,10 @@ from traitlets.config.loader import ConfigFileNotFound, JSONFileConfigLoader, Py
 
 from jupyter_nbedit.errors import ModesUnreadable
 
-# In the order in which a server that `jupyter lab` starts reads them. A server also reads those in
-# the folder where it is started; a folder in which an agent works must not decide what runs here.
-_NAMES = (
-    "jupyter_config",
-    "jupyter_server_config",
-    "jupyter_lab_config",
-    "jupyter_jupyter_nbedit_config",
-)
+# In the order in which a server reads them for its extensions; those of applications such as
+# JupyterLab do not count. A server also reads the files in the folder where it is started, but a
+# folder in which an agent works must not decide what runs here.
+_NAMES = ("jupyter_config", "jupyter_server_config", "jupyter_jupyter_nbedit_config")
 
 
 def load_config() -> Config:

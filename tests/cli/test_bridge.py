@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,8 +26,10 @@ from tests.support import samples
 from tests.support.bridge import COMMAND, Bridge, build_environment
 from tests.support.http import Client
 from tests.support.mcp_session import MODES, build_client, check_session
+from tests.support.paths import ROOT
 from tests.support.servers import start_server
 
+AGENTS = ROOT / "docs" / "agents.md"
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
 INSERT = {"op": "insert", "source": "x", "at": "end"}
@@ -94,19 +97,27 @@ def test_bad_lines_are_answered_and_the_next_line_works(tmp_path: Path) -> None:
         assert bridge.request("ping")["result"] == {}
 
 
+def test_the_line_of_the_documentation_lists_the_tools(tmp_path: Path) -> None:
+    (line,) = re.findall(r"^echo .*\| jupyter nbedit mcp$", AGENTS.read_text(), re.MULTILINE)
+    command = line.replace("jupyter nbedit", shlex.join(COMMAND))
+    process = subprocess.run(
+        ["sh", "-c", command],  # noqa: S607 -- as people run it
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert len(json.loads(process.stdout)["result"]["tools"]) == 5
+
+
 def test_the_tools_are_listed_without_loading_an_engine(tmp_path: Path) -> None:
     code = (
         "import sys; from jupyter_nbedit.cli import main; code = main();"
         "names = 'msgspec', 'tornado', 'traitlets', 'nbformat', 'jupyter_server', 'markdown_it';"
         "print(*(name for name in names if name in sys.modules), file=sys.stderr, end='')"
     )
-    lines = [
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "notebook_read"}},
-    ]
     process = subprocess.run(
         [sys.executable, "-c", code, "mcp"],
-        input=json.dumps(lines[0]),
+        input='{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}',
         capture_output=True,
         text=True,
         check=True,
@@ -117,6 +128,7 @@ def test_the_tools_are_listed_without_loading_an_engine(tmp_path: Path) -> None:
     assert process.stderr == ""
 
 
+@pytest.mark.threat("S34")
 def test_what_else_is_printed_is_no_answer(tmp_path: Path) -> None:
     # The user's configuration files are run without a server, those in the working folder are not.
     root = tmp_path / "notebooks"
@@ -258,6 +270,7 @@ class ForeignHandler(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.threat("S34")
 def test_a_server_that_denies_access_is_not_passed_over(tmp_path: Path) -> None:
     with run_bridge(tmp_path) as bridge, run_foreign_server(tmp_path, about=403):
         (tmp_path / "notebooks" / NAME).write_bytes(TEXT)
@@ -323,6 +336,7 @@ def call_tool(caller: BridgeCaller, call: ToolCall) -> ToolAnswer:
 # Folders ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.threat("S34")
 def test_nothing_outside_of_the_root_is_read_or_written(tmp_path: Path) -> None:
     root, outside = tmp_path / "notebooks" / "root", tmp_path / "notebooks" / "outside.ipynb"
     root.mkdir(parents=True)

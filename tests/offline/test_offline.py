@@ -126,7 +126,7 @@ def write_configuration(root: Path, **settings: str) -> None:
     (folder / "jupyter_config.json").write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize("name", ["jupyter_server_config", "jupyter_lab_config"])
+@pytest.mark.parametrize("name", ["jupyter_server_config", "jupyter_jupyter_nbedit_config"])
 def test_a_configured_mode_is_obeyed(root: Path, name: str) -> None:
     (root.parent / "config").mkdir()
     (root.parent / "config" / f"{name}.py").write_text("c.NbEditApp.mode = 'plan'\n")
