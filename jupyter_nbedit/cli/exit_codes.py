@@ -26,6 +26,7 @@ STALE_REASONS = frozenset(
     (
         "cell_changed",
         "hash_mismatch",
+        "read_required",
         "text_mismatch",
         "undo_conflict",
         "version_unknown",

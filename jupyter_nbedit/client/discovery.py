@@ -369,13 +369,14 @@ def _build_given(
     """Return the server at a URL, with its token and root as far as they are known here."""
     address = Address.from_url(url)
     known = _find_same(address, [*running, *_list_own(running, environ)])
-    root = known.root if known else None
+    # At another interface of this machine, somebody else may listen at the same port.
+    address, root = (known.address, known.root) if known else (address, None)
     if token_file:
         return Server(address, root, _token=_read_token_file(token_file))
     if tokens := parse_qs(urlsplit(url).query).get("token"):
         return Server(address, root, _token=check_token(tokens[0], "The URL"))
     if known:
-        return Server(address, root, _token=known._token)  # noqa: SLF001 -- the same server
+        return known
     # In a terminal of a server, the variable has the token of that server.
     token = "" if environ.get("JUPYTER_SERVER_URL") else environ.get("JUPYTER_TOKEN", "")
     return Server(address, root, _token=check_token(token, "JUPYTER_TOKEN") if token else "")

@@ -271,7 +271,7 @@ class Server:
                     "found on it. Give the path relative to that folder."
                 )
                 raise OutsideRoot(message)
-            return path.replace(os.sep, "/")
+            return "" if path == os.curdir else os.path.normpath(path).replace(os.sep, "/")
         api_path = get_relative_path(self.root, path)
         if api_path is None:
             message = (

@@ -261,7 +261,8 @@ def test_a_given_url_comes_first_and_takes_its_token_from_a_file_or_the_url(
         assert server.root is None
         assert server.url == f"{url}/"
         assert inner.token not in repr(server)
-        assert Client(server).read(server.to_api_path("a.ipynb"))["total_cells"] == 3
+        assert Client(server).read(server.to_api_path("./x/../a.ipynb"))["total_cells"] == 3
+        assert Client(server).search(query="x", path=server.to_api_path("."))["hits"]
     refused(inner.root / "a.ipynb", client_errors.OutsideRoot, environ=variables)
     # The token of a terminal's own server is not for another one.
     own = {**variables, "JUPYTER_SERVER_URL": "http://localhost:1/"}
