@@ -191,6 +191,10 @@ def test_calls_go_on_over_restarts_and_without_a_server(tmp_path: Path) -> None:
                 assert "sub/a.ipynb" in bridge.call("notebook_search")
                 assert "sub/a.ipynb |" in bridge.call("notebook_read", path="sub/a.ipynb")
                 assert "sub/a.ipynb |" in bridge.call("notebook_read", path=NAME)
+                # Some clients start it in the home folder.
+                with run_bridge(tmp_path, cwd=tmp_path) as other:
+                    assert other.call("notebook_search") == "1 notebook\nsub/a.ipynb"
+                    assert "sub/a.ipynb |" in other.call("notebook_read", path="sub/a.ipynb")
             finally:
                 server.stop()
         assert len(ports) == 2

@@ -16,7 +16,7 @@ from typing import Any
 
 from jupyter_nbedit.cli.bridge.paths import Targets
 from jupyter_nbedit.client.client import Sender
-from jupyter_nbedit.client.discovery import Discovery, find_server
+from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_servers
 from jupyter_nbedit.client.errors import (
     ClientError,
     ConnectFailed,
@@ -106,7 +106,7 @@ class BridgeCaller:
             return ToolAnswer.from_text(message, is_error=True)
 
     def _find_target(self, call: ToolCall) -> _TargetedCall:
-        """Return a call with its target: the root if the call names none."""
+        """Return a call with its target."""
         argument = "folder" if call.name == "notebook_search" else "path"
         path = call.arguments.get(argument)
         if isinstance(path, str) and (path.strip("/") if argument == "folder" else path):
@@ -115,7 +115,28 @@ class BridgeCaller:
             number = call.arguments.get("proposal_id")
             if isinstance(number, int) and number in self._proposals:
                 return _TargetedCall(call, self._proposals[number], argument, "")
-        return _TargetedCall(call, self._targets.root, argument, "")
+        return _TargetedCall(call, self._find_default_target(), argument, "")
+
+    def _find_default_target(self) -> str:
+        """Return what a call without a path is about: the root, as a rule.
+
+        If no server holds the root, and one server serves a folder in it, that folder: some clients
+        start the bridge in the home folder.
+        """
+        root = self._targets.root
+        if self._url is None:
+            try:
+                find_server(root, token_file=self._token_file)
+            except NoServer:
+                folders = [
+                    state.server.root
+                    for state in inspect_servers()
+                    if state.problem is None and state.server.root is not None
+                ]
+                inside = [folder for folder in folders if self._targets.is_inside(folder)]
+                if len(inside) == 1:
+                    return inside[0]
+        return root
 
     def _send(self, request: _TargetedCall) -> ToolAnswer:
         """Send a call to the server that serves its target, or answer it here if there is none.

@@ -58,10 +58,10 @@ class Targets:
     def _list_existing(self, path: str, folders: list[str]) -> list[str]:
         """Return the files in the root that a relative path means."""
         files = dict.fromkeys(os.path.realpath(os.path.join(folder, path)) for folder in folders)
-        return [file for file in files if self._is_inside(file) and os.path.exists(file)]
+        return [file for file in files if self.is_inside(file) and os.path.exists(file)]
 
     def _check(self, path: str, real: str) -> str:
-        if not self._is_inside(real):
+        if not self.is_inside(real):
             message = (
                 f"{path!r} is outside of {self.root!r}, the only folder that this tool may use "
                 "(--root). Nothing was read or written; ask the user."
@@ -69,5 +69,7 @@ class Targets:
             raise OutsideRoot(message)
         return real
 
-    def _is_inside(self, real: str) -> bool:
-        return real == self.root or real.startswith(os.path.join(self.root, ""))
+    def is_inside(self, real: str) -> bool:
+        """Return whether a path without links is the root, or in it."""
+        path, root = os.path.normcase(real), os.path.normcase(self.root)
+        return path == root or path.startswith(os.path.join(root, ""))
