@@ -405,20 +405,20 @@ def _build_tie(servers: Sequence[Server]) -> AmbiguousServer:
 
 
 def _explain_none(path: str, running: Sequence[Server], others: Sequence[Server]) -> str:
-    real = os.path.realpath(path)
+    place = os.path.abspath(path)
     if others:
         urls = ", ".join(server.url for server in others)
         return (
-            f"{real!r} is served by {urls}, which runs without jupyter_nbedit. Install it in the "
+            f"{place!r} is served by {urls}, which runs without jupyter_nbedit. Install it in the "
             "environment of that server, and restart the server."
         )
     if not running:
         return (
-            f"No running Jupyter server of this user was found for {real!r}. Start one, or give "
+            f"No running Jupyter server of this user was found for {place!r}. Start one, or give "
             "the address of one with --url."
         )
     shown = "; ".join(f"{server.url} serves {server.root!r}" for server in running[:_SHOWN_SERVERS])
     more = len(running) - _SHOWN_SERVERS
     return (
-        f"No running server serves {real!r}. Found: {shown}{f'; {more} more' if more > 0 else ''}."
+        f"No running server serves {place!r}. Found: {shown}{f'; {more} more' if more > 0 else ''}."
     )

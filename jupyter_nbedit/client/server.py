@@ -283,18 +283,28 @@ class Server:
 
 
 def get_relative_path(root: str, path: str) -> str | None:
-    """Return the path of a file from a root, with slashes and links resolved; None if outside."""
-    real_root, real_path = os.path.realpath(root), os.path.realpath(path)
+    """Return the path of a file from a root, with slashes and links resolved; None if outside.
+
+    Folders are compared as files, because names may differ in case and still be the same.
+    """
+    parts: list[str] = []
     try:
-        relative = os.path.relpath(real_path, real_root)
-    except ValueError:  # another drive
+        folder = os.path.realpath(path)
+    except ValueError:  # a null character
         return None
-    if relative == os.curdir:
-        return ""
-    parts = relative.split(os.sep)
-    if parts[0] == os.pardir:
-        return None
+    while not _is_same_folder(folder, root):
+        folder, name = os.path.split(folder)
+        if not name:
+            return None
+        parts.insert(0, name)
     return "/".join(parts)
+
+
+def _is_same_folder(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
 
 
 def check_token(token: str, source: str) -> str:

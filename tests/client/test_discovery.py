@@ -78,6 +78,7 @@ def test_a_file_that_no_server_serves_has_an_error_with_the_servers_that_run(
     error = refused(tmp_path / "a.ipynb", client_errors.NoServer)
 
     assert f":{outer.port}/outer/ serves {str(outer.root.resolve())!r}" in error.message
+    refused("a\0.ipynb", client_errors.NoServer)
     nothing = {"JUPYTER_RUNTIME_DIR": str(tmp_path / "missing")}
     assert "Start one" in refused("a.ipynb", client_errors.NoServer, environ=nothing).message
 
@@ -136,11 +137,12 @@ def test_a_server_that_accepts_but_does_not_answer_is_not_passed_over(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         info = {**running, "port": port, "url": f"http://localhost:{port}/"}
-        info["root_dir"] = str(farm.outer.client.root / "deep")
+        folder = farm.outer.client.root / "deep"
+        folder.mkdir()
+        info["root_dir"] = str(folder)
         environ = write_runtime(tmp_path / "runtime", _1=info, _2=running)
 
-        path = farm.outer.client.root / "deep" / "a.ipynb"
-        refused(path, client_errors.ResponseTimeout, environ=environ)
+        refused(folder / "a.ipynb", client_errors.ResponseTimeout, environ=environ)
 
 
 def test_a_server_without_the_extension_is_named(
@@ -161,10 +163,12 @@ def test_a_server_whose_root_is_less_deep_is_used_beside_one_without_the_extensi
     farm: Farm, tmp_path: Path
 ) -> None:
     outer = farm.read_info(farm.outer)
-    bare = {**farm.read_info(farm.bare), "root_dir": str(farm.outer.client.root / "sub")}
+    folder = farm.outer.client.root / "sub"
+    folder.mkdir()
+    bare = {**farm.read_info(farm.bare), "root_dir": str(folder)}
     environ = write_runtime(tmp_path / "runtime", _1=outer, _2=bare)
 
-    found = find_server(str(farm.outer.client.root / "sub" / "a.ipynb"), environ=environ)
+    found = find_server(str(folder / "a.ipynb"), environ=environ)
 
     assert found.server.address.port == outer["port"]
     assert [server.address.port for server in found.others] == [bare["port"]]
