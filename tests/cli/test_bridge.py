@@ -359,7 +359,10 @@ def test_nothing_outside_of_the_root_is_read_or_written(tmp_path: Path) -> None:
         assert bridge.fail("notebook_search", text="x", folder="..").startswith("outside_root: ")
         assert bridge.fail("notebook_read", path="a\0.ipynb").startswith("invalid_request: ")
         assert bridge.fail("notebook_read").startswith("invalid_request: ")
-        assert bridge.fail("notebook_read", path=7).startswith("invalid_request: ")
+        for tool, argument in (("notebook_read", "path"), ("notebook_search", "folder")):
+            refusal = bridge.fail(tool, **{argument: 7})
+            assert refusal.startswith("invalid_request: ")
+            assert f"$.{argument}" in refusal
         for folder in ({}, {"folder": "/"}, {"folder": str(root)}):
             assert "outside" not in bridge.call("notebook_search", text="Title", **folder)
     assert outside.read_bytes() == TEXT

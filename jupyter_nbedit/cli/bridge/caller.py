@@ -235,11 +235,10 @@ class BridgeCaller:
     def _exchange(self, sender: Sender, request: _TargetedCall, path: str) -> ToolAnswer:
         """Send a call, with the API path of its target, and return its answer."""
         call, arguments = request.call, dict(request.call.arguments)
-        if request.path or path:
+        is_search = request.argument == "folder"
+        # The server refuses other values, and calls without a path that need one.
+        if request.path or (is_search and isinstance(arguments.get("folder", ""), str)):
             arguments[request.argument] = path
-        if not request.path and request.argument == "path":
-            # The call lacks it: the server says so.
-            arguments.pop("path", None)
         response = sender.send(
             "POST",
             f"nbedit/tools/agent/{call.name}",
