@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import importlib.util
 import logging
 import os
 from collections.abc import Coroutine, Mapping
@@ -36,6 +37,8 @@ from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
 
 _Result = TypeVar("_Result")
+# The server extension of Jupytext.
+_JUPYTEXT = "jupyterlab_jupytext"
 _LOG = logging.getLogger("jupyter_nbedit.offline")
 
 
@@ -181,12 +184,33 @@ class _OfflineSettings(NbEditSettings, Configurable):
         return ["NbEditApp"]
 
 
+def _choose_manager_class(config: Config) -> type[AsyncLargeFileManager]:
+    """Return the stock class, or what Jupytext makes of it, as its server extension does.
+
+    Without Jupytext, a change of one half of a pair would leave the other behind.
+    """
+    if importlib.util.find_spec(_JUPYTEXT) is None:
+        return AsyncLargeFileManager
+    if not config.ServerApp.get("jpserver_extensions", {}).get(_JUPYTEXT, True):
+        return AsyncLargeFileManager
+    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- may be missing
+        build_async_jupytext_contents_manager_class,
+    )
+
+    manager_class: type[AsyncLargeFileManager] = build_async_jupytext_contents_manager_class(
+        AsyncLargeFileManager
+    )
+    return manager_class
+
+
 def _build_manager(config: Config, folder: Path) -> AsyncLargeFileManager:
-    """Return a stock contents manager."""
+    """Return a contents manager."""
     if "data_dir" not in config.NotebookNotary:
         # Else the notary would read configuration files itself, one in the working folder, too.
         config.NotebookNotary.data_dir = jupyter_data_dir()
-    return AsyncLargeFileManager(config=config, root_dir=str(folder), event_logger=EventLogger())
+    return _choose_manager_class(config)(
+        config=config, root_dir=str(folder), event_logger=EventLogger()
+    )
 
 
 def _build_application(
