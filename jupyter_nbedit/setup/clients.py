@@ -20,6 +20,27 @@ SERVER_NAME = "nbedit"
 #: The environment variable that a client takes the token from; no file ever contains a token.
 TOKEN_VARIABLE = "JUPYTER_TOKEN"  # noqa: S105 -- the name of a variable
 
+#: The variables that the bridge finds servers, their tokens and Jupyter's folders by, if they are
+#: set. Some clients give the programs that they start only the variables that they are told.
+BRIDGE_VARIABLES = (
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_DATA_DIR",
+    "JUPYTER_PLATFORM_DIRS",
+    "JUPYTER_RUNTIME_DIR",
+    "JUPYTER_SERVER_ROOT",
+    "JUPYTER_SERVER_URL",
+    "JUPYTER_TOKEN",
+    "JUPYTER_TOKEN_FILE",
+    "JUPYTERHUB_API_TOKEN",
+    "JUPYTERHUB_ROOT_DIR",
+    "JUPYTERHUB_SERVICE_URL",
+    "JUPYTERHUB_USER",
+    "NBEDIT_URL",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+)
+# Gemini CLI keeps back those that look like secrets, unless the configuration refers to them.
+_SECRET_VARIABLES = ("JUPYTER_TOKEN", "JUPYTERHUB_API_TOKEN")
 #: The path of the endpoint, relative to the address of the server.
 ENDPOINT_PATH = "nbedit/mcp"
 
@@ -353,6 +374,10 @@ def _build_value(client: McpClient, server: Bridge | Endpoint) -> dict[str, Any]
 def _build_bridge_value(client: McpClient, server: Bridge) -> dict[str, Any]:
     value: dict[str, Any] = {"command": server.command, "args": list(server.arguments)}
     match client.id:
+        case "codex":
+            value["env_vars"] = list(BRIDGE_VARIABLES)
+        case "gemini":
+            value["env"] = {name: f"${name}" for name in _SECRET_VARIABLES}
         case "vscode":
             value = {"type": "stdio", **value}
         case "copilot":
@@ -429,27 +454,27 @@ def render_toml_table(entry: Entry) -> str:
 def _build_command(
     client: McpClient, server: Bridge | Endpoint, places: Places, scope: Scope
 ) -> str | None:
-    """Return the command line that sets up a client; None if it has none, or asks questions."""
+    """Return the command line that sets up a client; None if it has none that does all of it.
+
+    The shells of Windows do not agree on how quotes and the names of variables are quoted.
+    """
     words: list[str] | None = None
     if isinstance(server, Bridge):
         local = [server.command, *server.arguments]
         match client.id, scope:
             case "claude", _:
                 words = ["claude", "mcp", "add", "-s", scope, SERVER_NAME, "--", *local]
-            case "codex", "user":
-                words = ["codex", "mcp", "add", SERVER_NAME, "--", *local]
-            case "gemini", _:
+            case "gemini", _ if places.platform != "win32":
                 words = ["gemini", "mcp", "add", "-s", scope, SERVER_NAME, *local]
+                words += [word for name in _SECRET_VARIABLES for word in ("-e", f"{name}=${name}")]
             case "copilot", "user":
                 words = ["copilot", "mcp", "add", SERVER_NAME, "--", *local]
             case "vscode", "user" if places.platform != "win32":
-                # The shells of Windows do not agree on how quotes are quoted.
                 value = {"name": SERVER_NAME, **_build_value(client, server)}
                 words = ["code", "--add-mcp", json.dumps(value, ensure_ascii=False)]
             case _:
                 pass
     elif places.platform == "win32" and client.id != "codex":
-        # The shells of Windows do not agree on what keeps the name of the variable as it is.
         pass
     else:
         words = _build_endpoint_words(client, server, scope)

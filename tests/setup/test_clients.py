@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -15,7 +16,10 @@ from urllib.parse import parse_qs, urlsplit
 import json5
 import pytest
 
+from jupyter_nbedit.client import find_server
+from jupyter_nbedit.client.errors import ClientError
 from jupyter_nbedit.setup.clients import (
+    BRIDGE_VARIABLES,
     CLIENTS,
     Bridge,
     ClientSetup,
@@ -42,8 +46,18 @@ BRIDGE_WITH_URL = {
 
 LOCAL: Mapping[str, Any] = {
     "claude": {"mcpServers": {"nbedit": STDIO}},
-    "codex": {"mcp_servers": {"nbedit": STDIO}},
-    "gemini": {"mcpServers": {"nbedit": STDIO}},
+    "codex": {"mcp_servers": {"nbedit": {**STDIO, "env_vars": list(BRIDGE_VARIABLES)}}},
+    "gemini": {
+        "mcpServers": {
+            "nbedit": {
+                **STDIO,
+                "env": {
+                    "JUPYTER_TOKEN": "$JUPYTER_TOKEN",
+                    "JUPYTERHUB_API_TOKEN": "$JUPYTERHUB_API_TOKEN",
+                },
+            }
+        }
+    },
     "vscode": {"servers": {"nbedit": {"type": "stdio", **STDIO}}},
     "cursor": {"mcpServers": {"nbedit": STDIO}},
     "opencode": {
@@ -109,8 +123,11 @@ REMOTE: Mapping[str, Any] = {
 }
 COMMANDS: Mapping[tuple[str, str], list[str]] = {
     ("claude", "local"): ["claude", "mcp", "add", "-s", "user", "nbedit", "--", COMMAND, "mcp"],
-    ("codex", "local"): ["codex", "mcp", "add", "nbedit", "--", COMMAND, "mcp"],
-    ("gemini", "local"): ["gemini", "mcp", "add", "-s", "user", "nbedit", COMMAND, "mcp"],
+    ("gemini", "local"): [
+        *("gemini", "mcp", "add", "-s", "user", "nbedit", COMMAND, "mcp"),
+        *("-e", "JUPYTER_TOKEN=$JUPYTER_TOKEN"),
+        *("-e", "JUPYTERHUB_API_TOKEN=$JUPYTERHUB_API_TOKEN"),
+    ],
     ("copilot", "local"): ["copilot", "mcp", "add", "nbedit", "--", COMMAND, "mcp"],
     ("copilot", "remote"): [
         *("copilot", "mcp", "add", "--transport", "http", "nbedit", URL),
@@ -267,8 +284,6 @@ def test_on_windows_a_command_is_printed_only_if_each_shell_reads_it_the_same_wa
     path = r'"C:\Program Files\env\Scripts\jupyter-nbedit.exe"'
     assert commands == [
         f"claude mcp add -s user nbedit -- {path} mcp",
-        f"codex mcp add nbedit -- {path} mcp",
-        f"gemini mcp add -s user nbedit {path} mcp",
         f"copilot mcp add nbedit -- {path} mcp",
         f"codex mcp add nbedit --url {URL} --bearer-token-env-var JUPYTER_TOKEN",
     ]
@@ -303,6 +318,32 @@ def test_what_every_client_starts_answers_it() -> None:
     result = json.loads(answer)["result"]
     assert result["protocolVersion"] == "2025-06-18"
     assert "tools" in result["capabilities"]
+
+
+class RecordingEnvironment(dict[str, str]):
+    """Environment variables that remembers which were asked for."""
+
+    def __init__(self, **variables: str) -> None:
+        super().__init__(variables)
+        self.asked: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+def test_the_variables_that_the_bridge_needs_are_passed_on_to_it(tmp_path: Path) -> None:
+    address = "http://localhost:1/"
+    environment = RecordingEnvironment(
+        JUPYTERHUB_USER="ada", JUPYTERHUB_SERVICE_URL=address, JUPYTER_SERVER_URL=address
+    )
+
+    for url in (None, address):
+        with suppress(ClientError):
+            find_server(str(tmp_path), url=url, environ=environment)
+
+    assert {"JUPYTERHUB_API_TOKEN", "JUPYTER_TOKEN", "NBEDIT_URL"} <= environment.asked
+    assert environment.asked <= set(BRIDGE_VARIABLES)
 
 
 def test_a_client_that_starts_the_bridge_takes_the_token_from_one_variable_only() -> None:
