@@ -20,7 +20,15 @@ sys.path.append(str(ROOT / "ui-tests"))
 
 from tests.benchmarks.bench import Bench, TabOptions, open_bench  # noqa: E402 - needs the line above
 from tests.benchmarks.memory import measure_memory  # noqa: E402
-from tests.benchmarks.report import ReportRow, format_details, format_report, write_page  # noqa: E402
+from tests.benchmarks.report import (  # noqa: E402
+    AGENTS,
+    EDITS,
+    ReportRow,
+    format_details,
+    format_report,
+    write_section,
+)
+from tests.benchmarks.rows_agents import measure_agents  # noqa: E402
 from tests.benchmarks.rows_corpus import measure_corpus  # noqa: E402
 from tests.benchmarks.rows_files import measure_cells, measure_growth, measure_large  # noqa: E402
 from tests.benchmarks.rows_http import measure_http  # noqa: E402
@@ -37,7 +45,10 @@ MEASUREMENTS: dict[str, Callable[[Bench], list[ReportRow]]] = {
     "rate": measure_rate,
     "growth": measure_growth,
     "tabs": measure_tabs,
+    "agents": measure_agents,
 }
+# The sections of the page, and what is in each.
+SECTIONS = {EDITS: MEASUREMENTS.keys() - {"agents"}, AGENTS: {"agents"}}
 
 
 def main() -> None:
@@ -56,25 +67,28 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, action="append", help="tabs: measure this alone")
     parser.add_argument("--profile", action="store_true", help="tabs: print what the page computes")
     arguments = parser.parse_args()
-    if arguments.write and (arguments.only or arguments.quick):
-        parser.error("--write takes all figures, and none that were taken for a look.")
+    chosen = arguments.only or list(MEASUREMENTS)
+    sections = [section for section, names in SECTIONS.items() if names <= set(chosen)]
+    if arguments.write and (arguments.quick or not sections):
+        parser.error("--write takes all figures of a section, and none that were taken for a look.")
     # Stopped from outside, the servers must still be stopped.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    rows = []
+    rows: dict[str, list[ReportRow]] = {}
     tabs = TabOptions(arguments.beside, arguments.size or (), arguments.profile)
     with open_bench(tabs=tabs, is_quick=arguments.quick) as bench:
         if arguments.yardstick:
             print(f"{measure_yardstick(bench):.0f} GET /api/status per second")
             return
-        for name in arguments.only or MEASUREMENTS:
+        for name in chosen:
             began = time.perf_counter()
             found = MEASUREMENTS[name](bench)
             seconds = time.perf_counter() - began
             print(f"[{name}: {seconds:.0f} s]\n\n{format_details(found)}\n", flush=True)
-            rows += found
-    print(format_report(rows, bench.missing))
-    if arguments.write:
-        write_page(arguments.write, rows, bench.missing)
+            rows[name] = found
+    for section in sections if arguments.write else ():
+        found = [row for name in chosen if name in SECTIONS[section] for row in rows[name]]
+        write_section(arguments.write, section, found, bench.missing)
+    print(format_report([row for name in chosen for row in rows[name]], bench.missing))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tests.benchmarks.agents.ai_tools import AI_TOOLS, JupyterAiTools
 from tests.benchmarks.connection import Connection
 from tests.benchmarks.files import Edit, Library, list_contenders
 from tests.benchmarks.peers import McpServer, NbCli, PeerError, run_mcp_server
@@ -77,6 +78,15 @@ class Bench:
         except PeerError as error:
             self.missing["jupyter-mcp-server"] = str(error)
             return None
+
+    @cached_property
+    def ai_tools(self) -> JupyterAiTools | None:
+        try:
+            tools = JupyterAiTools(self.make_folder("agents", AI_TOOLS))
+        except PeerError as error:
+            self.missing[AI_TOOLS] = str(error)
+            return None
+        return self._stack.enter_context(closing(tools))
 
     @cached_property
     def extended_server(self) -> Connection:

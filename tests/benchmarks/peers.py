@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from contextlib import closing, contextmanager
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from jupyter_nbedit.cli.demo.server import run_server
 from tests.benchmarks.connection import Connection
@@ -48,21 +50,34 @@ class NbCli:
     """nb-cli, on files: a program that is started for each edit."""
 
     def __init__(self) -> None:
-        self._program = install_peers() / "bin" / "nb"
+        self._folder = install_peers() / "bin"
+        # It looks for kernels there.
+        self._environment = {**os.environ, "PATH": f"{self._folder}:{os.environ['PATH']}"}
 
     def edit(self, file: Path, cell: Cell, text: str) -> float:
         """Edit the cell."""
         named = ("--cell-index", str(cell)) if isinstance(cell, int) else ("--cell", cell)
-        command = (self._program, "cell", "update", file, *named, "--source", text)
         began = time.perf_counter()
-        process = subprocess.run(
-            command, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=file.parent
-        )
+        self.run("cell", "update", str(file), *named, "--source", text, folder=file.parent)
         took = time.perf_counter() - began
-        if process.returncode:
-            raise PeerError(f"{NB_CLI} failed: {process.stderr.strip()[-300:]}")
         check_edit(file, cell, text)
         return took
+
+    def run(self, *arguments: str, folder: Path, source: str | None = None) -> str:
+        """Run it in a folder, with a source as its input; return its output."""
+        process = subprocess.run(
+            (self._folder / "nb", *arguments),
+            input=source,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+            cwd=folder,
+            env=self._environment,
+        )
+        if process.returncode:
+            raise PeerError(f"{NB_CLI} failed: {process.stderr.strip()[-300:]}")
+        return process.stdout
 
 
 class McpServer:
@@ -70,28 +85,37 @@ class McpServer:
 
     def __init__(self, connection: Connection, root: Path) -> None:
         self._connection = connection
-        self._root = root
-        self._calls = 0
+        #: The notebook that it edits.
+        self.file = root / _EDITED
+        self._requests = 0
 
     def edit(self, content: bytes, cell: str, text: str) -> float:
         """Edit the cell in a notebook."""
-        (self._root / _EDITED).write_bytes(content)
+        self.file.write_bytes(content)
         return self.edit_again(cell, text)
 
     def edit_again(self, cell: str, text: str) -> float:
         """Edit the cell in the notebook that was edited last."""
-        self._calls += 1
-        arguments = {"cell_id": cell, "cell_source": text}
-        params = {"name": "overwrite_cell_source", "arguments": arguments}
-        call = {"jsonrpc": "2.0", "id": self._calls, "method": "tools/call", "params": params}
+        call = {
+            "name": "overwrite_cell_source",
+            "arguments": {"cell_id": cell, "cell_source": text},
+        }
         began = time.perf_counter()
-        status, answer = self._connection.request("POST", "/mcp", call)
+        result = self.request("tools/call", call)
         took = time.perf_counter() - began
-        result = answer.get("result", {})
-        if status != HTTPStatus.OK or "result" not in answer or result.get("isError"):
-            raise PeerError(f"{MCP} failed: {str(answer)[:300]}")
-        check_edit(self._root / _EDITED, cell, text)
+        if result.get("isError"):
+            raise PeerError(f"{MCP} failed: {str(result)[:300]}")
+        check_edit(self.file, cell, text)
         return took
+
+    def request(self, method: str, parameters: dict[str, Any]) -> Any:
+        """Send a request of the Model Context Protocol; return its result."""
+        self._requests += 1
+        message = {"jsonrpc": "2.0", "id": self._requests, "method": method, "params": parameters}
+        status, answer = self._connection.request("POST", "/mcp", message)
+        if status != HTTPStatus.OK or "result" not in answer:
+            raise PeerError(f"{MCP} failed: {str(answer)[:300]}")
+        return answer["result"]
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from tests.benchmarks.measuring import Figure
 
-BEGIN = "<!-- figures: python tests/benchmarks --write -->"
+#: Where the figures of a section of the page begin: of edits, and of agents.
+EDITS = "<!-- figures: python tests/benchmarks --write -->"
+AGENTS = "<!-- figures: python tests/benchmarks --only agents --write -->"
 END = "<!-- end of the figures -->"
 
 
@@ -67,6 +69,8 @@ class ReportRow:
 
 def count_digits(value: float) -> int:
     """Return how many digits behind the point are of interest."""
+    if isinstance(value, int):
+        return 0
     return 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
 
 
@@ -112,12 +116,14 @@ def describe_machine() -> str:
     )
 
 
-def write_page(page: Path, rows: Sequence[ReportRow], missing: Mapping[str, str]) -> None:
-    """Put the report between the markers of a page; raise ValueError if it has none."""
-    before, _, rest = page.read_text().partition(BEGIN)
+def write_section(
+    page: Path, begin: str, rows: Sequence[ReportRow], missing: Mapping[str, str]
+) -> None:
+    """Put the report behind the marker of a section; raise ValueError if the page has none."""
+    before, _, rest = page.read_text().partition(begin)
     _, mark, after = rest.partition(END)
     if not mark:
-        raise ValueError(f"{page.name} has no lines {BEGIN} and {END}.")
+        raise ValueError(f"{page.name} has no lines {begin} and {END}.")
     details = f"<details>\n<summary>All figures</summary>\n\n{format_details(rows)}\n\n</details>\n"
     report = format_report(rows, missing)
-    page.write_text(f"{before}{BEGIN}\n\n{report}\n{details}\n{END}{after}")
+    page.write_text(f"{before}{begin}\n\n{report}\n{details}\n{END}{after}")

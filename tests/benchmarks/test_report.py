@@ -9,7 +9,7 @@ import pytest
 from tests.benchmarks import notebooks
 from tests.benchmarks.files import FLOOR, Library, check_edit, list_contenders, source
 from tests.benchmarks.measuring import Figure
-from tests.benchmarks.report import BEGIN, END, Check, ReportRow, write_page
+from tests.benchmarks.report import AGENTS, EDITS, END, Check, ReportRow, write_section
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "how-we-know.md"
@@ -45,27 +45,30 @@ def test_every_contender_makes_the_measured_edit(tmp_path: Path) -> None:
         check_edit(file, notebooks.EDITED, source(2))
 
 
-def test_only_the_text_between_the_markers_of_the_page_is_replaced(tmp_path: Path) -> None:
+def test_only_the_text_of_a_section_of_the_page_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    edits, others = f"{EDITS}\nold\n{END}\n", f"{AGENTS}\nold figures\n{END}\nafter\n"
+    page.write_text(f"before\n{edits}between\n{others}")
     row = ReportRow("work", [Check(3, 2, "x")], "others 4x", {"ours": Figure.summarize([0.001])})
-    write_page(page, [row], {"some peer": "there is none"})
+    write_section(page, EDITS, [row], {"some peer": "there is none"})
     text = page.read_text()
-    assert text.startswith(f"before\n{BEGIN}\n")
-    assert text.endswith(f"{END}\nafter\n")
-    assert "| work | ≤ 2x | 3.00x | **missed** | others 4x |" in text
+    assert text.startswith(f"before\n{EDITS}\n")
+    assert text.endswith(f"{END}\nbetween\n{others}")
+    assert "| work | ≤ 2x | 3x | **missed** | others 4x |" in text
     assert "some peer was not measured: there is none" in text
-    assert "old" not in text
+    assert "old\n" not in text
+    write_section(page, AGENTS, [row], {})
+    assert "old figures" not in page.read_text()
     page.write_text("no marks")
-    with pytest.raises(ValueError, match=BEGIN):
-        write_page(page, [], {})
+    with pytest.raises(ValueError, match=EDITS):
+        write_section(page, EDITS, [], {})
     assert page.read_text() == "no marks"
 
 
 def test_the_page_names_only_existing_folders_and_has_the_markers() -> None:
     text = PAGE.read_text()
-    assert text.index(BEGIN) < text.index(END)
-    named = set(re.findall(r"`((?:tests|ui-tests)(?:/[\w./]+)?)`", text[: text.index(BEGIN)]))
+    assert text.index(AGENTS) < text.index(EDITS)
+    named = set(re.findall(r"`((?:tests|ui-tests)(?:/[\w./]+)?)`", text[: text.index(AGENTS)]))
     assert "tests/benchmarks" in named
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]
     links = re.findall(r"\]\(([\w./-]+)\)", text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from dataclasses import dataclass
 
 import pytest
 
@@ -17,6 +16,7 @@ from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.notebook.splices import apply_splices
 from tests.support import samples
 from tests.support.sampling import seeded_random
+from tests.support.user_changes import TrackedCell, change_as_user
 
 
 def name(index: int, source: str) -> str:
@@ -113,31 +113,6 @@ def test_cells_that_msgspec_refuses_have_names_if_they_can_be_read() -> None:
 
 
 # Races --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TrackedCell:
-    """A cell of the model, which the test follows wherever the user moves it."""
-
-    number: int
-    source: str
-
-
-def change_as_user(cells: list[TrackedCell], chance: random.Random, number: int) -> None:
-    """Insert, move, duplicate, type into or delete a cell."""
-    action = chance.choice(("insert", "move", "duplicate", "type", "delete"))
-    target = chance.randrange(len(cells))
-    position = chance.randint(0, len(cells))
-    if action == "insert":
-        cells.insert(position, TrackedCell(number, chance.choice("abcdefgh")))
-    elif action == "move":
-        cells.insert(min(position, len(cells) - 1), cells.pop(target))
-    elif action == "duplicate":
-        cells.insert(target + 1, TrackedCell(number, cells[target].source))
-    elif action == "type":
-        cells[target] = TrackedCell(cells[target].number, chance.choice("abcdefgh"))
-    elif len(cells) > 1:
-        del cells[target]
 
 
 def build_notebook(cells: list[TrackedCell], *, has_ids: bool) -> Document:

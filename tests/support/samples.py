@@ -30,6 +30,11 @@ def raw(source: str, cell_id: str | None = None, **members: Any) -> dict[str, An
     return {**_cell("raw", source, cell_id), **members}
 
 
+def cell(cell_type: str, source: str) -> dict[str, Any]:
+    """Build a cell of a type, without an id."""
+    return {"code": code, "markdown": markdown, "raw": raw}[cell_type](source)
+
+
 def _cell(cell_type: str, source: str, cell_id: str | None) -> dict[str, Any]:
     named = {} if cell_id is None else {"id": cell_id}
     return {"cell_type": cell_type, **named, "metadata": {}, "source": source}
