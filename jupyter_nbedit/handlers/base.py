@@ -50,6 +50,8 @@ from jupyter_nbedit.watch import NotebookWatcher
 
 #: The header of `handlers.idempotency`.
 IDEMPOTENCY_KEY = "Idempotency-Key"
+#: The header with the name of a session; see `ReadTracker`.
+SESSION_NAME = "X-NbEdit-Session"
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
@@ -140,7 +142,7 @@ class NbEditHandler(APIHandler):
         InvalidRequest
             If the header is not valid.
         """
-        return f"{self.principal}\n{self.read_label('X-NbEdit-Session') or ''}"
+        return f"{self.principal}\n{self.read_label(SESSION_NAME) or ''}"
 
     def read_label(self, header: str) -> str | None:
         """Return the value of a header, None without it; raise `InvalidRequest` for a bad one."""

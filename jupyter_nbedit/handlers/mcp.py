@@ -20,7 +20,7 @@ from jupyter_nbedit._version import __version__
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import Forbidden, InvalidRequest
 from jupyter_nbedit.handlers import openapi
-from jupyter_nbedit.handlers.base import IDEMPOTENCY_KEY, encode_json
+from jupyter_nbedit.handlers.base import IDEMPOTENCY_KEY, SESSION_NAME, encode_json
 from jupyter_nbedit.handlers.errors import get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
@@ -147,7 +147,12 @@ class McpHandler(ToolRunner):
     async def _answer(self, headers: PostHeaders) -> PostAnswer:
         body = self.request.body
         try:
+            # Only calls of tools need them, but a client should know early.
+            self.read_label(IDEMPOTENCY_KEY)
+            self.read_label(SESSION_NAME)
             content: Message | Batch = await run_in_thread_if_large(len(body), parse, body)
+        except InvalidRequest as error:
+            return build_error_answer(ProtocolError(INVALID_REQUEST, error.message))
         except ProtocolError as error:
             return build_error_answer(error)
         if isinstance(content, Batch) and IDEMPOTENCY_KEY in self.request.headers:

@@ -60,7 +60,7 @@ class Batch:
 def parse(data: bytes) -> Message | Batch:
     """Parse what a client has sent at once; raise `ProtocolError` if it is not JSON."""
     try:
-        # `json` would take half of a surrogate pair and repeated members, and numbers of any value.
+        # Without these functions, `json` takes repeated members, and numbers such as `NaN`.
         value = json.loads(
             data.decode(), object_pairs_hook=_build_object, parse_constant=_refuse_constant
         )

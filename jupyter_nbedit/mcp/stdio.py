@@ -92,5 +92,6 @@ class StdioSession:
 
     def _cancel(self, request_id: Any) -> None:
         """Cancel the task that answers a request; do nothing if it is not being answered."""
-        if isinstance(request_id, RequestId) and request_id in self._running:
+        # `True` would find the request 1.
+        if type(request_id) in {int, str} and request_id in self._running:
             self._running[request_id].cancel()

@@ -183,6 +183,8 @@ UNANSWERABLE: dict[str, tuple[Any, Mapping[str, str], int, int]] = {
     "a batch of a version without": ([PING], name_version("2025-06-18"), 400, INVALID_REQUEST),
     "a modern batch": ([make_modern(LIST)], name_version(MODERN), 400, INVALID_REQUEST),
     "a batch with a key": ([PING], {"Idempotency-Key": "x"}, 400, INVALID_REQUEST),
+    "a key that is too long": (PING, {"Idempotency-Key": "x" * 201}, 400, INVALID_REQUEST),
+    "a session that is too long": (PING, {"X-NbEdit-Session": "x" * 201}, 400, INVALID_REQUEST),
     "no version of JSON-RPC": ({"id": 7, "method": "ping"}, {}, 400, INVALID_REQUEST),
     "no method": ({"jsonrpc": "2.0", "id": 7}, {}, 400, INVALID_REQUEST),
     "a number as method": ({**PING, "method": 1}, {}, 400, INVALID_REQUEST),
@@ -241,8 +243,10 @@ def test_a_message_that_cannot_be_answered_gets_the_code_of_the_specification(
         answer = post(live, message, headers)
     error = answer.json["error"]
     assert (answer.status, error["code"]) == (status, code), answer.body
+    # The message is not read if a header is bad, nor a reply.
+    is_read = not {"Idempotency-Key", "X-NbEdit-Session"} & headers.keys()
     has_id = isinstance(message, dict) and message.get("id") == 7 and "result" not in message
-    assert answer.json["id"] == (7 if has_id else None)
+    assert answer.json["id"] == (7 if has_id and is_read else None)
     assert error["message"].endswith(".")
     if code == UNSUPPORTED_VERSION:
         assert set(error["data"]["supported"]) <= set(VERSIONS)
