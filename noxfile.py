@@ -178,7 +178,7 @@ def setups(session: nox.Session, name: str) -> None:
 
 @nox.session
 def mcp(session: nox.Session) -> None:
-    """Test the endpoint of MCP with the official inspector and conformance suite."""
+    """Test the endpoint of MCP and the bridge with the official inspector and conformance suite."""
     session.install(NODE_OF_MCP_CLIENTS)
     install_node_modules(session, MCP_CLIENTS)
     # The environment of this part has only Node.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ PROGRAMS = Path(__file__).parent / "node_modules" / ".bin"
 # Those for servers of any kind: the others call tools, resources and prompts of certain names.
 SCENARIOS = ("server-initialize", "ping", "tools-list", "dns-rebinding-protection")
 ERAS = ("legacy", "auto", "modern")
+WAYS = ("endpoint", "bridge")
 #: The exit code of the inspector if a tool has failed.
 TOOL_FAILED = 5
 
@@ -38,12 +40,18 @@ def run(program: str, *arguments: str, home: Path) -> subprocess.CompletedProces
     )
 
 
-def inspect(live: Client, home: Path, era: str, *arguments: str) -> tuple[int, Any]:
-    """Return the exit code and the result of the inspector."""
-    address = f"http://127.0.0.1:{live.port}/nbedit/mcp"
-    token = f"Authorization: token {live.token}"
-    options = ("--protocol-era", era, "--header", token, "--format", "json", "--quiet")
-    done = run("mcp-inspector", "--cli", address, *options, *arguments, home=home)
+def inspect(live: Client, home: Path, way: str, era: str, *arguments: str) -> tuple[int, Any]:
+    """Return the exit code and the result of the inspector, at the endpoint or the bridge."""
+    options = ["--protocol-era", era, "--format", "json", "--quiet", *arguments]
+    if way == "endpoint":
+        options += ["--header", f"Authorization: token {live.token}"]
+        options += ["--server-url", f"http://127.0.0.1:{live.port}/nbedit/mcp"]
+    else:
+        # The inspector gives the programs that it starts only some variables.
+        options += ["-e", f"JUPYTER_RUNTIME_DIR={live.root.parent / 'runtime'}"]
+        bridge = Path(sys.executable).with_name("jupyter-nbedit")
+        options += [str(bridge), "mcp", "--root", str(live.root)]
+    done = run("mcp-inspector", "--cli", *options, home=home)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)["result"]
 
@@ -57,21 +65,25 @@ def test_the_conformance_suite_passes(live: Client, tmp_path: Path, scenario: st
     assert "0 failed, 0 warnings" in done.stdout
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("era", ERAS)
 def test_the_inspector_finds_no_problem_in_the_definitions(
-    live: Client, tmp_path: Path, era: str
+    live: Client, tmp_path: Path, era: str, way: str
 ) -> None:
-    code, result = inspect(live, tmp_path, era, "--method", "tools/list", "--strict")
+    code, result = inspect(live, tmp_path, way, era, "--method", "tools/list", "--strict")
     assert (code, result["tools"]) == (0, list(load_definitions()))
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("era", ERAS)
-def test_the_inspector_calls_tools(live: Client, tmp_path: Path, era: str) -> None:
+def test_the_inspector_calls_tools(live: Client, tmp_path: Path, era: str, way: str) -> None:
     (live.root / "a.ipynb").write_bytes(samples.three_cells())
     call = ("--method", "tools/call", "--tool-name", "notebook_edit", "--tool-args-json")
     for old, expected in (("as is", 0), ("gone", TOOL_FAILED)):
         operation = {"op": "replace_text", "old": old, "new": era}
         arguments = json.dumps({"path": "a.ipynb", "operations": [operation]})
-        code, result = inspect(live, tmp_path, era, *call, arguments)
+        code, result = inspect(live, tmp_path, way, era, *call, arguments)
         assert (code, result.get("isError", False)) == (expected, expected != 0), result
+    (edit, *_) = live.request("GET", "nbedit/notebooks/a.ipynb/history").json["edits"]
+    assert "inspector" in edit["client"]
     assert samples.load_cells((live.root / "a.ipynb").read_bytes())[2]["source"] == era
