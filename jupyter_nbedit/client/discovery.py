@@ -38,8 +38,6 @@ _INFO_FILE = re.compile(r"(?:jpserver|nbserver)-[0-9]+\.json")
 _MOST_INFO_BYTES = 100_000
 _MOST_TOKEN_BYTES = 10_000
 _SHOWN_SERVERS = 5
-# What listens there is no Jupyter server any more.
-_GONE = (ConnectFailed, ConnectionLost)
 _OK = 200
 _REDIRECTS = range(300, 400)
 _NO_ACCESS = (401, 403)
@@ -115,7 +113,7 @@ def find_server(
         for state in states:
             if isinstance(state.problem, ExtensionMissing):
                 others.append(state.server)
-            elif state.problem and not usable and not isinstance(state.problem, _GONE):
+            elif state.problem and not usable and not _is_gone(state):
                 raise state.problem
         if usable:
             return Discovery(usable[0].server, others, usable[0].epoch)
@@ -126,7 +124,7 @@ def inspect_servers(environ: Mapping[str, str] = os.environ) -> list[ServerState
     """Return the state of each server of this user on this machine; those that are gone not."""
     servers = _merge([*_list_own(_list_running(environ), environ), *_list_running(environ)])
     states = [inspect_server(server) for server in servers]
-    return [state for state in states if not isinstance(state.problem, _GONE)]
+    return [state for state in states if not _is_gone(state)]
 
 
 def inspect_server(server: Server) -> ServerState:
@@ -147,6 +145,15 @@ def inspect_server(server: Server) -> ServerState:
             server, None, *(str(content.get(name)) for name in ("version", "mode", "epoch"))
         )
     return ServerState(server, _explain_response(server, response))
+
+
+def _is_gone(state: ServerState) -> bool:
+    """Return whether no Jupyter server listens at the address any more."""
+    # With TLS, a server that wants a certificate of the client hangs up, too.
+    is_secure = state.server.address.scheme == "https"
+    return isinstance(state.problem, ConnectFailed) or (
+        isinstance(state.problem, ConnectionLost) and not is_secure
+    )
 
 
 def _explain_response(server: Server, response: Response) -> ClientError:

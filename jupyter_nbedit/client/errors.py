@@ -78,8 +78,8 @@ class ConnectFailed(TransportError, reason="connect_failed"):
     """Nothing listens at the address, or it cannot be reached; nothing was sent."""
 
 
-class CertificateRejected(ConnectFailed, reason="certificate_rejected"):
-    """The certificate of the server is not valid for it; nothing was sent."""
+class TlsFailed(TransportError, reason="tls_failed"):
+    """The certificate of the server is not valid, or TLS fails otherwise; nothing was sent."""
 
 
 class ConnectionLost(TransportError, reason="connection_lost"):

@@ -15,12 +15,12 @@ from urllib.parse import quote, unquote, urlsplit
 
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.client.errors import (
-    CertificateRejected,
     ConnectFailed,
     ConnectionLost,
     InvalidAddress,
     OutsideRoot,
     ResponseTimeout,
+    TlsFailed,
 )
 
 #: How long a connection and a response may take, in seconds.
@@ -65,7 +65,6 @@ class Address:
             or not (host or parts.netloc.startswith(":"))
             or "@" in parts.netloc
             or not (is_unix or _HOST.fullmatch(host))
-            or not re.fullmatch(r"[!-~]*", parts.path)
         ):
             # The URL is not shown: it may have a token or a password.
             message = (
@@ -75,7 +74,8 @@ class Address:
             raise InvalidAddress(message)
         if not is_unix and host in _WILDCARDS:
             host = "127.0.0.1"
-        path = parts.path.strip("/")
+        # What is escaped already stays so.
+        path = quote(parts.path.strip("/"), safe="/%:@!$&'()*+,;=")
         return cls(
             parts.scheme,
             host,
@@ -108,7 +108,10 @@ class Address:
         return "tcp", "localhost" if here else self.host.lower(), self.port
 
     def connect(self, seconds: float) -> http.client.HTTPConnection:
-        """Return a connection; raise `ConnectFailed` if there is none within so many seconds."""
+        """Return a connection.
+
+        Raise `ConnectFailed` if there is none within so many seconds, and `TlsFailed`.
+        """
         connection: http.client.HTTPConnection
         if self.scheme == _UNIX:
             connection = _UnixConnection(self.host, timeout=seconds)
@@ -131,7 +134,10 @@ class Address:
                 f"The certificate of {self.url} is not valid: {error.verify_message}. If it is "
                 "your own, set SSL_CERT_FILE to the file with its authority."
             )
-            raise CertificateRejected(message) from None
+            raise TlsFailed(message) from None
+        except ssl.SSLError as error:
+            message = f"No secure connection to {self.url}: {error.reason or 'TLS fails'}."
+            raise TlsFailed(message) from None
         except (OSError, UnicodeError) as error:
             message = (
                 f"No connection to {self.url}: {_explain(error)}. Is the server running, and is "

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import http.cookiejar
 import json
+import sys
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+from jupyter_nbedit.client import Client as ReplyClient
+from jupyter_nbedit.client import find_server
 from jupyter_nbedit.events.emitters import SCHEMA_ID
 from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.routes import ROWS
@@ -260,3 +264,22 @@ async def test_a_logged_in_browser_may_edit_with_the_xsrf_token(hub: Hub) -> Non
     assert answer.status == 200, answer.body
     assert event["user"] == "ada"
     assert read_alpha(hub, "ada") == "signed in"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the environment of another process")
+def test_a_program_in_a_server_of_the_hub_finds_that_server(hub: Hub, tmp_path: Path) -> None:
+    # A terminal and a kernel inherit the environment of their server.
+    for pid in hub.processes():
+        content = Path(f"/proc/{pid}/environ").read_text()
+        environ = dict(each.split("=", 1) for each in content.split("\0") if each)
+        user = environ["JUPYTERHUB_USER"]
+        notebook = str(hub.get_root(user) / "a.ipynb")
+        runtime = hub.homes / user / ".local" / "share" / "jupyter" / "runtime"
+        for folder in (runtime, tmp_path):
+            environ["JUPYTER_RUNTIME_DIR"] = str(folder)
+
+            server = find_server(notebook, environ=environ).server
+
+            path = server.to_api_path(notebook)
+            assert (path, ReplyClient(server).read(path)["total_cells"]) == ("a.ipynb", 3)
+            assert environ["JUPYTERHUB_API_TOKEN"] not in repr(server)
