@@ -59,7 +59,7 @@ class _Words:
 
 def _build_cases(words: Mapping[str, _Words]) -> str:
     return "\n".join(
-        f'    {name}) options="{" ".join(each.options)}" values="{" ".join(each.values)}" ;;'
+        f'    {name}) flags="{" ".join(each.options)}" values="{" ".join(each.values)}" ;;'
         for name, each in words.items()
     )
 
@@ -67,7 +67,7 @@ def _build_cases(words: Mapping[str, _Words]) -> str:
 def _build_bash(words: Mapping[str, _Words]) -> str:
     return f"""\
 _jupyter_nbedit() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" first=1 options= values=
+  local current="${{COMP_WORDS[COMP_CWORD]}}" first=1 flags= values=
   if [ "${{COMP_WORDS[0]##*/}}" = jupyter ]; then
     [ "${{COMP_WORDS[1]}}" = nbedit ] || return
     first=2
@@ -80,7 +80,7 @@ _jupyter_nbedit() {{
     esac
   fi
   case "$current" in
-    -*) COMPREPLY=($(compgen -W "$options" -- "$current")) ;;
+    -*) COMPREPLY=($(compgen -W "$flags" -- "$current")) ;;
     *) COMPREPLY=($(compgen -W "$values" -- "$current")) ;;
   esac
 }}
@@ -89,9 +89,10 @@ complete -p jupyter >/dev/null 2>&1 || complete -o default -F _jupyter_nbedit ju
 
 
 def _build_zsh(words: Mapping[str, _Words]) -> str:
+    # `options` is a special parameter of zsh.
     return f"""\
 _jupyter_nbedit() {{
-  local first=2 options= values=
+  local first=2 flags= values=
   if [[ "${{words[1]:t}}" == jupyter ]]; then
     if [[ "${{words[2]}}" != nbedit ]]; then _files; return; fi
     first=3
@@ -104,7 +105,7 @@ _jupyter_nbedit() {{
 {_build_cases(words)}
   esac
   if [[ "${{words[CURRENT]}}" == -* ]]; then
-    compadd -- ${{=options}}
+    compadd -- ${{=flags}}
   elif [[ -n "$values" ]]; then
     compadd -- ${{=values}}
   else
