@@ -86,7 +86,8 @@ class WiredServices:
             await self.edit_history.adopt(root.anchor, folder)
             await self.services.proposals.store.adopt(root.anchor, folder)
         except HistoryUnavailable as error:
-            self.log.warning("Edits without a server were not adopted: %s", error.message)
+            # The database has logged what is wrong with it; the next start tries again.
+            self.log.info("Edits without a server were not adopted: %s", error.message)
 
     async def close(self) -> None:
         """Close all resources, and log the exceptions.

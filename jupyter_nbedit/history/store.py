@@ -266,7 +266,11 @@ class EditHistory:
             for notebook_id, name in _list_notebooks(connection, other_root, folder):
                 _move_edits(connection, notebook_id, root, name[len(folder) + 1 :])
 
-        await self.database.write(move)
+        # As a rule there are none, and the file may be read-only.
+        if await self.database.read(
+            lambda connection: _list_notebooks(connection, other_root, folder)
+        ):
+            await self.database.write(move)
 
     def _get_key(self, path: str) -> tuple[str, str]:
         """Return the root and the canonical name of a notebook."""

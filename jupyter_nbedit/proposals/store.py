@@ -64,12 +64,14 @@ _MUST_EXPIRE = f"SELECT proposal_id FROM proposals WHERE ({_IS_OVER}) OR ({_IS_O
 _SELECT_PATHS = "SELECT proposal_id, path, name FROM proposals WHERE root = ?"
 _UPDATE_PATHS = "UPDATE proposals SET path = ?, name = ? WHERE proposal_id = ?"
 # "0" is the character after the slash.
-_ADOPT = """
+_IS_IN_FOLDER = "root = :other_root AND name > :folder || '/' AND name < :folder || '0'"
+_MUST_ADOPT = f"SELECT proposal_id FROM proposals WHERE {_IS_IN_FOLDER} LIMIT 1"  # noqa: S608 -- ours
+_ADOPT = f"""
     UPDATE proposals
     SET root = :root, path = substr(name, length(:folder) + 2),
         name = substr(name, length(:folder) + 2)
-    WHERE root = :other_root AND name > :folder || '/' AND name < :folder || '0'
-"""
+    WHERE {_IS_IN_FOLDER}
+"""  # noqa: S608 -- ours
 _PRUNE_CLOSED = """
     DELETE FROM proposals WHERE proposal_id IN (
         SELECT proposal_id FROM (
@@ -299,9 +301,12 @@ class ProposalStore:
     async def adopt(self, other_root: str, folder: str) -> None:
         """Move the proposals of a folder of another root to this root, which is that folder."""
         row = {"root": self.get_root(), "other_root": other_root, "folder": folder}
-        await self.database.write(
-            lambda connection: connection.execute(_ADOPT, row), purpose=PROPOSALS
-        )
+        if await self.database.read(
+            lambda connection: connection.execute(_MUST_ADOPT, row).fetchone(), purpose=PROPOSALS
+        ):
+            await self.database.write(
+                lambda connection: connection.execute(_ADOPT, row), purpose=PROPOSALS
+            )
 
     async def delete(self, path: str) -> list[Proposal]:
         """Delete the proposals for a notebook or a folder; return those that were pending."""
