@@ -224,6 +224,24 @@ def test_of_two_servers_with_one_root_none_is_chosen(tmp_path: Path) -> None:
     assert count_cells(tmp_path / "notebooks" / NAME) == 4
 
 
+def test_paths_are_relative_to_the_root_of_a_server_that_is_not_here(
+    live: Client, tmp_path: Path
+) -> None:
+    (live.root / NAME).write_bytes(TEXT)
+    live.reset_modes(NAME)
+    token_file = tmp_path / "token"
+    token_file.write_text(live.token)
+    url = f"http://127.0.0.1:{live.port}/"
+    # There is no runtime folder, so that the root is not known.
+    with run_bridge(tmp_path, "--url", url, "--token-file", str(token_file)) as bridge:
+        assert "# Title" in bridge.call("notebook_read", path=NAME)
+        assert NAME in bridge.call("notebook_search", text="# Title")
+        bridge.call("notebook_edit", path=NAME, operations=[INSERT])
+        for path in (str(live.root / NAME), str(tmp_path / "notebooks" / NAME), "../a.ipynb"):
+            assert bridge.fail("notebook_read", path=path).startswith("outside_root: ")
+    assert count_cells(live.root / NAME) == 4
+
+
 class ForeignServer(ThreadingHTTPServer):
     """Something that has left a file in the runtime folder."""
 
