@@ -15,7 +15,16 @@ from typing import get_args
 import pytest
 
 from jupyter_nbedit.cli import main
-from jupyter_nbedit.setup.clients import CLIENTS, Bridge, Places, Scope, build_setup, find_bridge
+from jupyter_nbedit.setup.clients import (
+    CLIENTS,
+    Bridge,
+    Endpoint,
+    Places,
+    Scope,
+    build_setup,
+    find_bridge,
+    list_setups,
+)
 from jupyter_nbedit.setup.config_file import WriteRefused, write_setup
 from tests.support.paths import ROOT
 
@@ -300,6 +309,16 @@ def test_the_commands_in_the_documentation_succeed(document: str, home: Path) ->
     for arguments in commands:
         assert main(arguments) == 0, arguments
     assert COMMAND in (home / ".claude.json").read_text()
+
+
+def test_the_lines_for_http_in_the_documentation_are_those_that_are_printed() -> None:
+    endpoint = Endpoint("http://localhost:8888/nbedit/mcp")
+    places = Places(Path("/home/ada"), Path("/work"), "linux", {})
+    printed = [setup.text for setup in list_setups(endpoint, places) if setup.kind == "command"]
+
+    text = (ROOT / "docs" / "agents.md").read_text()
+
+    assert re.findall(r"^\w+ mcp add .*$", text, re.MULTILINE) == printed
 
 
 def test_the_table_in_the_documentation_is_that_of_the_clients() -> None:
