@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -135,13 +136,25 @@ class BatchPlanner:
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the batch."""
-        operations = self.operations
-        if callable(operations):
-            operations = operations(notebook.document)
-        source_size = sum(len(getattr(operation, "source", None) or "") for operation in operations)
-        weight = len(notebook.content.data) + source_size + len(operations) * _OPERATION_WEIGHT
         is_current = self.rev is not None and (await notebook.compute_hash()).startswith(self.rev)
-        return await run_in_thread_if_large(weight, self._apply, notebook, operations, is_current)
+        if callable(self.operations):
+            # What it reads is not known before.
+            return await asyncio.to_thread(self._create, notebook, self.operations, is_current)
+        source_size = sum(
+            len(getattr(operation, "source", None) or "") for operation in self.operations
+        )
+        weight = len(notebook.content.data) + source_size + len(self.operations) * _OPERATION_WEIGHT
+        return await run_in_thread_if_large(
+            weight, self._apply, notebook, self.operations, is_current
+        )
+
+    def _create(
+        self,
+        notebook: LoadedNotebook,
+        create_operations: OperationFactory,
+        is_current: bool,  # noqa: FBT001 -- `to_thread` passes it by position
+    ) -> PlannedEdit:
+        return self._apply(notebook, create_operations(notebook.document), is_current)
 
     def _apply(
         self,

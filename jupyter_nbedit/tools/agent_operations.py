@@ -38,6 +38,8 @@ from jupyter_nbedit.notebook.operations import (
 
 _SHOWN_CHARACTERS = 1_500
 _SHOWN_CANDIDATES = 20
+# Each of them reads all sources.
+_MOST_SEARCHES = 50
 _CELLS = ("cell", "cells")
 _POSITIONS = ("after", "before", "at")
 
@@ -99,6 +101,11 @@ class AgentOperation(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
         return self.op == "replace_text" or any(name is not UNSET for name in names)
 
     @property
+    def needs_search(self) -> bool:
+        """Whether all cells must be searched for the text to replace."""
+        return self.op == "replace_text" and self.cell is UNSET
+
+    @property
     def is_unforeseen(self) -> bool:
         """Whether the agent cannot know from its own call what is changed."""
         return self.op == "remove_entry" or (self.op == "replace_text" and self.all is True)
@@ -113,9 +120,17 @@ class OperationTranslator:
     numbers: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        searches = 0
         for number, operation in enumerate(self.operations):
+            searches += operation.needs_search
             try:
                 _check_fields(operation)
+                if searches > _MOST_SEARCHES:
+                    message = (
+                        f"A call takes at most {_MOST_SEARCHES} `replace_text` without `cell`. "
+                        "Send the `cell` of the others."
+                    )
+                    raise InvalidOperation(message)
             except NbEditError as error:
                 error.details["operation"] = number
                 raise
@@ -124,9 +139,11 @@ class OperationTranslator:
         """Return the operations; raise errors with the number of the operation they are about."""
         translated: list[Operation] = []
         self.numbers = []
+        needs_search = any(operation.needs_search for operation in self.operations)
+        sources = _read_sources(document) if needs_search else []
         for number, operation in enumerate(self.operations):
             try:
-                found = _translate(operation, document)
+                found = _translate(operation, document, sources)
             except NbEditError as error:
                 error.details["operation"] = number
                 raise
@@ -167,18 +184,28 @@ def _quote(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _translate(operation: AgentOperation, document: Document) -> list[Operation]:
+def _read_sources(document: Document) -> list[str | None]:
+    """Return the source of each cell with the line ends of a request; None if it cannot be read."""
+    sources = (document.find_source(index) for index in range(len(document)))
+    return [source and source.replace("\r\n", "\n") for source in sources]
+
+
+def _translate(
+    operation: AgentOperation, document: Document, sources: Sequence[str | None]
+) -> list[Operation]:
     if operation.op == "replace_text":
-        return _translate_replace_text(operation, document)
+        return _translate_replace_text(operation, document, sources)
     return [_TRANSLATIONS[operation.op](operation, document)]
 
 
-def _translate_replace_text(operation: AgentOperation, document: Document) -> list[Operation]:
+def _translate_replace_text(
+    operation: AgentOperation, document: Document, sources: Sequence[str | None]
+) -> list[Operation]:
     cells: list[CellAddress] = []
     if operation.cell is not UNSET:
         cells = [document.parse_address(operation.cell)]
     else:
-        cells += _find_cells(document, operation)
+        cells += _find_cells(document, operation, sources)
     return [
         ReplaceText(
             cell=cell,
@@ -191,15 +218,12 @@ def _translate_replace_text(operation: AgentOperation, document: Document) -> li
     ]
 
 
-def _find_cells(document: Document, operation: AgentOperation) -> list[int]:
+def _find_cells(
+    document: Document, operation: AgentOperation, sources: Sequence[str | None]
+) -> list[int]:
     """Return the one cell that contains the text to replace; all of them with ``all``."""
     old = str(operation.old).replace("\r\n", "\n")
-    indexes = [
-        index
-        for index in range(len(document))
-        if (source := document.find_source(index)) is not None
-        and old in source.replace("\r\n", "\n")
-    ]
+    indexes = [index for index, source in enumerate(sources) if source and old in source]
     if len(indexes) == 1 or (indexes and operation.all is True):
         return indexes
     if not indexes:

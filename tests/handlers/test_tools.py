@@ -206,6 +206,17 @@ def test_guarded_operations_of_the_agent_toolset_need_no_earlier_read(servers: S
     assert edit({"op": "insert", "at": "end", "source": "x"}).status == 200
 
 
+def test_one_call_searches_all_cells_for_a_limited_number_of_texts(
+    live: Client, notebook: Path
+) -> None:
+    operation = {"op": "replace_text", "old": "x = 1", "new": "x = 1 "}
+    search = {"path": notebook.name, "dry_run": True}
+    assert send(live, "agent/notebook_edit", **search, operations=[operation] * 50).status == 200
+    refused = send(live, "agent/notebook_edit", **search, operations=[operation] * 51)
+    text = parse_failure("agent/notebook_edit", refused)
+    assert "at most 50 `replace_text` without `cell`" in str(text)
+
+
 def test_a_call_may_name_its_client(live: Client, notebook: Path) -> None:
     operations = [{"op": "replace_text", "old": "x = 1", "new": "x = 2"}]
     header = {"X-NbEdit-Client": "Some agent"}

@@ -27,6 +27,7 @@ from jupyter_nbedit.notebook.operations import RemoveEntry
 from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
 from jupyter_nbedit.reading.delta import list_parts
 from jupyter_nbedit.reading.versions import Version, VersionCache
+from jupyter_nbedit.tools.agent_operations import AgentOperation, OperationTranslator
 from jupyter_nbedit.tools.files import replace_string
 from tests.linear import counting
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read
@@ -259,6 +260,17 @@ def test_guarded_names_of_many_cells_take_linear_time() -> None:
         edit(document, *({"op": "clear_outputs", "cell": str(name)} for name in names))
 
     assert_linear(edit_all, 200)
+
+
+def test_texts_to_replace_are_found_in_linear_time() -> None:
+    operations = [AgentOperation(op="replace_text", old=f"x{n} ", new="y") for n in range(50)]
+
+    def find_all(size: int) -> None:
+        cells = [samples.code(f"x{n} = 1") for n in range(size)]
+        document = Document.parse(samples.notebook(*cells, minor=4))
+        assert len(OperationTranslator(operations).translate(document)) == len(operations)
+
+    assert_linear(find_all, 200)
 
 
 def test_a_text_that_is_not_found_is_compared_in_linear_time() -> None:
