@@ -168,8 +168,8 @@ Rev = Annotated[
     Meta(
         pattern=REV_PATTERN,
         description="The version that you have read: at least the first 8 digits of its `hash`. "
-        "Among cells with the same source, a guarded name `N:hhhhhh` means the one at index N if "
-        "this is still the current version.",
+        "Among cells with the same source, a guarded name `N:hhhhhh` or `N:hhhhhh~` means the one "
+        "at index N if this is still the current version.",
     ),
 ]
 ClientName = Annotated[

@@ -217,7 +217,7 @@ class EditService:
             return RevisionChanges(rev=rev, cells=None, count=0)
         own_indexes = {change.index for change in planned.plan.changes}
         indexes = [index for index in changed_indexes if index not in own_indexes]
-        names = [str(after.get_cell(index).name) for index in indexes[:_SHOWN_CHANGES]]
+        names = [str(after.get_name(index)) for index in indexes[:_SHOWN_CHANGES]]
         return RevisionChanges(rev=rev, cells=names, count=len(indexes))
 
     async def _build_dry_reply(

@@ -102,7 +102,7 @@ def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: in
         stored_source = cell.source
         if cell.cell is not None:
             stored_source = cell.cell.source
-            error.details["name"] = str(cell.cell.name)
+            error.details["name"] = str(working_copy.document.get_name(cell.cell.index))
         error.details |= source_edit.build_mismatch_excerpt(stored_source, operation, error)
         raise
     cell.clears_outputs = cell.clears_outputs or operation.outputs == "clear"

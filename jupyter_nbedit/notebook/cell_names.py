@@ -1,7 +1,8 @@
 """Guarded names of cells, such as ``3:9f2c1a``: the index, and what the source was.
 
 Such a name needs no id in the file, survives a restart of the server, and matches no cell any more
-when the source of its cell has changed. `Document.locate` says which cell it means.
+when the source of its cell has changed. The name of one of several cells with the same source ends
+with a tilde: ``3:9f2c1a~``. `Document.locate` says which cell a name means.
 """
 
 from __future__ import annotations
@@ -13,24 +14,28 @@ from dataclasses import dataclass
 #: The number of hex digits of the source hash in a name.
 DIGEST_LENGTH = 6
 
-_NAME = re.compile(r"(0|[1-9][0-9]{0,8}):([0-9a-f]{6})")
+_NAME = re.compile(r"(0|[1-9][0-9]{0,8}):([0-9a-f]{6})(~?)")
 
 
 @dataclass(frozen=True)
 class CellName:
-    """The guarded name of a cell: its index, and the first hex digits of its source hash."""
+    """The guarded name of a cell: its index, and the first hex digits of its source hash.
+
+    ``is_repeated`` is whether other cells are known to have had the same source.
+    """
 
     index: int
     digest: str
+    is_repeated: bool = False
 
     def __str__(self) -> str:
-        return f"{self.index}:{self.digest}"
+        return f"{self.index}:{self.digest}{'~' if self.is_repeated else ''}"
 
     @classmethod
     def parse(cls, text: str) -> CellName | None:
         """Return the name that a text is; None if it does not have the form of one."""
         match = _NAME.fullmatch(text)
-        return None if match is None else cls(int(match[1]), match[2])
+        return None if match is None else cls(int(match[1]), match[2], match[3] != "")
 
     @classmethod
     def from_source(cls, index: int, source: str) -> CellName:

@@ -137,11 +137,6 @@ class Cell:
         """The sha256 of the source, in hex."""
         return compute_source_hash(self.source)
 
-    @property
-    def name(self) -> CellName:
-        """Its guarded name."""
-        return CellName.from_source(self.index, self.source)
-
 
 class _Source(msgspec.Struct, gc=False):
     source: str | list[str] = ""
@@ -330,8 +325,8 @@ class Document:
         """Return the index of the cell with an address.
 
         A guarded name means the one cell with its digest, wherever that is now. If several have it,
-        it means the one at its index, but only if ``is_current``: if the request knows that this is
-        the current version of the notebook.
+        or had it according to the name, it means the one at its index, but only if ``is_current``:
+        if the request knows that this is the current version of the notebook.
 
         Raises
         ------
@@ -365,7 +360,7 @@ class Document:
             return name.index
         # No valid id has the form of a name; one that has must not redirect an edit.
         indexes = sorted({*ids, *self._indexes_by_digest.get(name.digest, ())})
-        if len(indexes) == 1:
+        if len(indexes) == 1 and not name.is_repeated:
             return indexes[0]
         if indexes:
             raise self._build_ambiguous_name_error(name, indexes)
@@ -375,15 +370,15 @@ class Document:
         )
         details: dict[str, Any] = {"cell": str(name), "total_cells": len(self)}
         if name.index < len(self):
-            cell = self.get_cell(name.index)
+            cell, current_name = self.get_cell(name.index), str(self.get_name(name.index))
             message += (
-                f" Cell {name.index} is now {str(cell.name)!r}; this error has its source. Check "
+                f" Cell {name.index} is now {current_name!r}; this error has its source. Check "
                 "whether the request is still right, and send it with the name of the cell that "
                 "you mean."
             )
             details |= {
                 "index": name.index,
-                "name": str(cell.name),
+                "name": current_name,
                 "cell_type": cell.cell_type,
                 "source_hash": cell.source_hash,
                 **build_excerpt(cell.source, _SHOWN_CHARACTERS),
@@ -397,7 +392,14 @@ class Document:
 
     def _has_digest(self, name: CellName) -> bool:
         source = self.find_source(name.index)
-        return source is not None and CellName.from_source(name.index, source) == name
+        if source is None:
+            return False
+        return CellName.from_source(name.index, source).digest == name.digest
+
+    def get_name(self, index: int) -> CellName:
+        """Return the guarded name of a cell; raise `InvalidNotebook` if it cannot be read."""
+        name = CellName.from_source(index, self.get_cell(index).source)
+        return replace(name, is_repeated=len(self._indexes_by_digest.get(name.digest, ())) > 1)
 
     @cached_property
     def _indexes_by_digest(self) -> Mapping[str, Sequence[int]]:
@@ -423,13 +425,14 @@ class Document:
         return value if isinstance(value, str) else "".join(value)
 
     def _build_ambiguous_name_error(self, name: CellName, indexes: list[int]) -> AmbiguousCell:
-        names = [str(self.get_cell(index).name) for index in indexes[:_SHOWN_CANDIDATES]]
+        names = [str(self.get_name(index)) for index in indexes[:_SHOWN_CANDIDATES]]
         rev = self.hash[:REV_LENGTH]
-        first = f"The first {_SHOWN_CANDIDATES}" if len(indexes) > _SHOWN_CANDIDATES else "They"
+        more = ", ..." if len(indexes) > len(names) else ""
         message = (
-            f"{len(indexes)} cells match {str(name)!r}, because they have the same source. {first} "
-            f"are {', '.join(names)}. Send the name of the one that you mean together with the "
-            f"`rev` of the notebook, which is {rev!r} now."
+            f"It is not certain which cell {str(name)!r} means: several cells had this source, or "
+            f"have it now. Those that have it now are {', '.join(names)}{more}. Check which one "
+            f"you mean, and send that name together with the `rev` of the notebook, which is "
+            f"{rev!r} now."
         )
         return AmbiguousCell(
             message, cell=str(name), indexes=indexes[:_SHOWN_CANDIDATES], candidates=names, rev=rev

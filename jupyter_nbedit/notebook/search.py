@@ -52,7 +52,10 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     name: Annotated[
         str,
-        Meta(description="The cell's guarded name: its index, and 6 digits of its source hash."),
+        Meta(
+            description="The cell's guarded name: its index, 6 digits of its source hash, "
+            "and `~` if other cells have the same source."
+        ),
     ]
     cell_type: str
     where: HitLocation
@@ -148,8 +151,8 @@ def search_notebook(
                     if match is None:
                         yield position, None
                         continue
-                    # Once for each cell: it reads the whole source.
-                    name = name or str(cell.name)
+                    # Once for each cell.
+                    name = name or str(document.get_name(index))
                     yield position, _build_hit(path, cell, name, position, match)
         yield SearchPosition(index, len(_LOCATIONS), 0, 0), None
 

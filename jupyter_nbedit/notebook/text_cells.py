@@ -16,7 +16,6 @@ from typing import Any, Literal
 import msgspec
 
 from jupyter_nbedit.notebook import json_spans
-from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.outputs import (
     list_output_spans,
@@ -73,23 +72,24 @@ def count_lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def render_outline_line(cell: Cell) -> str:
+def render_outline_line(document: Document, index: int) -> str:
     """Return a line about a cell: its name, type, first line, and what its outputs are."""
+    cell = document.get_cell(index)
     source = cell.source
     line = source.lstrip()[: 4 * _LONGEST_SUMMARY].splitlines()[:1]
     summary = make_line(line[0].rstrip(), _LONGEST_SUMMARY) if line else "(empty)"
     more = count_lines(source) - 1
     return "".join(
         [
-            f"{_render_head(cell, source)} {summary}",
+            f"{_render_head(document, cell)} {summary}",
             f" (+{more})" if more > 0 else "",
             _render_outputs_summary(cell),
         ]
     )
 
 
-def _render_head(cell: Cell, source: str) -> str:
-    name = CellName.from_source(cell.index, source)
+def _render_head(document: Document, cell: Cell) -> str:
+    name = document.get_name(cell.index)
     tags = cell.metadata.get("tags")
     names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     shown_tags = f" [{make_line(', '.join(names), _LONGEST_TAGS)}]" if names else ""
@@ -270,7 +270,7 @@ def render_page(document: Document, indexes: Sequence[int], options: TextOptions
 def _render_outline(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
     budget, lines = _Budget(options.characters, options.lines), list[str]()
     for index in indexes:
-        line = render_outline_line(document.get_cell(index))
+        line = render_outline_line(document, index)
         if not budget.spend(line) and lines:
             return _build_page(lines, index, len(document))
         lines.append(line)
@@ -280,7 +280,7 @@ def _render_outline(document: Document, indexes: Sequence[int], options: TextOpt
 def _render_sources(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
     budget, texts = _Budget(options.characters, options.lines), list[str]()
     for index in indexes:
-        text = _render_cell(document.get_cell(index), options)
+        text = _render_cell(document, document.get_cell(index), options)
         if budget.spend(text):
             texts.append(text)
             continue
@@ -296,10 +296,10 @@ def _build_page(texts: list[str], index: int, total: int, *, is_cut: bool = Fals
     return TextPage("\n".join([*texts, *(notes if following < total else [])]), is_complete=False)
 
 
-def _render_cell(cell: Cell, options: TextOptions) -> str:
+def _render_cell(document: Document, cell: Cell, options: TextOptions) -> str:
     source = cell.source
     outputs = "" if options.outputs == "none" else _render_outputs_summary(cell)
-    parts = [f"<cell {_render_head(cell, source)}{outputs}>"]
+    parts = [f"<cell {_render_head(document, cell)}{outputs}>"]
     if options.view == "full" and cell.metadata:
         parts.append(f"<note>metadata {json.dumps(cell.metadata, separators=(',', ':'))}</note>")
     if source:

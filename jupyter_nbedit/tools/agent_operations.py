@@ -233,7 +233,7 @@ def _find_cells(
             "it."
         )
         raise TextMismatch(message, count=0, lines=[])
-    names = [str(document.get_cell(index).name) for index in indexes[:_SHOWN_CANDIDATES]]
+    names = [str(document.get_name(index)) for index in indexes[:_SHOWN_CANDIDATES]]
     message = (
         f"The text to replace occurs in {len(indexes)} cells: {', '.join(names)}"
         f"{', ...' if len(indexes) > len(names) else ''}. Send the `cell`, or `all` to replace it "
@@ -361,8 +361,9 @@ def _check_name(
     hint = "Read the notebook to see the names of its cells."
     with suppress(NbEditError):
         cell = document.get_cell(document.locate(document.parse_address(text)))
-        details |= {"name": str(cell.name), **build_excerpt(cell.source, _SHOWN_CHARACTERS)}
-        hint = f"If you mean the cell below, send {str(cell.name)!r}."
+        name = str(document.get_name(cell.index))
+        details |= {"name": name, **build_excerpt(cell.source, _SHOWN_CHARACTERS)}
+        hint = f"If you mean the cell below, send {name!r}."
     message = (
         f"`{operation.op}` takes the name of a cell as texts show it, its index and its hash, such "
         f"as '3:9f2c1a'; found {text[:100]!r}. {hint}"

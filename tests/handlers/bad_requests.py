@@ -464,7 +464,7 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "to insert after": Case(patch({**INSERT, "after": "twin"}), {"indexes": [1, 2]}, TWINS),
         "a guarded name": Case(
             patch(op("delete", cell=f"1:{sha256('x')[:6]}")),
-            {"indexes": [0, 1], "candidates": [f"{n}:{sha256('x')[:6]}" for n in (0, 1)]},
+            {"indexes": [0, 1], "candidates": [f"{n}:{sha256('x')[:6]}~" for n in (0, 1)]},
             samples.notebook(samples.raw("x"), samples.raw("x"), minor=4),
         ),
     },

@@ -379,7 +379,7 @@ AGENT = [
     row("edit: nothing is written in plan mode", AE, ops({"op": "delete", "cell": BETA}), 403, refused("plan_mode", "describe the change to the user"), SAME, mode="plan"),
     row("edit: proposed in review mode", AE, ops({"op": "delete", "cell": BETA}), 202, build_text_result(r"\| proposed as [0-9]+: nothing is changed until a person decides"), SAME, mode="review"),
     row("search: a cell with a hit is shown whole", AS, {"text": "title", "ignore_case": True, "folder": A}, 200, build_text_result(rf"^a\.ipynb \| 3 cells \| python \| rev {REV}[^\n]*\n<cell {BETA} md>\n# Title$"), SAME),
-    row("search: many hits are lines", AS, {"text": "x", "folder": "many.ipynb", "limit": 4}, 200, build_text_result(r"^4 hits in 1 of 1 notebook\n== many\.ipynb\n0:.{6} raw 1: x\n(?:.*\n){3}<note>There may be more hits: go on with cursor="), SAME),
+    row("search: many hits are lines", AS, {"text": "x", "folder": "many.ipynb", "limit": 4}, 200, build_text_result(r"^4 hits in 1 of 1 notebook\n== many\.ipynb\n0:.{6}~ raw 1: x\n(?:.*\n){3}<note>There may be more hits: go on with cursor="), SAME),
     row("search: in outputs, by an expression", AS, {"text": "^x$", "regex": True, "in": "outputs", "folder": A}, 200, build_text_result(r"<outputs>\nx$"), SAME),
     row("search: nothing found", AS, {"text": "nowhere"}, 200, build_text_result(r"^0 hits in 0 of [0-9]+ notebooks$"), SAME),
     row("search: no expression", AS, {"text": "(", "regex": True}, 400, refused("invalid_request", ""), SAME),

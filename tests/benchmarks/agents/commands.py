@@ -17,8 +17,8 @@ from tests.benchmarks.connection import Connection
 
 #: `jupyter nbedit`, for `python -c`.
 PROGRAM = "import sys; from jupyter_nbedit.cli import main; sys.exit(main())"
-_OUTLINE_NAME = re.compile(r"^(\d+:[0-9a-f]{6}) ", re.MULTILINE)
-_HIT_NAME = re.compile(r"(\d+:[0-9a-f]{6}) ")
+_OUTLINE_NAME = re.compile(r"^(\d+:[0-9a-f]{6}~?) ", re.MULTILINE)
+_HIT_NAME = re.compile(r"(\d+:[0-9a-f]{6}~?) ")
 
 
 class Commands(Way):

@@ -13,7 +13,7 @@ from tests.benchmarks.agents.tasks import MIXED
 from tests.benchmarks.agents.way import FILE, Cell, Refusal, Way, dump, join_texts
 from tests.benchmarks.connection import Connection
 
-_OUTLINE_NAME = re.compile(r"^(\d+:[0-9a-f]{6}) ", re.MULTILINE)
+_OUTLINE_NAME = re.compile(r"^(\d+:[0-9a-f]{6}~?) ", re.MULTILINE)
 _CELL_NAME = re.compile(r"^<cell ([^\s>]+)", re.MULTILINE)
 _REV = re.compile(r"\brev ([0-9a-f]{8})")
 
