@@ -7,6 +7,7 @@ size, media type) has the form of all errors, and the rest that of the protocol.
 from __future__ import annotations
 
 import json
+from asyncio import Future
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Literal
@@ -76,6 +77,14 @@ _SESSION_ID = openapi.Header(
     "What the response to `initialize` had: the name of your client, encoded.",
 )
 
+_CORS_HEADER = "Access-Control-Allow-Headers"
+_CORS_HEADERS = (
+    # Those that Jupyter Server allows.
+    *("accept", "content-type", "authorization", "x-xsrftoken"),
+    *(header.name.lower() for header in (_VERSION, _METHOD, _NAME, _SESSION_ID)),
+    IDEMPOTENCY_KEY.lower(),
+)
+
 
 class McpHandler(ToolRunner):
     """``/nbedit/mcp``."""
@@ -101,6 +110,15 @@ class McpHandler(ToolRunner):
             )
             raise Forbidden(message)
         await super().prepare()
+
+    def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Send the response; pages of allowed sites may use the headers of the protocol."""
+        if self.request.method == "OPTIONS" and _CORS_HEADER not in self.settings.get(
+            "headers", {}
+        ):
+            self.set_header(_CORS_HEADER, ", ".join(_CORS_HEADERS))
+        self.set_header("Access-Control-Expose-Headers", _SESSION_ID.name)
+        return super().finish(*args, **kwargs)
 
     @OperationSpec(
         "Model Context Protocol",

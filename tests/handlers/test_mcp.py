@@ -487,6 +487,15 @@ async def test_a_site_that_the_settings_allow_is_answered(
         body = json.dumps(PING).encode()
         answer = await local.request("POST", "nbedit", "mcp", body=body, headers=headers)
         assert answer.status == (200 if is_allowed else 403), answer.body
+        # What a browser asks first.
+        names = "authorization,content-type,mcp-method,mcp-name,mcp-protocol-version,mcp-session-id"
+        asked = {"Access-Control-Request-Headers": names, "Access-Control-Request-Method": "POST"}
+        answer = await local.request("OPTIONS", "nbedit", "mcp", headers={**asked, **headers})
+        granted = answer.headers.get("Access-Control-Allow-Headers", "").split(", ")
+        assert set(names.split(",")) <= set(granted)
+        allowed_origin = answer.headers.get("Access-Control-Allow-Origin")
+        # Jupyter Server may allow any site to ask, with a token; the request itself is refused.
+        assert allowed_origin in {origin, "*"} or not is_allowed
 
 
 @pytest.mark.parametrize(
