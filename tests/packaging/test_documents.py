@@ -99,7 +99,7 @@ def test_the_lines_that_add_the_endpoint_to_clients_have_its_address_and_the_tok
 ) -> None:
     text = (ROOT / "docs" / "agents.md").read_text()
     (block,) = (block for block in find_blocks(text, "sh") if " mcp add " in block)
-    monkeypatch.setenv("TOKEN", client.token)
+    monkeypatch.setenv("JUPYTER_TOKEN", client.token)
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": ""}}
     for line in block.splitlines():
         words = shlex.split(line)
