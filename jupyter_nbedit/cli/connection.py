@@ -28,7 +28,7 @@ from jupyter_nbedit.client.errors import (
 from jupyter_nbedit.client.requests import Reply, Request
 from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import get_relative_path
-from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.errors import NbEditError, NotebookNotFound
 
 # What a terminal would take for a command, but no line break and no tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -60,6 +60,20 @@ def connect(
     Raise the errors of `find_server`, but not `NoServer`; `ServedNotebook` if a server serves the
     path and the options say ``--offline``; and `NotebookInRoom` if a change would be lost.
     """
+    try:
+        with _connect(options, path, is_change=is_change) as connection:
+            yield connection
+    except NotebookNotFound as error:
+        if not options.json:
+            error.message = (
+                f"Nothing is found at {path!r}. Check the path. The folder of a new notebook must"
+                " exist."
+            )
+        raise
+
+
+@contextmanager
+def _connect(options: argparse.Namespace, path: str, *, is_change: bool) -> Iterator[Connection]:
     name = getattr(options, "client", None)
     discovery = _find_server(options, path)
     if is_change:
@@ -70,7 +84,7 @@ def connect(
         yield Connection(client, server.to_api_path(path), server.root, options.json)
         return
     if is_change:
-        print_problem("No server serves this: the file itself is changed.")
+        print_problem("No server serves this: the command works on the file itself.")
     # Takes about 1 s of CPU.
     from jupyter_nbedit.offline.server import OfflineServer  # noqa: PLC0415
 

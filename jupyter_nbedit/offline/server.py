@@ -29,6 +29,7 @@ from traitlets.config import Config, Configurable
 
 from jupyter_nbedit.client.errors import ResponseTimeout
 from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
+from jupyter_nbedit.errors import FolderNotFound
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES
 from jupyter_nbedit.offline.config import load_config
@@ -61,7 +62,7 @@ class OfflineServer:
         ``target`` may not exist yet. ``folder`` is what paths are relative to if the database does
         not know the root of a server that holds the target, and if it holds the target itself; else
         it is the target's own folder. Raise `ModesUnreadable` if Jupyter's configuration, which may
-        forbid changes, cannot be read.
+        forbid changes, cannot be read, and `FolderNotFound` if there is no such folder.
         """
         config = load_config()
         # A server makes it when it starts. If that fails, signatures or the history report it.
@@ -72,6 +73,7 @@ class OfflineServer:
         try:
             known_root = self._run(find_known_root(real_target, _LOG))
             root = resolve_root(real_target, known_root, folder)
+            _check_folder(root.folder)
             self.folder, self.path = root.folder, root.get_path(real_target)
             self._manager = _build_manager(config, root.folder)
             self._application, self._services = _build_application(config, root, self._manager)
@@ -133,6 +135,11 @@ class OfflineServer:
             delegate.data_received(body)
         delegate.finish()
         return await connection.response
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FolderNotFound
 
 
 class _Connection(HTTPConnection):

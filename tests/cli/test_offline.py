@@ -15,7 +15,7 @@ from tests.support.http import Client
 from tests.support.server_farm import Farm
 from tests.support.servers import run_server
 
-NOTE = "No server serves this: the file itself is changed.\n"
+NOTE = "No server serves this: the command works on the file itself.\n"
 
 
 @pytest.fixture
@@ -57,6 +57,18 @@ def test_without_a_server_commands_work_on_the_file_and_a_server_can_undo_it_lat
         undone = alone.succeed("undo", "a.ipynb")
     assert "a.ipynb | 3 cells" in undone
     assert Path("a.ipynb").read_bytes() == samples.three_cells()
+
+
+def test_a_path_that_leads_nowhere_is_named(alone: Shell) -> None:
+    for command in (
+        ["read", "missing.ipynb"],
+        ["read", "/missing/a.ipynb"],
+        ["new", "missing/a.ipynb"],
+        ["search", "x", "missing"],
+    ):
+        result = alone.run(*command)
+        assert (result.exit_code, result.out) == (exit_codes.REFUSED, "")
+        assert f"notebook_not_found: Nothing is found at {command[-1]!r}" in result.err
 
 
 def test_configured_modes_hold_without_a_server(alone: Shell, tmp_path: Path) -> None:
