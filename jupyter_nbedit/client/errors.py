@@ -78,6 +78,10 @@ class ConnectFailed(TransportError, reason="connect_failed"):
     """Nothing listens at the address, or it cannot be reached; nothing was sent."""
 
 
+class ConnectForbidden(TransportError, reason="connect_forbidden"):
+    """The process may not open connections, as in the sandbox of an agent; nothing was sent."""
+
+
 class TlsFailed(TransportError, reason="tls_failed"):
     """The certificate of the server is not valid, or TLS fails otherwise; nothing was sent."""
 

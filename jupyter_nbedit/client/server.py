@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.client.errors import (
     ConnectFailed,
+    ConnectForbidden,
     ConnectionLost,
     InvalidAddress,
     OutsideRoot,
@@ -110,7 +111,8 @@ class Address:
     def connect(self, seconds: float) -> http.client.HTTPConnection:
         """Return a connection.
 
-        Raise `ConnectFailed` if there is none within so many seconds, and `TlsFailed`.
+        Raise `ConnectFailed` if there is none within so many seconds, `ConnectForbidden` and
+        `TlsFailed`.
         """
         connection: http.client.HTTPConnection
         if self.scheme == _UNIX:
@@ -138,6 +140,12 @@ class Address:
         except ssl.SSLError as error:
             message = f"No secure connection to {self.url}: {error.reason or 'TLS fails'}."
             raise TlsFailed(message) from None
+        except PermissionError:
+            message = (
+                f"This process may not connect to {self.url}. If it runs in a sandbox, such as "
+                "that of an agent, allow it to use the network of this machine."
+            )
+            raise ConnectForbidden(message) from None
         except (OSError, UnicodeError) as error:
             message = (
                 f"No connection to {self.url}: {_explain(error)}. Is the server running, and is "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -137,6 +138,45 @@ def test_a_terminal_that_knows_few_characters_gets_the_others_as_escapes(live: C
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
     assert r"\xe9 \U0001f600" in process.stdout
+
+
+# Forbids the system call `connect` of x86-64, as the sandboxes of some agents do: a filter of
+# seccomp that loads the number of the call, and returns EPERM if it is 42.
+SANDBOX = """
+import ctypes, struct, sys
+filters = struct.pack(
+    "HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 42, 0x06, 0, 0, 0x00050001, 0x06, 0, 0, 0x7FFF0000
+)
+program = ctypes.create_string_buffer(
+    struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer := ctypes.create_string_buffer(filters)))
+)
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit(77)
+from jupyter_nbedit.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.usefixtures("shell")
+@pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="needs seccomp of x86-64"
+)
+def test_in_a_sandbox_without_network_a_notebook_is_not_edited_beside_its_server(
+    live: Client,
+) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", SANDBOX, "edit", "a.ipynb", "--delete", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=live.root,
+    )
+    if process.returncode == 77:
+        pytest.skip("this system forbids seccomp")
+    assert (process.returncode, process.stdout) == (exit_codes.NO_SERVER, "")
+    assert process.stderr.startswith("connect_forbidden: This process may not connect to ")
+    assert (live.root / "a.ipynb").read_bytes() == samples.three_cells()
 
 
 # Completion ---------------------------------------------------------------------------------------
