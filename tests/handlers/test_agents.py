@@ -14,7 +14,8 @@ from tests.handlers.requests import replace
 from tests.support import samples
 from tests.support.http import Client, Local
 
-URL = "https://hub.example.org/user/ada%40b/nbedit/mcp"
+SERVER = "https://hub.example.org/user/ada%40b/"
+URL = f"{SERVER}nbedit/mcp"
 
 
 def get_agents(client: Client, target: str = "nbedit/agents") -> Any:
@@ -32,9 +33,11 @@ def test_each_client_has_a_local_and_a_remote_set_up(live: Client) -> None:
     assert {"claude", "codex", "gemini", "vscode", "cursor", "zed", "jupyter-ai"} <= set(clients)
     for client in clients.values():
         local, remote = client["local"], client["remote"]
-        assert (local["starts_bridge"], URL in local["text"]) == (True, False)
+        assert (local["starts_bridge"], SERVER in local["text"]) == (True, False)
         assert str(bridge) in local["text"]
-        assert (URL in remote["text"], str(bridge) in remote["text"]) == (True, False)
+        # A bridge takes the address of the server.
+        assert (SERVER in remote["text"], str(bridge) in remote["text"]) == (True, False)
+        assert (URL in remote["text"]) != remote["starts_bridge"]
         # What is not a command is put into a file, by a person or by a command.
         assert (local["write_command"] is None) == (local["kind"] == "command")
         assert remote["write_command"] is None

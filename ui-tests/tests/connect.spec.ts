@@ -1,4 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import { formatNotebook, makeManyCells } from './notebooks';
@@ -12,7 +14,7 @@ class ConnectPage {
   constructor(private readonly page: Page) {}
 
   get root(): Locator {
-    return this.page.getByRole('region', { name: 'Connect an agent' });
+    return this.page.locator('#nbedit-connect');
   }
 
   /** The text that is shown for the selected client, and its button. */
@@ -22,6 +24,11 @@ class ConnectPage {
 
   get agents(): Locator {
     return this.root.locator('.jp-nbedit-connect-agent');
+  }
+
+  /** The result of the test of the endpoint. */
+  get result(): Locator {
+    return this.root.locator('.jp-nbedit-connect-result');
   }
 
   client(name: string): Locator {
@@ -110,7 +117,7 @@ test.describe('The page that shows how an agent is connected', () => {
     await expect(connect.root.getByRole('radio', { name: /this server/ })).toBeFocused();
     await page.keyboard.press('ArrowDown');
     await expect(connect.root.getByRole('radio', { name: /another computer/ })).toBeChecked();
-    await expect(connect.text).toContainText(`${new URL(page.url()).origin}`);
+    await expect(connect.text).toContainText(new URL(page.url()).origin);
     await expect(connect.text).toContainText('nbedit/mcp');
     await expect(connect.root).toContainText(
       'The address of this page works only on this computer'
@@ -118,7 +125,7 @@ test.describe('The page that shows how an agent is connected', () => {
     expect(await connect.root.textContent()).not.toContain(process.env.NBEDIT_TOKEN);
   });
 
-  test('copies in browsers without a clipboard for pages, as over HTTP', async ({
+  test('copies in browsers without a clipboard for pages, as over HTTP @nightly', async ({
     context,
     page
   }) => {
@@ -136,7 +143,7 @@ test.describe('The page that shows how an agent is connected', () => {
       /jupyter-nbedit setup cursor --write$/
     );
     await page.evaluate(() => {
-      document.execCommand = () => false;
+      Object.defineProperty(document, 'execCommand', { value: () => false });
     });
     await connect.root.getByRole('button', { name: 'Copy the address' }).click();
     await expect(connect.root.getByText('The browser did not copy.')).toBeAttached();
@@ -164,22 +171,75 @@ test.describe('The page that shows how an agent is connected', () => {
     await expect(page.locator('.jp-NotebookPanel .jp-Cell')).toHaveCount(3);
   });
 
+  test('tests the endpoint and says what it finds, or what is wrong', async ({ page }) => {
+    const connect = new ConnectPage(page);
+    await connect.open();
+    const button = connect.root.getByRole('button', { name: 'Test the MCP endpoint' });
+    await button.click();
+    await expect(connect.result).toHaveText(
+      /^It answers: jupyter_nbedit \S+, MCP 2026-07-28, 5 tools: notebook_read, .*notebook_history\.$/
+    );
+    const failures = [
+      [{ status: 404, body: 'Not Found' }, 'has no MCP endpoint'],
+      [{ status: 403, body: '{"message": "You may not read."}' }, 'You may not read.'],
+      [{ status: 502, body: 'Bad Gateway' }, 'A proxy before the server'],
+      [null, 'The server does not answer.']
+    ] as const;
+    let index = 0;
+    await page.route('**/nbedit/mcp', async route => {
+      const [reply] = failures[index];
+      await (reply === null ? route.abort() : route.fulfill(reply));
+    });
+    for (; index < failures.length; index++) {
+      await button.click();
+      await expect(connect.result).toContainText(failures[index][1]);
+    }
+  });
+
+  test('says what is missing, and tries again @nightly', async ({ page }) => {
+    const connect = new ConnectPage(page);
+    let isDown = true;
+    await page.route('**/nbedit/agents?*', async route => {
+      if (isDown) {
+        return route.abort();
+      }
+      const response = await route.fetch();
+      const reply = (await response.json()) as Record<string, unknown>;
+      return route.fulfill({ response, json: { ...reply, bridge: null, last_edits: null } });
+    });
+    await page.goto('');
+    await page.locator('.jp-LauncherCard', { hasText: NAME }).click();
+    await expect(connect.root.getByRole('alert')).toContainText('The server does not answer.');
+    isDown = false;
+    await connect.root.getByRole('button', { name: 'Try again' }).click();
+    await expect(connect.client('Claude Code')).toBeFocused();
+    await expect(connect.root.getByRole('alert')).toHaveCount(0);
+    await expect(connect.root).toContainText('has no command jupyter-nbedit');
+    await expect(connect.root).toContainText('The edit history cannot be read');
+  });
+
   for (const theme of [...THEMES, 'high contrast'] as const) {
-    test(`is accessible in the theme ${theme}`, async ({ agent, folder, page }) => {
+    test(`is accessible in the theme ${theme}${theme === 'light' ? '' : ' @nightly'}`, async ({
+      agent,
+      folder,
+      page
+    }) => {
       folder.write('seen.ipynb', formatNotebook(makeManyCells(3)));
       const replace = [{ op: 'replace', cell: 'cell-id-1', source: 'a = 1' }];
       await agent.edit(folder.getPath('seen.ipynb'), replace);
       const connect = new ConnectPage(page);
       await connect.open();
       if (theme === 'high contrast') {
+        await page.evaluate(async () => {
+          const theme = 'JupyterLab Dark High Contrast';
+          await window.jupyterapp.commands.execute('apputils:change-theme', { theme });
+        });
         await page.emulateMedia({ forcedColors: 'active' });
       } else {
         await setTheme(page, theme);
       }
       await connect.root.getByRole('button', { name: 'Test the MCP endpoint' }).click();
-      await expect(connect.root.locator('.jp-nbedit-connect-result')).not.toHaveText(
-        /^(Testing…)?$/
-      );
+      await expect(connect.result).toContainText('It answers');
       for (const client of ['Claude Code', 'Cursor']) {
         await connect.client(client).click();
         expect(await findViolations(connect.root)).toEqual([]);
@@ -188,4 +248,24 @@ test.describe('The page that shows how an agent is connected', () => {
       expect(await findViolations(connect.root)).toEqual([]);
     });
   }
+});
+
+test('In a terminal of JupyterLab, the command line finds its own server without settings @nightly', async ({
+  folder,
+  page
+}) => {
+  const program = join(process.env.NBEDIT_ENV!, 'bin', 'jupyter-nbedit');
+  folder.write('start.txt', '');
+  await page.goto('');
+  await page.evaluate(async () => {
+    await window.jupyterapp.commands.execute('terminal:create-new');
+  });
+  await page.locator('.jp-Terminal .xterm-helper-textarea').waitFor({ state: 'attached' });
+  await page.locator('.jp-Terminal .xterm-screen').click();
+  const file = folder.getFile('status.txt');
+  await page.keyboard.type(`${program} status > '${file}.part'; mv '${file}.part' '${file}'\n`);
+  await expect.poll(() => existsSync(file)).toBe(true);
+  const text = folder.readText('status.txt');
+  expect(text).toContain(process.env.TARGET_URL);
+  expect(text).not.toContain(process.env.NBEDIT_TOKEN);
 });

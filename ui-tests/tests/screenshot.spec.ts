@@ -7,6 +7,7 @@ import { HistoryPanel } from './panel';
 const PICTURE = join(__dirname, '..', '..', 'docs', 'screenshot.png');
 const HISTORY = join(__dirname, '..', '..', 'docs', 'history.png');
 const REVIEW = join(__dirname, '..', '..', 'docs', 'review.png');
+const CONNECT = join(__dirname, '..', '..', 'docs', 'connect.png');
 
 const TABLE = makeHtmlOutput(
   `<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th>
@@ -200,4 +201,33 @@ test('The README’s picture: who edited what @screenshot', async ({ agent, fold
   await expect(tab.cell(4)).not.toHaveClass(/jp-nbedit-flash/);
   await page.mouse.move(0, 0);
   await page.screenshot({ path: HISTORY });
+});
+
+test('A picture for the docs: how an agent is connected @screenshot', async ({
+  agent,
+  folder,
+  page
+}) => {
+  folder.write('temperatures.ipynb', formatNotebook([makeCodeCell('load', 'weeks = 52')]));
+  const edit = { op: 'replace', cell: 'load', source: 'weeks = 53' };
+  await agent.edit(folder.getPath('temperatures.ipynb'), [edit], 'Claude Code');
+  await page.setViewportSize({ width: 1280, height: 930 });
+  await page.goto('');
+  await page.sidebar.close('left');
+  // The path of this environment says nothing to readers.
+  await page.route('**/nbedit/agents?*', async route => {
+    const response = await route.fetch();
+    const body = (await response.text()).replaceAll(process.env.NBEDIT_ENV!, '/home/you/venv');
+    await route.fulfill({ response, body });
+  });
+  await page.evaluate(async () => {
+    await window.jupyterapp.commands.execute('nbedit:connect-agent');
+  });
+  const panel = page.locator('#nbedit-connect');
+  await panel.getByRole('tab', { name: 'Cursor' }).click();
+  await panel.getByRole('tab', { name: 'Claude Code' }).click();
+  await panel.getByRole('button', { name: 'Test the MCP endpoint' }).click();
+  await panel.getByText('It answers').waitFor();
+  await panel.getByRole('listitem').filter({ hasText: 'Claude Code' }).waitFor();
+  await page.screenshot({ path: CONNECT });
 });

@@ -16,6 +16,7 @@ import {
   describeEndpointError,
   describeNext,
   describeStep,
+  describeWriteCommand,
   isLoopback,
   type Place
 } from './wording';
@@ -42,6 +43,7 @@ export class ConnectPanel extends Widget {
     this.id = 'nbedit-connect';
     this.addClass('jp-nbedit-connect');
     this.node.tabIndex = -1;
+    // In the main area, JupyterLab itself makes it the panel of its tab.
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Connect an agent'));
     this.title.label = trans.__('Connect an Agent');
@@ -125,17 +127,26 @@ export class ConnectPanel extends Widget {
   private async _request(): Promise<void> {
     const { server, endpoint, trans } = this._host;
     this._lastRequestTime = Date.now();
+    let reply: AgentsReply;
     try {
-      const reply = await server.getAgents(endpoint.url);
-      if (!this.isDisposed) {
-        this._failure.replaceChildren();
-        this._show(reply);
-      }
+      reply = await server.getAgents(endpoint.url);
     } catch (error) {
-      this._failure.replaceChildren(
-        makeElement('p', '', describeError(error, trans)),
-        makeButton(trans.__('Try again'), () => this.refresh())
-      );
+      const hadFocus = this._failure.contains(document.activeElement);
+      const button = makeButton(trans.__('Try again'), () => this.refresh());
+      this._failure.replaceChildren(makeElement('p', '', describeError(error, trans)), button);
+      if (hadFocus) {
+        button.focus();
+      }
+      return;
+    }
+    if (!this.isDisposed) {
+      const { activeElement } = document;
+      const hadFocus = activeElement === this.node || this._failure.contains(activeElement);
+      this._failure.replaceChildren();
+      this._show(reply);
+      if (hadFocus) {
+        this._tabs.focusable?.focus();
+      }
     }
   }
 
@@ -153,13 +164,9 @@ export class ConnectPanel extends Widget {
         : ''
     );
     if (clients !== this._shownClients) {
-      const hadFocus = document.activeElement === this.node;
       this._shownClients = clients;
       this._setup.hidden = false;
       this._tabs.show(reply.clients);
-      if (hadFocus) {
-        this._tabs.focusable?.focus();
-      }
     }
     this._lastEdits.show(lastEdits ?? []);
     showText(
@@ -191,18 +198,10 @@ export class ConnectPanel extends Widget {
     const step = client[place];
     const { title } = client;
     const announce = (text: string): void => this._announce(text);
-    const nodes: HTMLElement[] = [
-      makeElement('h3', '', title),
-      makeElement('p', '', describeStep(step, place, trans)),
-      makeCopyableText(
-        { text: step.text, buttonName: trans.__('Copy the text for %1', title) },
-        announce,
-        trans
-      )
-    ];
+    const nodes: HTMLElement[] = [makeElement('h3', '', title)];
     if (step.write_command !== null) {
       nodes.push(
-        makeElement('p', '', trans.__('Or let this command do it, which keeps what is there:')),
+        makeElement('p', '', describeWriteCommand(step, trans)),
         makeCopyableText(
           { text: step.write_command, buttonName: trans.__('Copy the command for %1', title) },
           announce,
@@ -210,6 +209,14 @@ export class ConnectPanel extends Widget {
         )
       );
     }
+    nodes.push(
+      makeElement('p', '', describeStep(step, place, trans)),
+      makeCopyableText(
+        { text: step.text, buttonName: trans.__('Copy the text for %1', title) },
+        announce,
+        trans
+      )
+    );
     if (step.link !== '') {
       const link = makeElement('a', '', trans.__('Open this in %1', title));
       link.href = step.link;

@@ -21,15 +21,22 @@ export function isLoopback(url: string): boolean {
 
 /** Return what to do with the text of a step. */
 export function describeStep(step: SetupStep, place: Place, trans: TranslationBundle): string {
-  if (step.kind === 'file') {
-    return trans.__(
-      'Put this into the file %1. If the file exists, add it to what is there:',
-      step.file
-    );
+  if (step.kind === 'command') {
+    return place === 'local'
+      ? trans.__('Type this in a terminal on the computer of the server:')
+      : trans.__('Type this in a terminal on the computer of the agent:');
   }
-  return place === 'local'
-    ? trans.__('Type this in a terminal on the computer of the server:')
-    : trans.__('Type this in a terminal on the computer of the agent:');
+  return step.write_command === null
+    ? trans.__('Add this to the file %1, or make the file:', step.file)
+    : trans.__('Or add this to the file yourself:');
+}
+
+/** Return what to do with the command that writes the file of a step. */
+export function describeWriteCommand(step: SetupStep, trans: TranslationBundle): string {
+  return trans.__(
+    'Type this in a terminal on the computer of the server. It adds an entry to the file %1, and keeps what is there:',
+    step.file
+  );
 }
 
 /** Return what else to know of a step, and what happens next, one sentence or more in each line. */
@@ -60,10 +67,10 @@ export function describeNext(
     }
   }
   lines.push(
-    trans.__(
-      'Then start %1, or start it again, and ask it to change a notebook. You see each change at once, and you can undo it.',
-      title
-    )
+    place === 'local'
+      ? trans.__('Then start %1, or start it again, in the folder of your notebooks.', title)
+      : trans.__('Then start %1, or start it again.', title),
+    trans.__('Ask it to change a notebook. You see each change at once, and you can undo it.')
   );
   return lines;
 }

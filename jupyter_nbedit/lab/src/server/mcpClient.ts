@@ -68,7 +68,7 @@ export class McpClient {
     try {
       response = await ServerConnection.makeRequest(this.url, init, this._settings);
     } catch {
-      throw new NbEditError(0, 'unreachable', 'The server does not answer.');
+      throw new NbEditError(0, 'unreachable', '');
     }
     const body = getObject(await response.json().catch(() => null));
     const { message } = body.error === undefined ? body : getObject(body.error);

@@ -5,6 +5,7 @@ import {
   describeEndpointError,
   describeNext,
   describeStep,
+  describeWriteCommand,
   isLoopback
 } from '../../src/connect/wording';
 import { NbEditError } from '../../src/server/client';
@@ -41,22 +42,32 @@ test.each([
 });
 
 test('a step names the file, or the computer on which the command is typed', () => {
-  expect(describeStep({ ...STEP, kind: 'file' }, 'local', trans)).toContain('~/.zed.json');
   expect(describeStep(STEP, 'local', trans)).toContain('computer of the server');
   expect(describeStep(STEP, 'remote', trans)).toContain('computer of the agent');
+  const file: SetupStep = { ...STEP, kind: 'file' };
+  expect(describeStep(file, 'remote', trans)).toContain('~/.zed.json');
+  const written = { ...file, write_command: 'setup zed --write' };
+  expect(describeStep(written, 'local', trans)).toBe('Or add this to the file yourself:');
+  expect(describeWriteCommand(written, trans)).toContain('~/.zed.json');
 });
 
 test('what follows has the note, and for another computer the token and the package', () => {
-  const next = expect.stringContaining('Then start Zed') as string;
+  const start = expect.stringContaining('Then start Zed') as string;
+  const ask = expect.stringContaining('Ask it to change a notebook') as string;
   const token = expect.stringContaining('environment variable JUPYTER_TOKEN') as string;
   const install = expect.stringContaining('install the Python package') as string;
-  expect(describeNext(CLIENT, 'local', 'JUPYTER_TOKEN', trans)).toEqual(['Zed asks first.', next]);
-  expect(describeNext(CLIENT, 'remote', 'JUPYTER_TOKEN', trans)).toEqual([token, next]);
+  expect(describeNext(CLIENT, 'local', 'JUPYTER_TOKEN', trans)).toEqual([
+    'Zed asks first.',
+    start,
+    ask
+  ]);
+  expect(describeNext(CLIENT, 'remote', 'JUPYTER_TOKEN', trans)).toEqual([token, start, ask]);
   const withBridge = { ...CLIENT, remote: STEP };
   expect(describeNext(withBridge, 'remote', 'JUPYTER_TOKEN', trans)).toEqual([
     token,
     install,
-    next
+    start,
+    ask
   ]);
 });
 

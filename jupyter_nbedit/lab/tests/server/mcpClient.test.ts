@@ -64,11 +64,11 @@ test('the endpoint is asked for itself and its tools, in the revision without se
   });
   expect(client.url).toBe('https://hub.example.org/user/a%40b/nbedit/mcp');
   expect(asked.map(({ url }) => url)).toEqual([client.url, client.url]);
-  for (const [index, method] of ['server/discover', 'tools/list'].entries()) {
-    const { headers, body } = asked[index]!;
-    expect(body).toMatchObject({ jsonrpc: '2.0', id: 1, method });
+  expect(asked.map(({ body }) => body.method)).toEqual(['server/discover', 'tools/list']);
+  for (const { headers, body } of asked) {
+    expect(body).toMatchObject({ jsonrpc: '2.0', id: 1 });
     expect(body.params._meta).toMatchObject({ [`${META}protocolVersion`]: '2026-07-28' });
-    expect(headers.get('Mcp-Method')).toBe(method);
+    expect(headers.get('Mcp-Method')).toBe(body.method);
     expect(headers.get('MCP-Protocol-Version')).toBe('2026-07-28');
     expect(headers.get('Accept')).toBe('application/json, text/event-stream');
   }
