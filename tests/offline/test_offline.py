@@ -18,6 +18,7 @@ from jupyter_nbedit import errors
 from jupyter_nbedit.client import Client, requests
 from jupyter_nbedit.client.requests import Request
 from jupyter_nbedit.client.server import Address, Server
+from jupyter_nbedit.db.database import NAME as DATABASE
 from jupyter_nbedit.offline.server import OfflineServer
 from tests.support import http, samples
 from tests.support.servers import ServerProcess, start_server
@@ -140,6 +141,26 @@ def test_a_configuration_that_fails_forbids_everything(root: Path) -> None:
     (root.parent / "config" / "jupyter_server_config.py").write_text("c.NbEditApp.mode = 1 / 0\n")
     with pytest.raises(errors.ModesUnreadable, match=r"jupyter_server_config.py.*ZeroDivision"):
         edit_offline(root / NAME)
+
+
+def test_lost_modes_forbid_changes_until_a_person_has_decided_on_a_server(root: Path) -> None:
+    database = root.parent / "data" / "nbedit" / DATABASE
+    edit_offline(root / NAME)
+    edited = (root / NAME).read_bytes()
+    database.write_bytes(b"damaged" * 1_000)
+    for suffix in ("-wal", "-shm"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
+    again = {**REPLACE, "source": "# Again"}
+    with open_offline(root / NAME) as (client, path):
+        assert client.read(path)["cells"][1]["source"] == "# Changed"
+        assert client.edit(path, [again], dry_run=True)["dry_run"]
+        with pytest.raises(errors.ModesUnreadable):
+            client.edit(path, [again])
+    assert (root / NAME).read_bytes() == edited
+    with start(root) as server:
+        connect(server.client).send(Request("PUT", ("mode",), body={"mode": None}))
+    edit_offline(root / NAME, again, folder=root / "sub")
+    assert (root / NAME).read_bytes() != edited
 
 
 # Every command of the command line. A number in parentheses is that of the edit before.
