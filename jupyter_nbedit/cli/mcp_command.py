@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
+from jupyter_nbedit.cli.connection import print_problem
 from jupyter_nbedit.cli.options import Subparsers, UsageError
 
 
@@ -40,4 +42,9 @@ def run(options: argparse.Namespace) -> int:
     if not Path(root).is_dir():
         message = f"--root: there is no folder {root!r}."
         raise UsageError(message)
+    if sys.stdin is not None and sys.stdin.isatty():
+        print_problem(
+            "An MCP client starts this command and talks to it; `jupyter nbedit setup CLIENT` says "
+            "how. Ctrl-C ends it."
+        )
     return serve(BridgeCaller(root, url=options.url, token_file=options.token_file))

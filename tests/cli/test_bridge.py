@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.bridge.caller import BridgeCaller
 from jupyter_nbedit.cli.bridge.stdio import LONGEST_LINE
 from jupyter_nbedit.mcp.server import ToolAnswer, ToolCall
@@ -28,6 +29,7 @@ from tests.support.http import Client
 from tests.support.mcp_session import MODES, build_client, check_session
 from tests.support.paths import ROOT
 from tests.support.servers import start_server
+from tests.support.waiting import LIMIT_SECONDS
 
 AGENTS = ROOT / "docs" / "agents.md"
 NAME = "a.ipynb"
@@ -169,6 +171,25 @@ def test_a_call_that_waits_is_cancelled_and_does_not_keep_the_bridge(live: Clien
     finally:
         bridge.kill()
         live.reset_modes(NAME)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
+def test_ctrl_c_and_a_client_that_reads_no_answers_end_the_bridge(tmp_path: Path) -> None:
+    bridge = Bridge(tmp_path, build_environment(tmp_path))
+    bridge.process.send_signal(signal.SIGINT)
+    assert bridge.process.wait(LIMIT_SECONDS) == exit_codes.INTERRUPTED
+    bridge.close()
+    bridge = Bridge(tmp_path, build_environment(tmp_path))
+    assert bridge.process.stdout is not None
+    bridge.process.stdout.close()
+    bridge.send("ping")
+    # Its input stays open.
+    assert bridge.process.wait(LIMIT_SECONDS) == 0
+    assert bridge.process.stderr is not None
+    assert bridge.process.stderr.read() == b""
+    assert bridge.process.stdin is not None
+    for stream in (bridge.process.stdin, bridge.process.stderr):
+        stream.close()
 
 
 # Servers ------------------------------------------------------------------------------------------

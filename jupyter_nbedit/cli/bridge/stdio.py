@@ -33,9 +33,10 @@ def serve(caller: ToolCaller) -> int:
     """
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    # Not `sys.stdin`: Python would wait for its reader at the end.
+    # It is never closed, and is not `sys.stdin`: both would wait for the thread that reads it.
+    lines = open(0, "rb", closefd=False)  # noqa: SIM115 -- as said
     # The task is cancelled if nobody reads the answers.
-    with open(0, "rb", closefd=False) as lines, suppress(asyncio.CancelledError):
+    with suppress(asyncio.CancelledError):
         asyncio.run(_Bridge(caller, output).run(lines))
     return 0
 
