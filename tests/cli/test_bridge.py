@@ -146,18 +146,20 @@ def test_what_else_is_printed_is_no_answer(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
 def test_a_call_that_waits_is_cancelled_and_does_not_keep_the_bridge(live: Client) -> None:
-    (live.root / NAME).write_bytes(TEXT)
-    live.reset_modes(NAME)
+    # Other tests of this server list the proposals of their notebooks.
+    name = "waiting.ipynb"
+    (live.root / name).write_bytes(TEXT)
+    live.reset_modes(name)
     live.request("PUT", "nbedit/mode", b'{"mode": "review"}', {"Content-Type": "application/json"})
     environment = build_environment(live.root.parent)
     try:
         bridge = Bridge(live.root, environment)
-        proposed = bridge.call("notebook_edit", path=NAME, operations=[INSERT])
+        proposed = bridge.call("notebook_edit", path=name, operations=[INSERT])
         number = int(re.findall(r"proposed as (\d+)", proposed)[0])
         wait = {"action": "proposal", "proposal_id": number, "wait": 45}
         first = bridge.send("tools/call", name="notebook_history", arguments=wait)
         # Others are answered meanwhile.
-        assert "# Title" in bridge.call("notebook_read", path=NAME)
+        assert "# Title" in bridge.call("notebook_read", path=name)
         cancelled = {"method": "notifications/cancelled", "params": {"requestId": first}}
         bridge.write(json.dumps({"jsonrpc": "2.0", **cancelled}).encode())
         assert bridge.request("ping")["result"] == {}
@@ -170,7 +172,7 @@ def test_a_call_that_waits_is_cancelled_and_does_not_keep_the_bridge(live: Clien
         assert bridge.close() == -signal.SIGTERM
     finally:
         bridge.kill()
-        live.reset_modes(NAME)
+        live.reset_modes(name)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
