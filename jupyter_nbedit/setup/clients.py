@@ -304,7 +304,9 @@ def build_setup(
         raise ValueError(message)
     if isinstance(server, Endpoint) and not client.can_expand_headers:
         server = _build_remote_bridge(client, server)
-    entries = _build_entries(client, server)
+    # In a project, Copilot CLI and Claude Code read the same file.
+    is_shared = client.id == "copilot" and scope == "project"
+    entries = _build_entries(CLIENTS["claude"] if is_shared else client, server)
     files = _locate_files(client, places, scope)
     command = _build_command(client, server, places, scope)
     return ClientSetup(
@@ -332,6 +334,7 @@ _INPUT_ID = "jupyter-token"
 _NOTES: Mapping[tuple[str, str], str] = {
     ("claude", "project"): "Claude Code asks before it uses a server of a project's .mcp.json.",
     ("codex", "project"): "Codex reads this file only in projects that you have trusted.",
+    ("copilot", "project"): "Copilot CLI reads this file only in folders that you have trusted.",
     ("gemini", "user"): "Gemini CLI starts MCP servers only in folders that you have trusted.",
     ("gemini", "project"): "Gemini CLI starts MCP servers only in folders that you have trusted.",
     ("jupyter-ai", "project"): (

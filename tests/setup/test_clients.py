@@ -174,11 +174,15 @@ def test_each_client_gets_what_it_expects(client_id: str, kind: str, tmp_path: P
     server: Bridge | Endpoint = BRIDGE if kind == "local" else ENDPOINT
     expected = (LOCAL if kind == "local" else REMOTE)[client_id]
 
+    # In a project, Copilot CLI reads the file of Claude Code.
+    expected_in_project = REMOTE["claude"] if kind == "remote" else LOCAL["claude"]
+    if client_id != "copilot":
+        expected_in_project = expected
     in_project = build_setup(client_id, server, PLACES, "project")
     usual = build_setup(client_id, server, PLACES)
 
     if in_project.kind == "file":
-        assert parse(in_project.text, client_id) == expected
+        assert parse(in_project.text, client_id) == expected_in_project
     else:
         # The words of the usual one but for the scope.
         words = [word.replace("user", "project") for word in COMMANDS[client_id, kind][:9]]
