@@ -1,37 +1,16 @@
-"""The command ``jupyter nbedit setup``: tell an MCP client to use the bridge or an endpoint."""
+"""The command ``setup``."""
 
 from __future__ import annotations
 
 import argparse
-import re
-import sys
-from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from typing import get_args
 
-from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.options import Subparsers, UsageError
-from jupyter_nbedit.setup.clients import (
-    CLIENTS,
-    TOKEN_VARIABLE,
-    Bridge,
-    ClientSetup,
-    CommandMissing,
-    Endpoint,
-    Places,
-    Scope,
-    build_setup,
-    find_bridge,
-    list_setups,
-)
-from jupyter_nbedit.setup.config_file import WriteOutcome, WriteRefused, write_setup
+from jupyter_nbedit.cli.options import Subparsers
+from jupyter_nbedit.setup import TOKEN_VARIABLE, ClientId
 
 _DESCRIPTION = """Print how to set up an MCP client, such as Claude Code, so that it edits notebooks
 through jupyter_nbedit: the command to type, or what to put into which file. Without CLIENT: list
 the clients. No token is ever written."""
-# What people copy from the address bar of the browser ends in these.
-_PAGES = ("lab", "tree")
-# Tokens of Jupyter have small letters: no token can be taken for a name.
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -39,7 +18,7 @@ def add_parser(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "setup", help="set up Claude Code, Codex and other MCP clients", description=_DESCRIPTION
     )
-    parser.add_argument("client", nargs="?", choices=list(CLIENTS), metavar="CLIENT")
+    parser.add_argument("client", nargs="?", choices=get_args(ClientId), metavar="CLIENT")
     parser.add_argument(
         "--write",
         action="store_true",
@@ -81,104 +60,7 @@ def add_parser(commands: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print or write a setup."""
-    places = Places.from_system(Path.cwd())
-    scope: Scope | None = options.scope
-    try:
-        server = _choose_server(options)
-        if options.client is None:
-            _print_clients(server, places)
-            return exit_codes.DONE
-        setup = build_setup(options.client, server, places, scope)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except CommandMissing as error:
-        print(f"jupyter nbedit setup: {error}", file=sys.stderr)
-        return exit_codes.REFUSED
-    if not options.write:
-        _print_setup(setup)
-        return exit_codes.DONE
-    try:
-        outcome = write_setup(setup, places.project, replace=options.replace)
-    except WriteRefused as error:
-        _print_refusal(setup, error)
-        return exit_codes.REFUSED
-    _print_outcome(setup, outcome)
-    return exit_codes.DONE
+    # Other commands need none of it.
+    from jupyter_nbedit.cli import client_setup  # noqa: PLC0415
 
-
-def _choose_server(options: argparse.Namespace) -> Bridge | Endpoint:
-    """Return what the client is to use."""
-    if options.url is None:
-        return find_bridge()
-    url = _build_endpoint_url(options.url)
-    if not _VARIABLE.fullmatch(options.token_variable):
-        message = "--token-variable: expected a name in capital letters, such as JUPYTER_TOKEN"
-        raise UsageError(message)
-    client = CLIENTS.get(options.client)
-    if client is not None and not client.can_expand_headers:
-        return Endpoint(url, options.token_variable, find_bridge().command)
-    return Endpoint(url, options.token_variable)
-
-
-def _build_endpoint_url(address: str) -> str:
-    """Return the URL of the endpoint of a server, without a token that the address has."""
-    message = "--url: expected the address of a Jupyter server, such as http://host:8888/"
-    try:
-        parts = urlsplit(address)
-        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        is_address = False
-    if not is_address:
-        raise UsageError(message)
-    if parts.username is not None or parts.password is not None:
-        message = "--url: the address has a user or a password in it; leave these out"
-        raise UsageError(message)
-    segments = [segment for segment in parts.path.split("/") if segment]
-    if segments[-2:] == ["nbedit", "mcp"]:
-        segments = segments[:-2]
-    elif segments and segments[-1] in _PAGES:
-        segments = segments[:-1]
-    path = "/".join(["", *segments, "nbedit", "mcp"])
-    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
-
-
-def _print_clients(server: Bridge | Endpoint, places: Places) -> None:
-    for setup in list_setups(server, places):
-        print(f"{setup.client.id:12}{setup.client.title:13}{setup.file_label}")
-    print("Next: jupyter nbedit setup CLIENT, with --write to make the change.", file=sys.stderr)
-
-
-def _print_setup(setup: ClientSetup) -> None:
-    """Print the text alone on stdout, so that it can be piped, and what to do with it on stderr."""
-    command = f"jupyter nbedit setup {setup.client.id} --write"
-    if setup.kind == "command":
-        print(f"Type this, or use {command!r}:", file=sys.stderr)
-    else:
-        print(f"Merge this into {setup.file}, or use {command!r}:", file=sys.stderr)
-    sys.stderr.flush()
-    print(setup.text.rstrip("\n"), flush=True)
-    if setup.link:
-        print(f"Or open this link: {setup.link}", file=sys.stderr)
-    _print_note(setup)
-
-
-def _print_outcome(setup: ClientSetup, outcome: WriteOutcome) -> None:
-    if not outcome.has_changed:
-        print(f"{outcome.file} has this already.")
-        return
-    backup = "" if outcome.backup is None else f" The file as it was: {outcome.backup}"
-    print(f"{outcome.file} is written. Start {setup.client.title} again.{backup}")
-    _print_note(setup)
-
-
-def _print_refusal(setup: ClientSetup, error: WriteRefused) -> None:
-    print(f"jupyter nbedit setup: {error}", file=sys.stderr)
-    if setup.kind == "command":
-        print(f"Without --write, you can type:\n{setup.text}", file=sys.stderr)
-    else:
-        print(f"To do it by hand, merge into it:\n{setup.text}", end="", file=sys.stderr)
-
-
-def _print_note(setup: ClientSetup) -> None:
-    if setup.note:
-        print(setup.note, file=sys.stderr)
+    return client_setup.run(options)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.options import Subparsers
-from jupyter_nbedit.setup.config_file import WriteRefused, write_file
 
 #: The folder of the skill, in the form of https://agentskills.io.
 SKILL = Path(__file__).parents[1] / "skill" / "jupyter-notebooks"
@@ -43,25 +42,27 @@ def run(options: argparse.Namespace) -> int:
     if options.install is None:
         print((SKILL / "SKILL.md").read_text(encoding="utf-8"), end="")
         return exit_codes.DONE
-    project = Path.cwd() if options.install == "project" else None
+    return _install(Path.cwd() if options.install == "project" else None)
+
+
+def _install(project: Path | None) -> int:
+    """Copy the skill into a project or, without one, into the home folder."""
+    # Other commands need none of it.
+    from jupyter_nbedit.setup.config_file import WriteRefused, write_file  # noqa: PLC0415
+
     exit_code = exit_codes.DONE
     for name in _FOLDERS:
         folder = (project or Path.home()) / name / SKILL.name
         try:
-            has_changed = _copy_skill(folder, project)
+            outcomes = [
+                write_file(folder / file.relative_to(SKILL), file.read_bytes(), project)
+                for file in sorted(SKILL.rglob("*.md"))
+            ]
         except WriteRefused as error:
             print(f"jupyter nbedit skill: {error}", file=sys.stderr)
             exit_code = exit_codes.REFUSED
-        else:
-            print(f"{folder} {'is written' if has_changed else 'is up to date'}.")
+            continue
+        has_changed = any(outcome.has_changed for outcome in outcomes)
+        print(f"{folder} {'is written' if has_changed else 'is up to date'}.")
     print(f"You can add these lines to AGENTS.md or CLAUDE.md:\n{INSTRUCTIONS}", end="")
     return exit_code
-
-
-def _copy_skill(folder: Path, project: Path | None) -> bool:
-    """Copy the files of the skill; return whether one has changed."""
-    outcomes = [
-        write_file(folder / file.relative_to(SKILL), file.read_bytes(), project)
-        for file in sorted(SKILL.rglob("*.md"))
-    ]
-    return any(outcome.has_changed for outcome in outcomes)

@@ -18,8 +18,8 @@ from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.history.models import HistoryEdit
+from jupyter_nbedit.setup import TOKEN_VARIABLE
 from jupyter_nbedit.setup.clients import (
-    TOKEN_VARIABLE,
     Bridge,
     ClientSetup,
     CommandMissing,

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
+from jupyter_nbedit.setup import TOKEN_VARIABLE, ClientId
+
 #: The name of our server in the configuration of every client.
 SERVER_NAME = "nbedit"
-#: The environment variable that a client takes the token from; no file ever contains a token.
-TOKEN_VARIABLE = "JUPYTER_TOKEN"  # noqa: S105 -- the name of a variable
 
 #: The variables that the bridge finds servers, their tokens and Jupyter's folders by, if they are
 #: set. Some clients give the programs that they start only the variables that they are told.
@@ -44,17 +44,6 @@ _SECRET_VARIABLES = ("JUPYTER_TOKEN", "JUPYTERHUB_API_TOKEN")
 #: The path of the endpoint, relative to the address of the server.
 ENDPOINT_PATH = "nbedit/mcp"
 
-ClientId = Literal[
-    "claude",
-    "codex",
-    "gemini",
-    "vscode",
-    "cursor",
-    "opencode",
-    "zed",
-    "copilot",
-    "jupyter-ai",
-]
 #: Whether a client uses the server in all folders, or only in the folder of a project.
 Scope = Literal["user", "project"]
 Kind = Literal["command", "file"]

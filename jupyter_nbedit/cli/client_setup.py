@@ -1,0 +1,135 @@
+"""Tell an MCP client to use the bridge or an endpoint: what the command ``setup`` does."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.options import UsageError
+from jupyter_nbedit.setup.clients import (
+    CLIENTS,
+    Bridge,
+    ClientSetup,
+    CommandMissing,
+    Endpoint,
+    Places,
+    Scope,
+    build_setup,
+    find_bridge,
+    list_setups,
+)
+from jupyter_nbedit.setup.config_file import WriteOutcome, WriteRefused, write_setup
+
+# What people copy from the address bar of the browser ends in these.
+_PAGES = ("lab", "tree")
+# Tokens of Jupyter have small letters: no token can be taken for a name.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print or write a setup."""
+    places = Places.from_system(Path.cwd())
+    scope: Scope | None = options.scope
+    try:
+        server = _choose_server(options)
+        if options.client is None:
+            _print_clients(server, places)
+            return exit_codes.DONE
+        setup = build_setup(options.client, server, places, scope)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except CommandMissing as error:
+        print(f"jupyter nbedit setup: {error}", file=sys.stderr)
+        return exit_codes.REFUSED
+    if not options.write:
+        _print_setup(setup)
+        return exit_codes.DONE
+    try:
+        outcome = write_setup(setup, places.project, replace=options.replace)
+    except WriteRefused as error:
+        _print_refusal(setup, error)
+        return exit_codes.REFUSED
+    _print_outcome(setup, outcome)
+    return exit_codes.DONE
+
+
+def _choose_server(options: argparse.Namespace) -> Bridge | Endpoint:
+    """Return what the client is to use."""
+    if options.url is None:
+        return find_bridge()
+    url = _build_endpoint_url(options.url)
+    if not _VARIABLE.fullmatch(options.token_variable):
+        message = "--token-variable: expected a name in capital letters, such as JUPYTER_TOKEN"
+        raise UsageError(message)
+    client = CLIENTS.get(options.client)
+    if client is not None and not client.can_expand_headers:
+        return Endpoint(url, options.token_variable, find_bridge().command)
+    return Endpoint(url, options.token_variable)
+
+
+def _build_endpoint_url(address: str) -> str:
+    """Return the URL of the endpoint of a server, without a token that the address has."""
+    message = "--url: expected the address of a Jupyter server, such as http://host:8888/"
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise UsageError(message)
+    if parts.username is not None or parts.password is not None:
+        message = "--url: the address has a user or a password in it; leave these out"
+        raise UsageError(message)
+    segments = [segment for segment in parts.path.split("/") if segment]
+    if segments[-2:] == ["nbedit", "mcp"]:
+        segments = segments[:-2]
+    elif segments and segments[-1] in _PAGES:
+        segments = segments[:-1]
+    path = "/".join(["", *segments, "nbedit", "mcp"])
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def _print_clients(server: Bridge | Endpoint, places: Places) -> None:
+    for setup in list_setups(server, places):
+        print(f"{setup.client.id:12}{setup.client.title:13}{setup.file_label}")
+    print("Next: jupyter nbedit setup CLIENT, with --write to make the change.", file=sys.stderr)
+
+
+def _print_setup(setup: ClientSetup) -> None:
+    """Print the text alone on stdout, so that it can be piped, and what to do with it on stderr."""
+    command = f"jupyter nbedit setup {setup.client.id} --write"
+    if setup.kind == "command":
+        print(f"Type this, or use {command!r}:", file=sys.stderr)
+    else:
+        print(f"Merge this into {setup.file}, or use {command!r}:", file=sys.stderr)
+    sys.stderr.flush()
+    print(setup.text.rstrip("\n"), flush=True)
+    if setup.link:
+        print(f"Or open this link: {setup.link}", file=sys.stderr)
+    _print_note(setup)
+
+
+def _print_outcome(setup: ClientSetup, outcome: WriteOutcome) -> None:
+    if not outcome.has_changed:
+        print(f"{outcome.file} has this already.")
+        return
+    backup = "" if outcome.backup is None else f" The file as it was: {outcome.backup}"
+    print(f"{outcome.file} is written. Start {setup.client.title} again.{backup}")
+    _print_note(setup)
+
+
+def _print_refusal(setup: ClientSetup, error: WriteRefused) -> None:
+    print(f"jupyter nbedit setup: {error}", file=sys.stderr)
+    if setup.kind == "command":
+        print(f"Without --write, you can type:\n{setup.text}", file=sys.stderr)
+    else:
+        print(f"To do it by hand, merge into it:\n{setup.text}", end="", file=sys.stderr)
+
+
+def _print_note(setup: ClientSetup) -> None:
+    if setup.note:
+        print(setup.note, file=sys.stderr)
