@@ -184,6 +184,7 @@ def prepare_backups(file: Path) -> str:
     return "there are 100 backups beside it"
 
 
+@pytest.mark.threat("S35")
 @pytest.mark.parametrize(
     "prepare",
     [
@@ -215,6 +216,7 @@ def test_a_file_that_cannot_be_changed_stays_and_the_text_is_printed(
     }
 
 
+@pytest.mark.threat("S35")
 def test_a_parent_that_is_no_folder_or_leads_out_of_the_project_is_refused(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -248,6 +250,7 @@ ADDRESSES = [
 ]
 
 
+@pytest.mark.threat("S35")
 @pytest.mark.parametrize(("address", "url"), ADDRESSES)
 def test_an_address_becomes_that_of_the_endpoint_without_a_token(
     address: str, url: str, home: Path, capsys: pytest.CaptureFixture[str]
