@@ -5,7 +5,6 @@ Scripts take the place of a model: they know what to change, and send what a mod
 
 from __future__ import annotations
 
-import random
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from tests.benchmarks.bench import Bench
 from tests.benchmarks.measuring import Figure
 from tests.benchmarks.report import Check, ReportRow
 from tests.support import samples
+from tests.support.sampling import seeded_random
 
 RACES = 1_000
 # A race of nb-cli is two processes.
@@ -32,7 +32,7 @@ RIVAL_RACES = 100
 
 
 @dataclass(frozen=True)
-class _Ways:
+class Ways:
     """Ours, by MCP and by commands, and those of rivals."""
 
     ours: OurTools
@@ -46,7 +46,7 @@ class _Ways:
 
 def measure_agents(bench: Bench) -> list[ReportRow]:
     """Let each way do the same tasks."""
-    ways = _Ways(
+    ways = Ways(
         McpEndpoint(bench.extended_server), Commands(bench.extended_server), _list_rivals(bench)
     )
     corpus = tasks.list_large(tasks.read_corpus())
@@ -54,14 +54,21 @@ def measure_agents(bench: Bench) -> list[ReportRow]:
     return [
         _measure_definitions(ways),
         *_measure_notebooks(ways, notebooks, corpus),
+        *measure_tasks(ways, bench.rounds(RACES), bench.rounds(RIVAL_RACES)),
+        _measure_restart(bench),
+        _measure_start(bench),
+    ]
+
+
+def measure_tasks(ways: Ways, races: int, rival_races: int) -> list[ReportRow]:
+    """Let each way do the tasks that need no real notebook."""
+    return [
         _measure_mixed(ways),
-        _measure_races(ways, bench.rounds(RACES), bench.rounds(RIVAL_RACES)),
+        _measure_races(ways, races, rival_races),
         _measure_refusal(ways.ours),
         _measure_task(ways, "T6 find an error in an output, and fix it", 2, _fix_error),
         _measure_task(ways, "T7 build a notebook of twelve cells", 1, _build),
         _measure_task(ways, "T8 undo all of T3, to the last byte", 1, _undo),
-        _measure_restart(bench),
-        _measure_start(bench),
     ]
 
 
@@ -90,7 +97,7 @@ def _describe_ways(ways: Sequence[Way], describe: Callable[[Way], str]) -> str:
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in found.items())
 
 
-def _measure_definitions(ways: _Ways) -> ReportRow:
+def _measure_definitions(ways: Ways) -> ReportRow:
     others = _describe_ways(ways.rivals, lambda way: f"{len(way.describe_tools()):,}")
     check = Check(len(ways.ours.describe_tools()), 5_500)
     return ReportRow("T0 definitions of the tools, characters", [check], others)
@@ -127,7 +134,7 @@ class _Tally:
 
 
 def _measure_notebooks(
-    ways: _Ways, notebooks: Sequence[bytes], corpus: Sequence[bytes]
+    ways: Ways, notebooks: Sequence[bytes], corpus: Sequence[bytes]
 ) -> list[ReportRow]:
     if not notebooks:
         remark = "the corpora are not beside this checkout"
@@ -240,7 +247,7 @@ def _describe_changes(way: Way) -> str:
     return _format_cost(cost) + "".join(f", not: {what}" for what in unsupported)
 
 
-def _measure_mixed(ways: _Ways) -> ReportRow:
+def _measure_mixed(ways: Ways) -> ReportRow:
     cost, _ = _change_many(ways.ours)
     checks = [Check(cost.characters, 1_500), Check(cost.trips, 1, what="trips")]
     others, remark = ways.compare(_describe_changes)
@@ -252,11 +259,11 @@ def _measure_mixed(ways: _Ways) -> ReportRow:
 
 
 def _race(way: Way, number: int) -> Counter[str]:
-    chance = random.Random("races of agents")  # noqa: S311 - reproducible, not secret
+    chance = seeded_random("races of agents")
     return Counter(tasks.race(way, chance) for _ in range(number))
 
 
-def _measure_races(ways: _Ways, number: int, rival_number: int) -> ReportRow:
+def _measure_races(ways: Ways, number: int, rival_number: int) -> ReportRow:
     mine = _race(ways.ours, number)
     others = _describe_ways(ways.rivals, lambda way: _format_outcomes(_race(way, rival_number)))
     return ReportRow(
@@ -319,7 +326,7 @@ def _undo(way: Way) -> None:
     _require(way.file.read_bytes() == tasks.build_mixed(), way, "restore all bytes")
 
 
-def _measure_task(ways: _Ways, name: str, trips: int, task: Callable[[Way], None]) -> ReportRow:
+def _measure_task(ways: Ways, name: str, trips: int, task: Callable[[Way], None]) -> ReportRow:
     def measure(way: Way) -> Cost:
         way.take_cost()
         task(way)

@@ -3,14 +3,21 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.benchmarks.agents import tasks
+from tests.benchmarks.agents.commands import Commands
+from tests.benchmarks.agents.ours import McpEndpoint
 from tests.benchmarks.agents.raw_json import RawJson, find_replacement
 from tests.benchmarks.agents.way import Cell, Refusal, list_cells
+from tests.benchmarks.connection import Connection
+from tests.benchmarks.rows_agents import Ways, measure_tasks
 from tests.support import samples
+from tests.support.sampling import is_nightly
+from tests.support.servers import run_server
 
 
 class CellsByIndex(RawJson):
@@ -22,6 +29,14 @@ class CellsByIndex(RawJson):
             raise Refusal
         notebook["cells"][cell.index]["source"] = source
         self.file.write_text(json.dumps(notebook))
+
+
+def test_the_goals_of_all_tasks_without_real_notebooks_are_met(tmp_path: Path) -> None:
+    with run_server(tmp_path) as client, closing(Connection(client, 0)) as connection:
+        ways = Ways(McpEndpoint(connection), Commands(connection), [])
+        rows = measure_tasks(ways, races=1_000 if is_nightly() else 50, rival_races=0)
+    assert len(rows) > 5
+    assert [(row.name, row.checks) for row in rows if not row.is_met] == []
 
 
 def run_races(way: RawJson, number: int) -> Counter[str]:
