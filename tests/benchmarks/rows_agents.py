@@ -1,4 +1,4 @@
-"""What an agent pays for its work on notebooks, and what can go wrong: tasks T0 to T10.
+"""What the tasks of an agent cost, and what can go wrong: T0 to T10.
 
 Scripts take the place of a model: they know what to change, and send what a model would send.
 """
@@ -351,10 +351,10 @@ def _measure_restart(bench: Bench) -> ReportRow:
     with ExitStack() as stack:
         with bench.run_server("restarted") as first:
             bridge = stack.enter_context(closing(Bridge(first.server.root)))
-            failed += _fail_to_edit(bridge)
-        failed += _fail_to_edit(bridge)
+            failed += _is_edit_refused(bridge)
+        failed += _is_edit_refused(bridge)
         with bench.run_server("restarted") as second:
-            failed += _fail_to_edit(bridge)
+            failed += _is_edit_refused(bridge)
             is_moved = (first.server.port, first.server.token) != (
                 second.server.port,
                 second.server.token,
@@ -364,8 +364,8 @@ def _measure_restart(bench: Bench) -> ReportRow:
     return ReportRow(name, [Check(failed, 0)])
 
 
-def _fail_to_edit(bridge: Bridge) -> bool:
-    """Return whether an edit has failed."""
+def _is_edit_refused(bridge: Bridge) -> bool:
+    """Return whether an edit is refused."""
     try:
         _fix_error(bridge)
     except Refusal:
