@@ -76,6 +76,8 @@ def test_the_official_client_reads_and_edits(
             await check_session(client, mode, root)
 
     asyncio.run(run())
+    # Other tests of this server search all its notebooks.
+    (root / f"session-{mode}.ipynb").unlink()
 
 
 BAD_LINES = (
@@ -173,6 +175,7 @@ def test_a_call_that_waits_is_cancelled_and_does_not_keep_the_bridge(live: Clien
     finally:
         bridge.kill()
         live.reset_modes(name)
+        (live.root / name).unlink()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
