@@ -30,9 +30,10 @@ from jupyter_nbedit.client.errors import (
 )
 from jupyter_nbedit.client.server import Address, Response, Server, check_token, get_relative_path
 
-# How long a server may take to accept a connection, and to describe itself. One that accepts but
-# does not answer is busy: it is not passed over, because it may review changes.
-_CONNECT_SECONDS = 1.0
+# How long a server may take to accept a connection, and to describe itself. One that does not is
+# busy: it is not passed over, because it may review changes. Windows takes 2 s to say that nothing
+# listens.
+_CONNECT_SECONDS = 3.0
 _ANSWER_SECONDS = 5.0
 _INFO_FILE = re.compile(r"(?:jpserver|nbserver)-[0-9]+\.json")
 _MOST_INFO_BYTES = 100_000
@@ -87,8 +88,8 @@ def find_server(
         If several do, with the same root.
     AccessDenied
         If the server that serves it wants a token that is not known, or another one.
-    ResponseTimeout
-        If that server does not answer.
+    ResponseTimeout, ServerUnreachable, ConnectForbidden, TlsFailed
+        If that server does not answer, or cannot be reached.
     InvalidAddress, OutsideRoot, ConnectFailed, ExtensionMissing, ResponseError
         If the given URL does not lead to a server with this extension that serves it.
     """

@@ -75,7 +75,11 @@ class TransportError(ClientError, reason="transport_error"):
 
 
 class ConnectFailed(TransportError, reason="connect_failed"):
-    """Nothing listens at the address, or it cannot be reached; nothing was sent."""
+    """Nothing listens at the address; nothing was sent."""
+
+
+class ServerUnreachable(TransportError, reason="server_unreachable"):
+    """There is no connection, but a server may listen at the address; nothing was sent."""
 
 
 class ConnectForbidden(TransportError, reason="connect_forbidden"):

@@ -21,6 +21,7 @@ from jupyter_nbedit.client.errors import (
     InvalidAddress,
     OutsideRoot,
     ResponseTimeout,
+    ServerUnreachable,
     TlsFailed,
 )
 
@@ -111,8 +112,8 @@ class Address:
     def connect(self, seconds: float) -> http.client.HTTPConnection:
         """Return a connection.
 
-        Raise `ConnectFailed` if there is none within so many seconds, `ConnectForbidden` and
-        `TlsFailed`.
+        Raise `ConnectFailed` if nothing listens, and `ServerUnreachable`, `ConnectForbidden` or
+        `TlsFailed` if there is no connection within so many seconds for another reason.
         """
         connection: http.client.HTTPConnection
         if self.scheme == _UNIX:
@@ -146,12 +147,19 @@ class Address:
                 "that of an agent, allow it to use the network of this machine."
             )
             raise ConnectForbidden(message) from None
-        except (OSError, UnicodeError) as error:
+        except (ConnectionRefusedError, FileNotFoundError) as error:
             message = (
                 f"No connection to {self.url}: {_explain(error)}. Is the server running, and is "
                 "the address right?"
             )
             raise ConnectFailed(message) from None
+        except (OSError, UnicodeError) as error:
+            message = (
+                f"No connection to {self.url}: {_explain(error)}. If the address is right, the "
+                "server is busy or stops, or this process needs access to the network. Nothing "
+                "was read or written."
+            )
+            raise ServerUnreachable(message) from None
         return connection
 
 

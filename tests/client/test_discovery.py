@@ -131,19 +131,37 @@ def test_runtime_files_of_servers_that_do_not_run_are_passed_over(
     assert len(inspect_servers(environ)) == 1
 
 
+@pytest.mark.parametrize(
+    ("scheme", "kind"),
+    [("http", client_errors.ResponseTimeout), ("https", client_errors.ServerUnreachable)],
+)
 def test_a_server_that_accepts_but_does_not_answer_is_not_passed_over(
-    farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+    farm: Farm,
+    tmp_path: Path,
+    refused: Callable[..., client_errors.ClientError],
+    scheme: str,
+    kind: type[client_errors.ClientError],
 ) -> None:
     running = farm.read_info(farm.outer)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        info = {**running, "port": port, "url": f"http://localhost:{port}/"}
+        info = {**running, "port": port, "url": f"{scheme}://localhost:{port}/"}
         folder = farm.outer.client.root / "deep"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         info["root_dir"] = str(folder)
         environ = write_runtime(tmp_path / "runtime", _1=info, _2=running)
 
-        refused(folder / "a.ipynb", client_errors.ResponseTimeout, environ=environ)
+        refused(folder / "a.ipynb", kind, environ=environ)
+
+
+@pytest.mark.parametrize("url", ["http://nothing.invalid:8888/", "http://255.255.255.255:8888/"])
+def test_a_server_that_this_process_cannot_reach_is_not_passed_over(
+    tmp_path: Path, refused: Callable[..., client_errors.ClientError], url: str
+) -> None:
+    info = {"url": url, "root_dir": str(tmp_path), "pid": os.getpid(), "hostname": "nothing"}
+    environ = write_runtime(tmp_path / "runtime", _1=info)
+
+    refused(tmp_path / "a.ipynb", client_errors.TransportError, environ=environ)
 
 
 def test_a_server_without_the_extension_is_named(
@@ -334,8 +352,9 @@ def test_a_token_file_without_a_token_is_refused(
 def test_an_address_where_nothing_listens_is_an_error(
     refused: Callable[..., client_errors.ClientError],
 ) -> None:
-    for url in ("http://127.0.0.1:1/", "http://nothing.invalid/", "http+unix://%2Fnothing/"):
+    for url in ("http://127.0.0.1:1/", "http://localhost:1/", "http+unix://%2Fnothing/"):
         refused("a.ipynb", client_errors.ConnectFailed, url=url)
+    refused("a.ipynb", client_errors.ServerUnreachable, url="http://nothing.invalid/")
 
 
 def test_the_hub_and_the_terminal_name_their_own_server(farm: Farm, tmp_path: Path) -> None:
