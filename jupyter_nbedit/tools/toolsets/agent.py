@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -360,7 +361,7 @@ async def _history(
             message = "`proposal` needs `proposal_id`, the number that the answer to the edit had."
             raise InvalidRequest(message)
         proposal = await context.editor.proposals.wait(arguments.proposal_id, arguments.wait)
-        return _build_result(render_proposal(proposal))
+        return _build_result(await asyncio.to_thread(render_proposal, proposal))
     path = context.map_notebook_path(arguments.path, relative=True)
     edit_id = get_or_none(arguments.edit_id)
     if arguments.action == "list":
@@ -370,7 +371,8 @@ async def _history(
         if edit_id is None:
             message = "`show` needs `edit_id`, the number of an edit that `list` shows."
             raise InvalidRequest(message)
-        return _build_result(render_detailed_edit(await context.history.get_edit(path, edit_id)))
+        edit = await context.history.get_edit(path, edit_id)
+        return _build_result(await asyncio.to_thread(render_detailed_edit, edit))
     change = context.undo(WriteRequest(path, author), edit_id, redo=arguments.action == "redo")
     reply = await add_tab_counts(context.tabs, change, _TAB_SECONDS)
     return _build_edit_result(reply, shows_diff=True)
