@@ -28,7 +28,14 @@ from jupyter_nbedit.client.errors import (
     Redirected,
     ResponseError,
 )
-from jupyter_nbedit.client.server import Address, Response, Server, check_token, get_relative_path
+from jupyter_nbedit.client.server import (
+    Address,
+    Response,
+    Server,
+    check_token,
+    get_relative_path,
+    is_below,
+)
 
 # How long a server may take to accept a connection, and to describe itself. One that does not is
 # busy: it is not passed over, because it may review changes. Windows takes 2 s to say that nothing
@@ -216,18 +223,19 @@ def _list_groups(
         if _holds(server, path)
         and not any(server.address.is_same_server(each.address) for each in own)
     ]
-    rest.sort(key=_get_depth, reverse=True)
-    for _, servers in groupby(rest, key=_get_depth):
+
+    def rank(server: Server) -> tuple[bool, int, str]:
+        root = server.root or ""
+        # One that holds the file itself is nearer than one that holds a link to it.
+        return is_below(root, path), root.rstrip(os.sep).count(os.sep), root
+
+    rest.sort(key=rank, reverse=True)
+    for _, servers in groupby(rest, key=rank):
         yield list(servers)
 
 
 def _holds(server: Server, path: str) -> bool:
     return server.root is not None and get_relative_path(server.root, path) is not None
-
-
-def _get_depth(server: Server) -> int:
-    # Of the roots that hold a path, no two have the same depth.
-    return (server.root or "").rstrip(os.sep).count(os.sep)
 
 
 def _list_own(running: Sequence[Server], environ: Mapping[str, str]) -> list[Server]:

@@ -281,7 +281,7 @@ class Server:
         return {"Cookie": f"_xsrf={value}", "X-XSRFToken": value}
 
     def to_api_path(self, path: str) -> str:
-        """Return the API path of a file: relative to the root, with slashes, links resolved.
+        """Return the API path of a file; see `get_relative_path`.
 
         The path of a server whose root is not known is an API path already. Raise `OutsideRoot` if
         the file is not below the root.
@@ -305,15 +305,43 @@ class Server:
 
 
 def get_relative_path(root: str, path: str) -> str | None:
-    """Return the path of a file from a root, with slashes and links resolved; None if outside.
+    """Return the path of a file from a root, with slashes; None if it is outside.
+
+    Links are resolved. If the file is outside without them, the path through a linked folder of
+    the root is returned, because a server also serves what links in its root lead to.
+    """
+    return next(
+        (
+            relative
+            for way in _list_ways(path)
+            if (relative := _get_path_below(root, way)) is not None
+        ),
+        None,
+    )
+
+
+def is_below(root: str, path: str) -> bool:
+    """Return whether a file is in a folder, with all links resolved."""
+    return any(_get_path_below(root, way) is not None for way in _list_ways(path)[:1])
+
+
+def _list_ways(path: str) -> list[str]:
+    """Return the absolute paths of a file: without links, and as it is given."""
+    try:
+        real, given = os.path.realpath(path), os.path.abspath(path)
+    except ValueError:  # a null character
+        return []
+    # After a link, ".." is not the folder that is named before it.
+    return [real, given] if os.path.realpath(given) == real else [real]
+
+
+def _get_path_below(root: str, path: str) -> str | None:
+    """Return the path of a file from a root on; None if the root is none of its folders.
 
     Folders are compared as files, because names may differ in case and still be the same.
     """
     parts: list[str] = []
-    try:
-        folder = os.path.realpath(path)
-    except ValueError:  # a null character
-        return None
+    folder = path
     while not _is_same_folder(folder, root):
         folder, name = os.path.split(folder)
         if not name:

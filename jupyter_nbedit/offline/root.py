@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
 
+from jupyter_nbedit.client.server import get_relative_path
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.errors import MODES
 from jupyter_nbedit.errors import HistoryUnavailable
@@ -51,10 +52,13 @@ class NotebookRoot:
     folder: Path
     names: NotebookNames | None
 
-    def get_path(self, real_target: Path) -> str:
+    def get_path(self, target: Path) -> str:
         """Return the API path of a file or folder below the root."""
-        path = real_target.relative_to(self.folder).as_posix()
-        return "" if path == os.curdir else path
+        path = get_relative_path(str(self.folder), str(target))
+        if path is None:
+            message = f"{target} is not below {self.folder}"
+            raise ValueError(message)
+        return path
 
 
 def resolve_root(real_target: Path, known_root: str | None, folder: Path) -> NotebookRoot:
@@ -67,8 +71,10 @@ def resolve_root(real_target: Path, known_root: str | None, folder: Path) -> Not
     return NotebookRoot(top, FileSystemNames(top))
 
 
-async def find_known_root(real_target: Path, log: Logger) -> str | None:
+async def find_known_root(target: Path, log: Logger) -> str | None:
     """Return the root of a server that holds a notebook or folder; None if none is known.
+
+    A root also holds what links in it lead to, if ``target`` goes through them.
 
     Of several it is the one where the notebook has the strictest mode, then the one with the newest
     edit of the notebook, then the one with the newest edit of all.
@@ -78,12 +84,12 @@ async def find_known_root(real_target: Path, log: Logger) -> str | None:
     edits: dict[str, tuple[int, int]] = {}
     try:
         found, _ = await database.read_modes(
-            lambda connection: _rank_by_mode(connection, real_target), purpose=MODES
+            lambda connection: _rank_by_mode(connection, target), purpose=MODES
         )
         if found is None:
             return None
         modes = found
-        edits = await database.read(lambda connection: _rank_by_edit(connection, real_target))
+        edits = await database.read(lambda connection: _rank_by_edit(connection, target))
     except HistoryUnavailable:
         # If the modes cannot be read, no notebook can be changed, whatever its root is; if only the
         # history cannot be read, edits are not recorded.
@@ -92,7 +98,7 @@ async def find_known_root(real_target: Path, log: Logger) -> str | None:
         await database.close()
     ranks = {root: (modes.get(root, 0), *edits.get(root, (0, 0))) for root in {*modes, *edits}}
     best = max(ranks, key=ranks.__getitem__, default=None)
-    return None if best == real_target.anchor else best
+    return None if best is None or best == Path(best).anchor else best
 
 
 def _rank_by_mode(connection: sqlite3.Connection, target: Path) -> dict[str, int]:
@@ -102,11 +108,11 @@ def _rank_by_mode(connection: sqlite3.Connection, target: Path) -> dict[str, int
         root: max(
             (
                 _STRICTNESS.get(mode, 0)
-                for (mode,) in connection.execute(_SELECT_MODE, (root, _get_name(root, target)))
+                for (mode,) in connection.execute(_SELECT_MODE, (root, name))
             ),
             default=0,
         )
-        for root in _select_holders(roots, target)
+        for root, name in _select_holders(roots, target)
     }
 
 
@@ -117,20 +123,20 @@ def _rank_by_edit(connection: sqlite3.Connection, target: Path) -> dict[str, tup
     ).fetchall()
     return {
         root: (
-            connection.execute(
-                f"{_SELECT_NEWEST} AND name = ?", (root, _get_name(root, target))
-            ).fetchone()[0]
-            or 0,
+            connection.execute(f"{_SELECT_NEWEST} AND name = ?", (root, name)).fetchone()[0] or 0,
             connection.execute(_SELECT_NEWEST, (root,)).fetchone()[0] or 0,
         )
-        for root in _select_holders(roots, target)
+        for root, name in _select_holders(roots, target)
     }
 
 
-def _select_holders(roots: Sequence[tuple[str]], target: Path) -> list[str]:
-    """Return the folders that are a target or hold it; a root may also be no folder."""
-    return [root for (root,) in roots if Path(root) in (target, *target.parents)]
+def _select_holders(roots: Sequence[tuple[str]], target: Path) -> list[tuple[str, str]]:
+    """Return the folders that are a target or hold it, with its name there.
 
-
-def _get_name(root: str, target: Path) -> str:
-    return target.relative_to(root).as_posix()
+    A root may also be no folder.
+    """
+    return [
+        (root, name)
+        for (root,) in roots
+        if Path(root).is_absolute() and (name := get_relative_path(root, str(target))) is not None
+    ]

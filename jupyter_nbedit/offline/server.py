@@ -71,10 +71,10 @@ class OfflineServer:
         self._loop = asyncio.new_event_loop()
         real_target = Path(os.path.realpath(target))
         try:
-            known_root = self._run(find_known_root(real_target, _LOG))
+            known_root = self._run(find_known_root(target, _LOG))
             root = resolve_root(real_target, known_root, folder)
             _check_folder(root.folder)
-            self.folder, self.path = root.folder, root.get_path(real_target)
+            self.folder, self.path = root.folder, root.get_path(target)
             self._manager = _build_manager(config, root.folder)
             self._application, self._services = _build_application(config, root, self._manager)
         except BaseException:

@@ -94,6 +94,28 @@ def test_offline_is_refused_while_a_server_serves_the_notebook(shell: Shell, liv
     assert (live.root / "a.ipynb").read_bytes() == samples.three_cells()
 
 
+def test_a_notebook_in_a_linked_folder_is_edited_by_the_server_of_the_link(
+    alone: Shell, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.ipynb").write_bytes(samples.three_cells())
+    Path("link").symlink_to(elsewhere)
+    edit = ("edit", "link/a.ipynb", "--delete", "0")
+
+    with run_server(tmp_path, environment={"JUPYTER_DATA_DIR": str(tmp_path / "data")}) as server:
+        mode = b'{"path": "link/a.ipynb", "mode": "plan"}'
+        headers = {"Content-Type": "application/json"}
+        assert server.request("PUT", "nbedit/mode", mode, headers).status == 200
+        served = alone.run(*edit)
+    # The mode of the notebook also holds when its server has stopped.
+    for refused in (served, alone.run(*edit)):
+        assert refused.exit_code == exit_codes.REFUSED
+        assert "plan_mode: " in refused.err
+    assert NOTE not in served.err
+    assert (elsewhere / "a.ipynb").read_bytes() == samples.three_cells()
+
+
 def test_a_server_without_the_extension_is_warned_of_and_the_file_is_edited(
     farm: Farm, alone: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ class _TargetedCall:
     """A call, and the file or folder that it is about."""
 
     call: ToolCall
-    #: The path without links.
+    #: The absolute path, which may have links.
     target: str
     #: The name of the argument with the path, and its value; "" if the call has none.
     argument: str

@@ -35,16 +35,16 @@ class Targets:
             self._folders = [*self._folders[1 - _MOST_FOLDERS :], real]
 
     def resolve(self, path: str) -> str:
-        """Return the file or folder that a path means, without links; it may not exist.
+        """Return the absolute path of the file or folder that a path means; it may not exist.
 
-        Raise `OutsideRoot` if it is not in the root, and `AmbiguousPath` if there are two.
+        Its links are not resolved, because a server may show it through them. Raise `OutsideRoot`
+        if it is not in the root, and `AmbiguousPath` if there are two.
         """
         if "\0" in path:
             message = "A path has no null character."
             raise InvalidRequest(message)
         if os.path.isabs(path):
-            return self._check(path, os.path.realpath(path))
-        first = os.path.realpath(os.path.join(self.root, path))
+            return self._check(path, path)
         found = self._list_existing(path, [self.root, *self._folders])
         if not found and (folder := self._find_folder()) is not None:
             self.add_folder(folder)
@@ -53,21 +53,27 @@ class Targets:
             files = " and ".join(map(repr, found))
             message = f"{path!r} is {files}. Send the absolute path of the one that is meant."
             raise AmbiguousPath(message)
-        return found[0] if found else self._check(path, first)
+        return found[0] if found else self._check(path, os.path.join(self.root, path))
 
     def _list_existing(self, path: str, folders: list[str]) -> list[str]:
         """Return the files in the root that a relative path means."""
-        files = dict.fromkeys(os.path.realpath(os.path.join(folder, path)) for folder in folders)
-        return [file for file in files if self.is_inside(file) and os.path.exists(file)]
+        files: dict[str, str] = {}
+        for folder in folders:
+            file = os.path.join(folder, path)
+            files.setdefault(os.path.realpath(file), file)
+        return [
+            file for real, file in files.items() if self.is_inside(real) and os.path.exists(real)
+        ]
 
-    def _check(self, path: str, real: str) -> str:
-        if not self.is_inside(real):
+    def _check(self, path: str, file: str) -> str:
+        """Return a file if it is in the root, with all links resolved; ``path`` means it."""
+        if not self.is_inside(os.path.realpath(file)):
             message = (
                 f"{path!r} is outside of {self.root!r}, the only folder that this tool may use "
                 "(--root). Nothing was read or written; ask the user."
             )
             raise OutsideRoot(message)
-        return real
+        return file
 
     def is_inside(self, real: str) -> bool:
         """Return whether a path without links is the root, or in it."""
