@@ -76,15 +76,15 @@ class WiredServices:
     async def adopt_offline_edits(self) -> None:
         """Make edits and proposals without a server part of this server, if its root holds them.
 
-        They are recorded under the root of the file system; see `jupyter_nbedit.offline.root`.
+        See `jupyter_nbedit.offline.root`.
         """
         root = Path(self.services.storages.get_root_name())
-        if not root.is_absolute() or root == Path(root.anchor) or not self.database.has_file:
+        if not root.is_absolute() or not self.database.has_file:
             return
-        folder = root.relative_to(root.anchor).as_posix()
+        other_root, folder = get_offline_root_name(root), get_offline_name(root)
         try:
-            await self.edit_history.adopt(root.anchor, folder)
-            await self.services.proposals.store.adopt(root.anchor, folder)
+            await self.edit_history.adopt(other_root, folder)
+            await self.services.proposals.store.adopt(other_root, folder)
         except HistoryUnavailable as error:
             # The database has logged what is wrong with it; the next start tries again.
             self.log.info("Edits without a server were not adopted: %s", error.message)
@@ -107,6 +107,17 @@ class WiredServices:
 def get_data_folder() -> Path:
     """Return the folder of the database, which all servers of a user share."""
     return Path(jupyter_data_dir()) / "nbedit"
+
+
+def get_offline_root_name(folder: Path) -> str:
+    """Return the root under which edits without a server are recorded; it is no folder."""
+    return f"offline:{folder.anchor}"
+
+
+def get_offline_name(path: Path) -> str:
+    """Return the name of a notebook or folder there; "" for the root of the file system."""
+    relative = path.relative_to(path.anchor).as_posix()
+    return "" if relative == "." else f"/{relative}"
 
 
 def build_services(

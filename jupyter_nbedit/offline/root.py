@@ -1,8 +1,8 @@
 """Which folder the paths of an offline edit are relative to, and under which name it is recorded.
 
 The history, the modes and the proposals of a notebook belong to the root of a server. An offline
-edit continues those of a root that the database knows. If there is none, it is recorded under the
-root of the file system, and the next server whose root holds the notebook adopts it.
+edit continues those of a root that the database knows. If there is none, it is recorded under a
+name that is no folder, and the next server whose root holds the notebook adopts it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from jupyter_nbedit.client.server import get_relative_path
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.errors import MODES
 from jupyter_nbedit.errors import HistoryUnavailable
-from jupyter_nbedit.wiring import NotebookNames, get_data_folder
+from jupyter_nbedit.wiring import (
+    NotebookNames,
+    get_data_folder,
+    get_offline_name,
+    get_offline_root_name,
+)
 
 # How strict a notebook's own mode is; others are less strict.
 _STRICTNESS = {"review": 1, "plan": 2}
@@ -28,13 +33,13 @@ _SELECT_NEWEST = "SELECT max(edit_id) FROM edits JOIN notebooks USING (notebook_
 
 @dataclass(frozen=True)
 class FileSystemNames:
-    """Names that are relative to the root of the file system."""
+    """Names that begin with a slash: paths from the root of the file system on."""
 
     folder: Path
 
     def get_root_name(self) -> str:
-        """Return the root of the file system."""
-        return self.folder.anchor
+        """Return a name that no server has, not even one on the root of the file system."""
+        return get_offline_root_name(self.folder)
 
     def get_canonical_path(self, path: str) -> str:
         """Return the path of a notebook without links; ``path`` as it is if it cannot exist."""
@@ -42,7 +47,7 @@ class FileSystemNames:
             real = os.path.realpath(self.folder / path)
         except ValueError:
             return path
-        return Path(real).relative_to(self.folder.anchor).as_posix()
+        return get_offline_name(Path(real))
 
 
 @dataclass(frozen=True)
@@ -97,8 +102,7 @@ async def find_known_root(target: Path, log: Logger) -> str | None:
     finally:
         await database.close()
     ranks = {root: (modes.get(root, 0), *edits.get(root, (0, 0))) for root in {*modes, *edits}}
-    best = max(ranks, key=ranks.__getitem__, default=None)
-    return None if best is None or best == Path(best).anchor else best
+    return max(ranks, key=ranks.__getitem__, default=None)
 
 
 def _rank_by_mode(connection: sqlite3.Connection, target: Path) -> dict[str, int]:

@@ -21,7 +21,7 @@ from jupyter_nbedit.client.server import Address, Server
 from jupyter_nbedit.db.database import NAME as DATABASE
 from jupyter_nbedit.offline.server import OfflineServer
 from tests.support import http, samples
-from tests.support.servers import ServerProcess, start_server
+from tests.support.servers import ServerProcess, run_server, start_server
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -117,6 +117,26 @@ def test_edits_and_proposals_without_a_server_are_continued_by_a_server_and_back
     with open_offline(root / NAME) as (client, path):
         assert client.edit(path, [REPLACE], dry_run=True)["dry_run"]
     assert (root / NAME).read_bytes() == TEXT
+
+
+def test_a_server_on_the_root_of_the_file_system_adopts_edits_and_keeps_them(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The database must be hidden from a server that serves everything.
+    environment = {"JUPYTER_DATA_DIR": str(root.parent / ".data")}
+    monkeypatch.setenv("JUPYTER_DATA_DIR", environment["JUPYTER_DATA_DIR"])
+    made = edit_offline(root / NAME)
+    path = (root / NAME).relative_to(root.anchor).as_posix()
+    top = root.parent / "top"
+    top.mkdir()
+    (top / "notebooks").symlink_to(root.anchor)
+    with run_server(top, environment=environment) as server:
+        on_top = connect(server)
+        (edit,) = on_top.list_edits(path)["edits"]
+        assert edit["edit_id"] == made["edit_id"]
+        with run_server(root.parent, environment=environment) as other:
+            assert connect(other).list_edits(NAME)["edits"] == []
+        assert len(on_top.list_edits(path)["edits"]) == 1
 
 
 def write_configuration(root: Path, **settings: str) -> None:
