@@ -19,7 +19,11 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
 )
 from jupyter_nbedit.notebook import json_spans
-from jupyter_nbedit.notebook.cell_names import CellName, compute_source_hash
+from jupyter_nbedit.notebook.cell_names import (
+    DIGEST_LENGTH,
+    CellName,
+    compute_source_hash,
+)
 from jupyter_nbedit.notebook.excerpt import build_excerpt
 from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
@@ -392,9 +396,7 @@ class Document:
 
     def _has_digest(self, name: CellName) -> bool:
         source = self.find_source(name.index)
-        if source is None:
-            return False
-        return CellName.from_source(name.index, source).digest == name.digest
+        return source is not None and name.digest == compute_source_hash(source)[:DIGEST_LENGTH]
 
     def get_name(self, index: int) -> CellName:
         """Return the guarded name of a cell; raise `InvalidNotebook` if it cannot be read."""
