@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -28,7 +28,7 @@ from tests.support.bridge import COMMAND, Bridge, build_environment
 from tests.support.http import Client
 from tests.support.mcp_session import MODES, build_client, check_session
 from tests.support.paths import ROOT
-from tests.support.servers import start_server
+from tests.support.servers import run_server, start_server
 from tests.support.waiting import LIMIT_SECONDS
 
 AGENTS = ROOT / "docs" / "agents.md"
@@ -411,6 +411,45 @@ def test_nothing_outside_of_the_root_is_read_or_written(tmp_path: Path) -> None:
             assert "outside" not in bridge.call("notebook_search", text="Title", **folder)
     assert outside.read_bytes() == TEXT
     assert sorted(file.name for file in root.parent.iterdir()) == ["outside.ipynb", "root"]
+
+
+@pytest.mark.threat("S34")
+@pytest.mark.parametrize("way", ["with a server", "without"])
+def test_a_proposal_for_a_notebook_outside_of_the_root_is_not_shown(
+    tmp_path: Path, way: str
+) -> None:
+    root = tmp_path / "notebooks" / "root"
+    root.mkdir(parents=True)
+    for folder in (root, root.parent):
+        (folder / NAME).write_bytes(TEXT)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "jupyter_config.py").write_text("c.NbEditApp.mode = 'review'\n")
+    ask = {"action": "proposal", "proposal_id": 1}
+    with ExitStack() as stack:
+        if way == "with a server":
+            stack.enter_context(run_server(tmp_path))
+        with run_bridge(tmp_path) as bridge:
+            bridge.call("notebook_edit", path=NAME, operations=[INSERT])
+            assert "proposal 1 | pending" in bridge.call("notebook_history", **ask)
+        with run_bridge(tmp_path, "--root", str(root)) as bridge:
+            for arguments in (ask, {**ask, "path": str(root / NAME)}):
+                refusal = bridge.fail("notebook_history", **arguments)
+                assert refusal.startswith("outside_root: ")
+            refusal = bridge.fail("notebook_history", **{**ask, "proposal_id": 1.0})
+            assert refusal.startswith("invalid_request: ")
+            bridge.call("notebook_edit", path=str(root / NAME), operations=[INSERT])
+            text = bridge.call("notebook_history", **{**ask, "proposal_id": 2})
+            assert "proposal 2 | pending" in text
+
+
+def test_a_call_without_a_path_is_about_the_folder_that_the_given_server_serves(
+    tmp_path: Path,
+) -> None:
+    with run_server(tmp_path) as server:
+        (tmp_path / "notebooks" / NAME).write_bytes(TEXT)
+        url = f"http://127.0.0.1:{server.port}/"
+        with run_bridge(tmp_path, "--url", url, cwd=tmp_path) as bridge:
+            assert bridge.call("notebook_search") == f"1 notebook\n{NAME}"
 
 
 def test_a_relative_path_that_means_two_notebooks_is_refused(tmp_path: Path) -> None:

@@ -26,15 +26,15 @@ from jupyter_nbedit.client.errors import (
     ResponseError,
 )
 from jupyter_nbedit.client.rooms import check_no_room
-from jupyter_nbedit.client.server import Response, Server
-from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.client.server import Address, Response, Server
+from jupyter_nbedit.errors import InvalidRequest, NbEditError
 from jupyter_nbedit.mcp.definitions import load_definitions
 from jupyter_nbedit.mcp.server import ToolAnswer, ToolCall
 
 _CLIENT = "jupyter nbedit mcp"
 _LONGEST_CLIENT = 200
 _READING_ACTIONS = frozenset(("list", "show", "proposal"))
-_ACCEPTED = 202
+_OK, _ACCEPTED = 200, 202
 _MOST_PROPOSALS = 100
 
 
@@ -120,22 +120,24 @@ class BridgeCaller:
     def _find_default_target(self) -> str:
         """Return what a call without a path is about: the root, as a rule.
 
-        If no server holds the root, and one server serves a folder in it, that folder: some clients
-        start the bridge in the home folder.
+        If no server holds the root, and one server, or the given one, serves a folder in it, that
+        folder: some clients start the bridge in the home folder.
         """
         root = self._targets.root
-        if self._url is None:
-            try:
-                find_server(root, token_file=self._token_file)
-            except NoServer:
-                folders = [
-                    state.server.root
-                    for state in inspect_servers()
-                    if state.problem is None and state.server.root is not None
-                ]
-                inside = [folder for folder in folders if self._targets.is_inside(folder)]
-                if len(inside) == 1:
-                    return inside[0]
+        try:
+            find_server(root, url=self._url, token_file=self._token_file)
+        except (NoServer, OutsideRoot):
+            given = self._url or os.environ.get("NBEDIT_URL")
+            folders = [
+                state.server.root
+                for state in inspect_servers()
+                if state.problem is None
+                and state.server.root is not None
+                and (not given or state.server.address.is_same_server(Address.from_url(given)))
+            ]
+            inside = [folder for folder in folders if self._targets.is_inside(folder)]
+            if len(inside) == 1:
+                return inside[0]
         return root
 
     def _send(self, request: _TargetedCall) -> ToolAnswer:
@@ -204,7 +206,7 @@ class BridgeCaller:
             path = server.to_api_path(request.target)
             self._targets.add_folder(server.root)
         note = self._check_others(request, discovery.others)
-        return _add_note(self._exchange(server, request, path), note)
+        return _add_note(self._exchange(server, request, path, server.root), note)
 
     def _answer_offline(self, request: _TargetedCall, others: Sequence[Server]) -> ToolAnswer:
         """Answer a call in this process; ``others`` serve the target without this extension."""
@@ -215,7 +217,8 @@ class BridgeCaller:
         server = OfflineServer(Path(request.target), Path(self._targets.root))
         with closing(server):
             self._targets.add_folder(str(server.folder))
-            return _add_note(self._exchange(server, request, server.path), note)
+            # The path of a proposal is relative to the folder of the call that it was made by.
+            return _add_note(self._exchange(server, request, server.path, None), note)
 
     def _check_others(self, request: _TargetedCall, others: Sequence[Server]) -> str | None:
         """Return what to say of servers that serve a target without this extension, if anything.
@@ -232,9 +235,18 @@ class BridgeCaller:
             "there does not follow. Tell the user to reload it.</note>"
         )
 
-    def _exchange(self, sender: Sender, request: _TargetedCall, path: str) -> ToolAnswer:
-        """Send a call, with the API path of its target, and return its answer."""
+    def _exchange(
+        self, sender: Sender, request: _TargetedCall, path: str, folder: str | None
+    ) -> ToolAnswer:
+        """Send a call, with the API path of its target, and return its answer.
+
+        ``folder`` is what paths of proposals are relative to; None if it is not known.
+        """
         call, arguments = request.call, dict(request.call.arguments)
+        if arguments.get("action") == "proposal" and "proposal_id" in arguments:
+            refusal = self._check_proposal(sender, arguments["proposal_id"], folder)
+            if refusal is not None:
+                return refusal
         is_search = request.argument == "folder"
         # The server refuses other values, and calls without a path that need one.
         if request.path or (is_search and isinstance(arguments.get("folder", ""), str)):
@@ -253,6 +265,35 @@ class BridgeCaller:
         if response.status == _ACCEPTED:
             self._remember_proposal(response, request.target)
         return _decode_answer(sender, response)
+
+    def _check_proposal(self, sender: Sender, number: Any, folder: str | None) -> ToolAnswer | None:
+        """Raise `OutsideRoot` if the notebook of a proposal is not in the root.
+
+        Return the answer if the proposal cannot be read.
+        """
+        if type(number) is not int:
+            message = "`proposal_id` is a whole number."
+            raise InvalidRequest(message)
+        if folder is None:
+            if number not in self._proposals:
+                message = (
+                    "It is not known here which notebook this proposal is for, so that only "
+                    "proposals that this session has made can be shown."
+                )
+                raise OutsideRoot(message)
+            return None
+        headers = {"Accept": "application/json"}
+        response = sender.send("GET", f"nbedit/proposals/{number}", None, headers)
+        if response.status != _OK:
+            return _decode_answer(sender, response)
+        path = json.loads(response.body)["path"]
+        if not self._targets.is_inside(os.path.realpath(os.path.join(folder, path))):
+            message = (
+                f"Proposal {number} is for a notebook outside of {self._targets.root!r}, the only "
+                "folder that this tool may use (--root)."
+            )
+            raise OutsideRoot(message)
+        return None
 
     def _remember_proposal(self, response: Response, target: str) -> None:
         number = response.headers.get("Location", "").rpartition("/")[2]
