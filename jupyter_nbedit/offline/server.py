@@ -25,11 +25,12 @@ from tornado.httputil import (
     ResponseStartLine,
 )
 from tornado.web import Application, RequestHandler
+from traitlets import TraitError
 from traitlets.config import Config, Configurable
 
 from jupyter_nbedit.client.errors import ResponseTimeout
 from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
-from jupyter_nbedit.errors import FolderNotFound
+from jupyter_nbedit.errors import FolderNotFound, ModesUnreadable
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES
 from jupyter_nbedit.offline.config import load_config
@@ -233,7 +234,14 @@ def _build_application(
         "authorizer": AllowAllAuthorizer(),
         "log_function": _log_nothing,
     }
-    settings = _OfflineSettings(config=config)
+    try:
+        settings = _OfflineSettings(config=config)
+    except TraitError as error:
+        message = (
+            f"A configuration file has a setting that is not valid: {error} Nothing was read or "
+            "written; correct the file."
+        )
+        raise ModesUnreadable(message) from error
     settings.follow_outside_changes = False
     wired = build_services(settings, web_settings, manager.event_logger, _LOG, names=root.names)
     web_settings[SERVICES] = wired.services

@@ -156,10 +156,17 @@ def test_a_configured_mode_is_obeyed(root: Path, name: str) -> None:
     assert (root / NAME).read_bytes() == TEXT
 
 
-def test_a_configuration_that_fails_forbids_everything(root: Path) -> None:
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [("1 / 0", r"jupyter_server_config.py.*ZeroDivision"), ("'reveiw'", r"mode.*'reveiw'")],
+)
+def test_a_configuration_that_fails_forbids_everything(
+    root: Path, value: str, message: str
+) -> None:
     (root.parent / "config").mkdir()
-    (root.parent / "config" / "jupyter_server_config.py").write_text("c.NbEditApp.mode = 1 / 0\n")
-    with pytest.raises(errors.ModesUnreadable, match=r"jupyter_server_config.py.*ZeroDivision"):
+    file = root.parent / "config" / "jupyter_server_config.py"
+    file.write_text(f"c.NbEditApp.mode = {value}\n")
+    with pytest.raises(errors.ModesUnreadable, match=message):
         edit_offline(root / NAME)
 
 
