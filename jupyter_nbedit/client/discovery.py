@@ -328,7 +328,9 @@ def _read_info(path: str) -> Server | None:
         address = _get_address(url, info)
     except InvalidAddress:
         return None
-    return Server(address, os.path.realpath(root), _token=_drop_invalid(str(info.get("token"))))
+    token = info.get("token")
+    known = _drop_invalid(token) if isinstance(token, str) else ""
+    return Server(address, os.path.realpath(root), _token=known)
 
 
 def _get_address(url: str, info: Mapping[str, Any]) -> Address:

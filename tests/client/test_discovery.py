@@ -211,14 +211,17 @@ def test_a_server_with_a_password_only_is_named_with_what_to_do(
 def test_a_token_that_is_not_valid_any_more_is_an_error(
     farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
 ) -> None:
-    environ = write_runtime(
-        tmp_path / "runtime", _1={**farm.read_info(farm.inner), "token": "not-the-token"}
-    )
+    info = farm.read_info(farm.inner)
     path = farm.inner.client.root / "a.ipynb"
+    for token, message in (
+        ("not-the-token", "does not accept the token"),
+        (None, "none is known"),
+    ):
+        environ = write_runtime(tmp_path / "runtime", _1={**info, "token": token})
 
-    error = refused(path, client_errors.AccessDenied, environ=environ)
+        error = refused(path, client_errors.AccessDenied, environ=environ)
 
-    assert "does not accept the token" in error.message
+        assert message in error.message
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")
