@@ -465,8 +465,18 @@ def test_a_relative_path_that_means_two_notebooks_is_refused(tmp_path: Path) -> 
     assert answer.content[0]["text"].startswith("ambiguous_path: ")
 
 
-def test_a_missing_root_ends_the_bridge(tmp_path: Path) -> None:
-    command: list[Any] = [*COMMAND, "mcp", "--root", tmp_path / "missing"]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("options", [("--root", "missing"), ("--token-file", "token")])
+def test_options_that_cannot_be_used_end_the_bridge(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    process = subprocess.run(
+        [*COMMAND, "mcp", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=build_environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+    )
     assert (process.returncode, process.stdout) == (2, "")
-    assert "missing" in process.stderr
+    assert options[0] in process.stderr
