@@ -123,10 +123,10 @@ class ServerError(ResponseError, reason="internal_error"):
         self.details = details
 
 
-def _list_classes(of: type[errors.NbEditError]) -> dict[str, type[errors.NbEditError]]:
+def _list_classes(base: type[errors.NbEditError]) -> dict[str, type[errors.NbEditError]]:
     """Return the class of each reason: the most general of those that share it."""
     classes: dict[str, type[errors.NbEditError]] = {}
-    for kind in of.__subclasses__():
+    for kind in base.__subclasses__():
         classes.setdefault(kind.reason, kind)
         for reason, each in _list_classes(kind).items():
             classes.setdefault(reason, each)
