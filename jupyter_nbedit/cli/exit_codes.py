@@ -7,7 +7,7 @@ DONE = 0
 REFUSED = 1
 #: The command line is wrong; `argparse` exits with this code.
 USAGE = 2
-#: No server was found, or it cannot be reached.
+#: No server was found, it cannot be reached, or its answer was lost: a change may have been made.
 NO_SERVER = 3
 #: The notebook is not as the request expects it: read it and try again.
 STALE = 4
@@ -17,8 +17,8 @@ PROPOSED = 5
 INTERRUPTED = 130
 
 DESCRIPTION = (
-    "Exit codes: 0 done, 1 refused, 2 usage, 3 no server or not reachable, 4 the notebook has"
-    " changed (read it and try again), 5 proposed and not made."
+    "Exit codes: 0 done, 1 refused, 2 usage, 3 no server or no answer (read before you repeat a"
+    " change), 4 the notebook has changed (read it and try again), 5 proposed and not made."
 )
 
 #: The reasons of errors that mean that the notebook is not as expected.
