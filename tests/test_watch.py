@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import itertools
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_events.schema import EventSchema
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.httpclient import HTTPRequest
@@ -26,6 +28,8 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.events.emitters import CHANGE_SCHEMA_ID, SCHEMAS
 from jupyter_nbedit.handlers.base import SERVICES
+from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
+from jupyter_nbedit.storage.locks import PathLocks
 from tests.events.listener import Listener, open_listener
 from tests.handlers.requests import replace, send_json_locally
 from tests.handlers.test_tabs import PageSocket, open_page_socket
@@ -323,6 +327,34 @@ async def test_a_change_right_after_an_edit_does_not_include_the_edit(open_tab: 
             assert events[-1]["hash_before"] in {None, own}
             assert events[-1]["undoable"] == (events[-1]["hash_before"] == own)
             await tab.wait_until_known()
+
+
+async def test_a_change_after_writes_of_another_server_does_not_include_them(
+    open_tab: Opener,
+) -> None:
+    async with open_tab() as tab:
+        (notebook,) = tab.services.watcher.recorder.list_open()
+        logger = logging.getLogger(__name__)
+        other_server = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", logger)
+
+        name = await asyncio.to_thread(os.path.realpath, tab.file)
+
+        def save_elsewhere(text: bytes) -> None:
+            tab.file.write_bytes(text)
+            other_server.writes.record(name, read_file_identity(name))
+
+        async with tab.services.storages.lock(NAME):
+            save_elsewhere(TEXT + b" ")
+            identity = read_file_identity(name)
+            await wait_until_async(lambda: notebook.identity == identity)
+            # The watcher reads this version, and then waits for the lock.
+            await asyncio.sleep(1)
+            save_elsewhere(TEXT + b"  ")
+            tab.file.write_bytes(CHANGED)
+        (event,) = await tab.wait_for(1)
+        assert (event["is_outside"], event["hash"]) == (True, compute_hash(CHANGED))
+        await tab.wait_until_known()
+        assert [edit["hash"] for edit in await tab.list_edits()] == [compute_hash(CHANGED)]
 
 
 async def edit_and_undo(tab: OpenTab) -> None:

@@ -310,7 +310,9 @@ class OutsideChangeRecorder:
         try:
             async with self.storages.lock(notebook.name) as storage:
                 current = await self._read_identity(notebook)
-                is_outdated = current != identity and self._find_writer(notebook, current)
+                # If a server has written since, it may be that one whose file was found.
+                write_mark = self.storages.read_write_mark(notebook.name)
+                is_outdated = current != identity and write_mark != version.write_mark
                 is_same = notebook.version is version and self._is_open(notebook)
                 if is_same and not is_outdated and storage.kind != "room":
                     await self._record(notebook, identity, found, difference, storage.kind)

@@ -79,5 +79,5 @@ def test_no_out_of_band_write_during_edits_is_lost(kind: str, user: int) -> None
     # They have met: some edits were made, and some were not because of what the others wrote.
     assert race.theirs["writes"] == WRITES
     assert race.ours["edits"] > 0
-    assert race.ours["conflicts"] > 0 or not is_nightly()
+    assert race.ours.get("conflicts", 0) > 0 or not is_nightly()
     assert race.ours["by lease"] > race.ours["edits"] / 2
