@@ -22,6 +22,7 @@ from jupyter_nbedit.db.database import NAME as DATABASE
 from jupyter_nbedit.offline.server import OfflineServer
 from tests.support import http, samples
 from tests.support.servers import ServerProcess, run_server, start_server
+from tests.support.waiting import wait_until
 
 NAME = "a.ipynb"
 TEXT = samples.three_cells()
@@ -132,7 +133,8 @@ def test_a_server_on_the_root_of_the_file_system_adopts_edits_and_keeps_them(
     (top / "notebooks").symlink_to(root.anchor)
     with run_server(top, environment=environment) as server:
         on_top = connect(server)
-        (edit,) = on_top.list_edits(path)["edits"]
+        # It listens before it adopts.
+        (edit,) = wait_until(lambda: on_top.list_edits(path)["edits"], "the adopted edit")
         assert edit["edit_id"] == made["edit_id"]
         with run_server(root.parent, environment=environment) as other:
             assert connect(other).list_edits(NAME)["edits"] == []
