@@ -92,7 +92,10 @@ def test_edits_and_proposals_without_a_server_are_continued_by_a_server_and_back
 
     with start(root) as server:
         client = connect(server.client)
-        (proposal,) = client.list_proposals()["proposals"]
+        # It listens before it adopts.
+        (proposal,) = wait_until(
+            lambda: client.list_proposals()["proposals"], "the adopted proposal"
+        )
         assert (proposal["proposal_id"], proposal["path"]) == (
             proposed["proposal_id"],
             "sub/b.ipynb",
