@@ -50,9 +50,8 @@ def _match_by_id(
 ) -> Iterator[tuple[int, int]]:
     for cell_id, indexes in before.ids.items():
         new_indexes = after.ids.get(cell_id, [])
-        if (
-            len(indexes) == len(new_indexes) == 1
-            and indexes[0] in old_range
-            and new_indexes[0] in new_range
-        ):
-            yield indexes[0], new_indexes[0]
+        # Of a repeated id, it is not certain which cells are left if their number is another.
+        if len(indexes) == len(new_indexes):
+            for index, new_index in zip(indexes, new_indexes, strict=True):
+                if index in old_range and new_index in new_range:
+                    yield index, new_index

@@ -117,6 +117,14 @@ def test_a_cell_with_the_id_of_another_one_is_not_taken_for_it() -> None:
     assert parse_values(undone)["cells"] == parse_values(before)["cells"]
 
 
+def test_a_notebook_with_repeated_ids_that_is_only_formatted_anew_has_no_changes() -> None:
+    first, second = code("a", "same"), code("b", "same")
+    before, after = notebook(first, second), notebook(first, second).replace(b": ", b":")
+    diff = compare_documents(Document.parse(before), Document.parse(after))
+    assert (diff.list_entries(), diff.changes_metadata) == ([], False)
+    check_both_ways(before, after)
+
+
 def test_each_changed_cell_is_listed_once_with_what_happened_to_it() -> None:
     first, second, third = code("a", "a", outputs=[HTML_OUTPUT]), markdown("b", "b"), code("c", "c")
     before = Document.parse(notebook(first, second, third, code("d", "d")))
