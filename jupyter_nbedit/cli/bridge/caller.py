@@ -36,6 +36,7 @@ _LONGEST_CLIENT = 200
 _READING_ACTIONS = frozenset(("list", "show", "proposal"))
 _OK, _ACCEPTED = 200, 202
 _MOST_PROPOSALS = 100
+_MOST_THREADS = 32
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class BridgeCaller:
             for definition in load_definitions()
             if definition["annotations"]["readOnlyHint"]
         }
+        # A cancelled call still needs its thread.
+        self._threads = asyncio.Semaphore(_MOST_THREADS)
         # What proposals are about, so that a call about one finds its server again.
         self._proposals: dict[int, str] = {}
 
@@ -89,8 +92,10 @@ class BridgeCaller:
             result = self._call(call)
             # At the end of the input the loop is closed.
             with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._threads.release)
                 loop.call_soon_threadsafe(finish, result)
 
+        await self._threads.acquire()
         # Not a thread of an executor, for which Python would wait at the end.
         threading.Thread(target=run, daemon=True).start()
         return await answer
