@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.options import UsageError
+from jupyter_nbedit.setup import TOKEN_VARIABLE
 from jupyter_nbedit.setup.clients import (
     CLIENTS,
     Bridge,
@@ -24,8 +25,8 @@ from jupyter_nbedit.setup.clients import (
 )
 from jupyter_nbedit.setup.config_file import WriteOutcome, WriteRefused, write_setup
 
-# What people copy from the address bar of the browser ends in these.
-_PAGES = ("lab", "tree")
+# How the paths of pages begin, after the base URL: people copy them from the browser.
+_PAGES = ("lab", "notebooks", "tree")
 # Tokens of Jupyter have small letters: no token can be taken for a name.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
@@ -59,16 +60,26 @@ def run(options: argparse.Namespace) -> int:
 
 def _choose_server(options: argparse.Namespace) -> Bridge | Endpoint:
     """Return what the client is to use."""
+    if options.write and options.client is None:
+        message = "--write needs CLIENT"
+        raise UsageError(message)
+    if options.replace and not options.write:
+        message = "--replace needs --write"
+        raise UsageError(message)
     if options.url is None:
+        if options.token_variable is not None:
+            message = "--token-variable needs --url: without it, no client needs a token"
+            raise UsageError(message)
         return find_bridge()
     url = _build_endpoint_url(options.url)
-    if not _VARIABLE.fullmatch(options.token_variable):
+    variable = options.token_variable or TOKEN_VARIABLE
+    if not _VARIABLE.fullmatch(variable):
         message = "--token-variable: expected a name in capital letters, such as JUPYTER_TOKEN"
         raise UsageError(message)
     client = CLIENTS.get(options.client)
     if client is not None and not client.can_expand_headers:
-        return Endpoint(url, options.token_variable, find_bridge().command)
-    return Endpoint(url, options.token_variable)
+        return Endpoint(url, variable, find_bridge().command)
+    return Endpoint(url, variable)
 
 
 def _build_endpoint_url(address: str) -> str:
@@ -87,8 +98,11 @@ def _build_endpoint_url(address: str) -> str:
     segments = [segment for segment in parts.path.split("/") if segment]
     if segments[-2:] == ["nbedit", "mcp"]:
         segments = segments[:-2]
-    elif segments and segments[-1] in _PAGES:
-        segments = segments[:-1]
+    else:
+        # What follows is the name of a user of the Hub.
+        start = segments.index("user") + 2 if "user" in segments else 0
+        pages = [place for place, name in enumerate(segments) if place >= start and name in _PAGES]
+        segments = segments[: pages[0]] if pages else segments
     path = "/".join(["", *segments, "nbedit", "mcp"])
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 

@@ -50,10 +50,9 @@ def add_parser(commands: Subparsers) -> None:
     )
     parser.add_argument(
         "--token-variable",
-        default=TOKEN_VARIABLE,
         metavar="NAME",
         help="with --url: the environment variable that the client takes the token from"
-        " (default: %(default)s)",
+        f" (default: {TOKEN_VARIABLE})",
     )
     parser.set_defaults(run=run)
 

@@ -177,7 +177,8 @@ def _explain_response(server: Server, response: Response) -> ClientError:
         return ExtensionMissing(message)
     message = (
         f"{server.url} answered {response.status} to GET nbedit, which is no reply of "
-        "jupyter_nbedit. Is it the address of a Jupyter server, with its base URL?"
+        "jupyter_nbedit. Is it the address of a Jupyter server, with its base URL and without what "
+        "pages add to it, such as /lab?"
     )
     return ResponseError(message)
 

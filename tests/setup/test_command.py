@@ -243,6 +243,8 @@ def test_a_folder_without_permission_is_refused(home: Path) -> None:
 
 ADDRESSES = [
     ("http://localhost:8888/lab?token=s3cret", "http://localhost:8888/nbedit/mcp"),
+    ("http://localhost:8888/lab/tree/lab/a.ipynb", "http://localhost:8888/nbedit/mcp"),
+    ("https://hub/user/lab/notebooks/a.ipynb", "https://hub/user/lab/nbedit/mcp"),
     ("http://localhost:8888", "http://localhost:8888/nbedit/mcp"),
     ("https://hub/user/ada/tree#s3cret", "https://hub/user/ada/nbedit/mcp"),
     ("https://hub/user/ada/nbedit/mcp", "https://hub/user/ada/nbedit/mcp"),
@@ -268,21 +270,24 @@ def test_an_address_becomes_that_of_the_endpoint_without_a_token(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--url", "localhost:8888"],
-        ["--url", "ftp://localhost/"],
-        ["--url", "http://"],
-        ["--url", "http://ada:s3cret@host/"],
-        ["--url", "http://host/", "--token-variable", "s3cret"],
-        ["--url", "http://host:port/"],
-        ["--user", "--project"],
-        ["--url"],
+        ["cursor", "--write", "--url", "localhost:8888"],
+        ["cursor", "--write", "--url", "ftp://localhost/"],
+        ["cursor", "--write", "--url", "http://"],
+        ["cursor", "--write", "--url", "http://ada:s3cret@host/"],
+        ["cursor", "--write", "--url", "http://host/", "--token-variable", "s3cret"],
+        ["cursor", "--write", "--url", "http://host:port/"],
+        ["cursor", "--write", "--user", "--project"],
+        ["cursor", "--write", "--url"],
+        ["--write"],
+        ["cursor", "--replace"],
+        ["cursor", "--token-variable", "JUPYTER_TOKEN"],
     ],
 )
 def test_a_wrong_command_line_is_refused_and_shows_no_secret(
     arguments: list[str], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
-        code = main(["setup", "cursor", "--write", *arguments])
+        code = main(["setup", *arguments])
     except SystemExit as exit_:
         code = int(exit_.code or 0)
 
