@@ -154,15 +154,26 @@ test('A change that the tab finds before its event can be undone, too', async ({
   page
 }) => {
   folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
-  const before = folder.readText('a.ipynb');
   const tab = await open('a.ipynb');
-  await waitUntilFollowed(before);
-  writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: 'changed = 1' }));
-  // As if its user had come back from another window.
-  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
-  await expect(tab.editor(1)).toHaveText('changed = 1');
   const toast = toastAbout(page, 'a.ipynb');
-  await toast.getByRole('button', { name: 'Undo' }).click();
+  const undo = toast.getByRole('button', { name: 'Undo' });
+  let before = '';
+  for (let round = 0; round < 10; round++) {
+    before = folder.readText('a.ipynb');
+    await waitUntilFollowed(before);
+    writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: `changed = ${round}` }));
+    // As if its user had come back from another window.
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await expect(tab.editor(1)).toHaveText(`changed = ${round}`);
+    await expect(toast).toBeVisible();
+    if (await undo.isVisible()) {
+      break;
+    }
+    // On a busy machine the event may come later than the tab waits for it.
+    await toast.locator('.Toastify__close-button').click();
+    await expect(toast).toHaveCount(0);
+  }
+  await undo.click();
   await expect(toast).toHaveText('Undid the edit in a.ipynb.');
   expect(folder.readText('a.ipynb')).toBe(before);
 });
