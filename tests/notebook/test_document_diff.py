@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -122,6 +123,18 @@ def test_a_notebook_with_repeated_ids_that_is_only_formatted_anew_has_no_changes
     before, after = notebook(first, second), notebook(first, second).replace(b": ", b":")
     diff = compare_documents(Document.parse(before), Document.parse(after))
     assert (diff.list_entries(), diff.changes_metadata) == ([], False)
+    check_both_ways(before, after)
+
+
+def test_a_cell_that_replaces_another_one_by_a_few_bytes_gets_its_place_back() -> None:
+    first, second, third = (
+        {"cell_type": "markdown", "metadata": {}, "source": f"a long text {name}", "id": name}
+        for name in ("c0", "c1", "c2")
+    )
+    before, after = (
+        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+        for cells in ([first, second, third], [second, first])
+    )
     check_both_ways(before, after)
 
 

@@ -120,7 +120,8 @@ class _WrittenTexts:
         The search begins after the last match, because cells that are moved together are next to
         each other in the written text.
         """
-        for _ in range(len(self._texts) + 1):
+        # The text where the last match was is searched again from its beginning at the end.
+        for _ in range(len(self._texts) + 1 if self._texts else 0):
             offset, text = self._texts[0]
             position = text.find(searched, self._position)
             self._searched_bytes += (position if position >= 0 else len(text)) - self._position
