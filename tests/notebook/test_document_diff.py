@@ -127,13 +127,13 @@ def test_a_notebook_with_repeated_ids_that_is_only_formatted_anew_has_no_changes
 
 
 def test_a_cell_that_replaces_another_one_by_a_few_bytes_gets_its_place_back() -> None:
-    first, second, third = (
+    cells: list[dict[str, object]] = [
         {"cell_type": "markdown", "metadata": {}, "source": f"a long text {name}", "id": name}
         for name in ("c0", "c1", "c2")
-    )
+    ]
     before, after = (
-        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
-        for cells in ([first, second, third], [second, first])
+        json.dumps({"cells": each, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+        for each in (cells, [cells[1], cells[0]])
     )
     check_both_ways(before, after)
 
