@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.sequence_diff import count_common_start
 
@@ -30,19 +31,31 @@ def match_cells(
     unmatched_new = [
         index for index in new_range if index not in matched_new and after.headers[index][0] is None
     ]
-    # Cells without ids: cells with equal bytes first, then the others in their order.
-    indexes_by_bytes: dict[bytes, list[int]] = defaultdict(list)
+    # Cells without ids: cells with the same source first, then the others in their order.
+    indexes_by_source: dict[bytes, list[int]] = defaultdict(list)
     for index in reversed(unmatched_old):
-        indexes_by_bytes[old_cells[index]].append(index)
+        indexes_by_source[_read_source(before, index, old_cells)].append(index)
     changed_new: list[int] = []
     for index in unmatched_new:
-        if equal_cells := indexes_by_bytes[new_cells[index]]:
+        if equal_cells := indexes_by_source[_read_source(after, index, new_cells)]:
             pairs[equal_cells.pop()] = index
         else:
             changed_new.append(index)
     changed_old = [index for index in unmatched_old if index not in pairs]
     pairs.update(zip(changed_old, changed_new, strict=False))
     return pairs
+
+
+def _read_source(document: Document, index: int, cells: list[bytes]) -> bytes:
+    """Return what identifies a cell without id: its type and source, however they are written.
+
+    Of a cell that cannot be read, it is its bytes.
+    """
+    try:
+        cell = document.get_cell(index)
+        return f"{cell.cell_type}\n{cell.source}".encode("utf-8", "surrogatepass")
+    except InvalidNotebook:
+        return cells[index]
 
 
 def _match_by_id(

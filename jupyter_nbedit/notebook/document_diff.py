@@ -1,6 +1,7 @@
 """The difference of two versions of a notebook, as the edit that makes one of the other.
 
-Nobody has asked this server for that edit: another program has written the file.
+Nobody has asked this server for that edit: another program has written the file, or several edits
+are shown as one.
 """
 
 from __future__ import annotations
@@ -65,11 +66,28 @@ class DocumentDiff:
             return None
 
 
-def compare_documents(before: Document, after: Document) -> DocumentDiff:
-    """Compare two versions of a notebook; the time is linear in their size."""
+@dataclass(frozen=True)
+class CellMatching:
+    """Which cells of two versions of a notebook are the same cell."""
+
+    #: The index after the change by the index before it.
+    new_indexes: dict[int, int]
+    #: The indexes before and after the change of the cells that stay in order, sorted.
+    unmoved: Sequence[tuple[int, int]]
+
+
+def compare_documents(
+    before: Document, after: Document, matching: CellMatching | None = None
+) -> DocumentDiff:
+    """Compare two versions of a notebook; the time is linear in their size.
+
+    If it is not known which cells are the same, they are matched by their ids and contents.
+    """
     old_digests, new_digests = _compute_digests(before), _compute_digests(after)
-    new_indexes = match_cells(before, after, old_digests, new_digests)
-    unmoved = find_longest_rise(sorted(new_indexes.items()))
+    if matching is None:
+        matched = match_cells(before, after, old_digests, new_digests)
+        matching = CellMatching(matched, find_longest_rise(sorted(matched.items())))
+    new_indexes, unmoved = matching.new_indexes, matching.unmoved
     equal_cells = [pair for pair in unmoved if old_digests[pair[0]] == new_digests[pair[1]]]
     changes = list(
         _iterate_changes(before, after, new_indexes, frozenset(unmoved), frozenset(equal_cells))

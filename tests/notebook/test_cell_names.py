@@ -166,6 +166,10 @@ def race(chance: random.Random) -> str:
     after = samples.load_cells(apply_splices(now.text[:], plan.splices))
     (edited,) = [i for i, cell in enumerate(after) if cell["source"] == "by the agent"]
     assert edited in candidates
+    if is_current:
+        # The user has changed nothing, or has exchanged two equal cells without ids.
+        assert edited == index
+        return "edited"
     if cells[edited].number == meant.number:
         return "edited"
     # The user has changed or deleted the cell that was read, and has given its source to another.
@@ -179,4 +183,4 @@ def test_a_stale_name_never_edits_a_cell_that_was_not_read() -> None:
     chance = seeded_random("races of names")
     outcomes = Counter(race(chance) for _ in range(1_000))
     assert outcomes["copy"] < 50
-    assert min(outcomes[each] for each in ("edited", "changed", "ambiguous")) > 50
+    assert min(outcomes[each] for each in ("edited", "changed", "ambiguous")) > 20

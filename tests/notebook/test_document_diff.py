@@ -126,6 +126,32 @@ def test_a_notebook_with_repeated_ids_that_is_only_formatted_anew_has_no_changes
     check_both_ways(before, after)
 
 
+def test_equal_cells_without_ids_whose_members_are_reordered_have_no_changes() -> None:
+    members: list[dict[str, object]] = [
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "source": "x",
+            "outputs": [],
+            "execution_count": None,
+        },
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "source": "x",
+            "execution_count": None,
+            "outputs": [],
+        },
+    ]
+    before, after = (
+        json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode()
+        for cells in (members, members[::-1])
+    )
+    diff = compare_documents(Document.parse(before), Document.parse(after))
+    assert diff.list_entries() == []
+    check_both_ways(before, after)
+
+
 def test_a_cell_that_replaces_another_one_by_a_few_bytes_gets_its_place_back() -> None:
     cells: list[dict[str, object]] = [
         {"cell_type": "markdown", "metadata": {}, "source": f"a long text {name}", "id": name}
@@ -134,6 +160,27 @@ def test_a_cell_that_replaces_another_one_by_a_few_bytes_gets_its_place_back() -
     before, after = (
         json.dumps({"cells": each, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
         for each in (cells, [cells[1], cells[0]])
+    )
+    check_both_ways(before, after)
+
+
+def test_a_moved_copy_of_a_neighbour_does_not_hide_the_place_of_another_cell() -> None:
+    filled: dict[str, object] = {
+        "cell_type": "code",
+        "source": "0",
+        "execution_count": None,
+        "outputs": [],
+    }
+    blank: dict[str, object] = {"cell_type": "markdown", "source": ""}
+    moved = {**blank, "metadata": {}}
+    empty, title = {**filled, "source": ""}, {**moved, "source": "0"}
+    before, after = (
+        # The other program writes all bytes anew.
+        json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 0}, indent=indent).encode()
+        for cells, indent in (
+            ([filled, moved, title, blank, empty, empty], 1),
+            ([empty, filled, empty, title, moved, blank, empty], None),
+        )
     )
     check_both_ways(before, after)
 

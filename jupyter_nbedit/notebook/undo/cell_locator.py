@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +29,7 @@ _SHOWN = 2000
 _BOTH = 2
 # Among more similar cells than these none is looked for, because that takes quadratic time.
 _MOST = 100
+_NONE: Mapping[int, int] = {}
 
 
 class CellNotLocated(Exception):
@@ -63,33 +64,59 @@ class CellLocator:
         self._history = history
         self._states: dict[int, CellState | None] = {}
         self._known_keys: dict[int, str] = {}
+        # The indexes of the found cells that the edit inserted or moved, in ascending order.
+        self._moved_indexes: list[int] = []
 
-    def find(self) -> tuple[dict[int, int], dict[int, int], list[dict[str, Any]]]:
-        """Return cell indexes and gap indexes by part number, and the conflicts."""
-        cells: dict[int, int] = {}
+    def find(
+        self, changed_cells: Mapping[int, int] = _NONE
+    ) -> tuple[dict[int, int], dict[int, int], dict[int, dict[str, Any]]]:
+        """Return cell indexes, gap indexes and conflicts by part number.
+
+        ``changed_cells`` are the indexes of cells that may have been changed since the edit.
+        """
+        cells: dict[int, int] = dict(changed_cells)
         gaps: dict[int, int] = {}
-        conflicts: list[dict[str, Any]] = []
+        conflicts: dict[int, dict[str, Any]] = {}
         gaps_by_id = self._find_gaps_by_id()
         for number, part in self._parts.items():
-            try:
-                if part.index is not None:
+            if part.index is not None and number not in cells:
+                try:
                     cells[number] = self._find_cell(part)
-                if part.gap_number is not None:
-                    gap = gaps_by_id[number] if number in gaps_by_id else self._find_gap(part)
-                    gaps[number] = self._check_gap(part, gap, cells.get(number))
+                except CellNotLocated as error:
+                    conflicts[number] = error.conflict
+        # Gaps are between cells that the edit did not move.
+        self._moved_indexes = sorted(
+            {index for number, index in cells.items() if self._parts[number].changes_position}
+        )
+        for number, part in self._parts.items():
+            if part.gap_number is None or (part.index is not None and number not in cells):
+                continue
+            try:
+                gap = gaps_by_id[number] if number in gaps_by_id else self._find_gap(part)
+                gaps[number] = self._check_gap(part, gap, cells.get(number))
             except CellNotLocated as error:
-                conflicts.append(error.conflict)
-        conflicts += [
-            CellNotLocated(self._parts[number], "no_place", None).conflict
-            for number in self._list_misplaced(gaps, gaps_by_id)
-        ]
+                conflicts[number] = error.conflict
         claims = Counter(cells.values())
-        conflicts += [
-            CellNotLocated(self._parts[number], "ambiguous", None).conflict
-            for number, index in cells.items()
-            if claims[index] > 1
-        ]
+        unsafe = [(number, "no_place") for number in self._list_misplaced(gaps, gaps_by_id)]
+        unsafe += [(number, "ambiguous") for number, index in cells.items() if claims[index] > 1]
+        for number, reason in unsafe:
+            conflict = CellNotLocated(self._parts[number], reason, None).conflict
+            conflicts.setdefault(number, conflict)
         return cells, gaps, conflicts
+
+    def find_changed_cell(self, part: CellUndo) -> int | None:
+        """Return the index of a cell that was changed since the edit; None if it is not certain.
+
+        A cell without id is only known by its index and both of its neighbours.
+        """
+        if part.cell_id is not None:
+            indexes = self._document.ids.get(part.cell_id, [])
+            return indexes[0] if len(indexes) == 1 else None
+        if part.index is None:
+            return None
+        index = self._compute_expected_index(part.index, sys.maxsize)
+        is_certain = index is not None and self._count_neighbours(part, index) == _BOTH
+        return index if is_certain else None
 
     def _list_misplaced(
         self, gaps: Mapping[int, int], gaps_by_id: Mapping[int, int | None]
@@ -217,7 +244,7 @@ class CellLocator:
         best = [gap for gap in gaps_after if scores[gap] == best_score] or [
             gap for gap in gaps_before if scores[gap] == best_score
         ]
-        return best[0] if len(best) == 1 else None
+        return best[0] if len(set(map(self._count_unmoved, best))) == 1 else None
 
     def _list_candidates(self, keys: Sequence[NeighbourKey], end: int) -> list[int]:
         """Return the indexes of the cells that may be the nearest neighbour, or the end."""
@@ -242,13 +269,20 @@ class CellLocator:
         """Count the neighbours directly before and after a gap; the end of the notebook is one."""
         size = len(self._document)
         before, after = range(gap - 1, -1, -1), range(gap, size)
+        rank, last_rank = self._count_unmoved(gap), self._count_unmoved(size)
         return (
-            self._count_equal(anchor.keys_before, before) if anchor.keys_before else gap == 0,
-            self._count_equal(anchor.keys_after, after) if anchor.keys_after else gap == size,
+            self._count_equal(anchor.keys_before, before) if anchor.keys_before else rank == 0,
+            self._count_equal(anchor.keys_after, after) if anchor.keys_after else rank == last_rank,
         )
 
+    def _count_unmoved(self, gap: int) -> int:
+        """Count the cells before a gap that the edit neither inserted nor moved."""
+        return gap - bisect_left(self._moved_indexes, gap)
+
     def _count_equal(self, keys: Sequence[NeighbourKey], indexes: range) -> int:
-        pairs = zip(keys, indexes, strict=False)
+        moved = self._moved_indexes
+        unmoved = (i for i in indexes if bisect_left(moved, i) == bisect_right(moved, i))
+        pairs = zip(keys, unmoved, strict=False)
         return sum(1 for _ in takewhile(lambda pair: self._matches(*pair), pairs))
 
     def _matches(self, key: NeighbourKey, index: int) -> bool:

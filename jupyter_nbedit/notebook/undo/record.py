@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -25,8 +26,9 @@ _LENGTH = 8
 _LEVEL = 1
 #: The member of a cell's metadata that contains the times of its last run.
 EXECUTION = "execution"
-# Members that a run or a display of the cell writes: they do not belong to its content.
-_VOLATILE = frozenset((EXECUTION, "trusted"))
+#: Members of the metadata that a run or a display of the cell writes: they do not belong to its
+#: content.
+VOLATILE_MEMBERS = frozenset((EXECUTION, "trusted"))
 
 
 class CellState(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +213,7 @@ def _join_texts(attachments: object) -> object:
 
 def compute_fingerprint(state: CellState, attachments: object) -> str:
     """Return a hash of a cell's content; formatting, id and execution do not change it."""
-    metadata = {name: state.metadata[name] for name in state.metadata.keys() - _VOLATILE}
+    metadata = {name: state.metadata[name] for name in state.metadata.keys() - VOLATILE_MEMBERS}
     return _digest([state.cell_type, state.source, metadata, _join_texts(attachments)])
 
 
@@ -223,6 +225,11 @@ def compute_short_hash(text: bytes) -> str:
 def is_json_equal(first: object, second: object) -> bool:
     """Return whether two JSON values are equal."""
     return _digest(first) == _digest(second)
+
+
+def is_same_member(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:
+    """Return whether a member of two JSON objects is equal, or is in neither."""
+    return (name in first) == (name in second) and is_json_equal(first.get(name), second.get(name))
 
 
 def _digest(value: object) -> str:

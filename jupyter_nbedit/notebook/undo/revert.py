@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from msgspec import UNSET
@@ -18,7 +19,13 @@ from jupyter_nbedit.notebook.edit_plan import CellResult, EditPlan, OperationRes
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
+from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocated
+from jupyter_nbedit.notebook.undo.cell_merge import (
+    NO_RESOLUTION,
+    Resolution,
+    list_changed_cells,
+    merge_cell,
+)
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
 from jupyter_nbedit.notebook.undo.record import (
     CellState,
@@ -26,7 +33,7 @@ from jupyter_nbedit.notebook.undo.record import (
     UndoRecord,
     compute_fingerprint,
     compute_short_hash,
-    is_json_equal,
+    is_same_member,
 )
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
@@ -40,12 +47,14 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     is_exact: bool = False,
     part_numbers: Collection[int] | None = None,
     history: KnownHistory = NO_KNOWN_HISTORY,
+    resolution: Resolution = NO_RESOLUTION,
 ) -> EditPlan:
     """Revert an edit, or some of its parts.
 
-    A cell is restored if it is unchanged since the edit. Members that the edit did not change stay
-    as they are now, such as the outputs of a later run. `editable: false` is ignored: the state
-    that is restored is one from before it was set, or the one in which it was set.
+    A cell is restored if it is unchanged since the edit, or if ``resolution`` says what becomes of
+    it. Members that the edit did not change stay as they are now, such as the outputs of a later
+    run. `editable: false` is ignored: the state that is restored is one from before it was set, or
+    the one in which it was set.
 
     Parameters
     ----------
@@ -59,6 +68,8 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     history
         What is known of later edits. It determines the positions of cells whose neighbours were
         removed or restored since.
+    resolution
+        What becomes of cells that were changed since the edit.
 
     Raises
     ------
@@ -74,31 +85,111 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     }
     is_whole = len(parts) == len(record.parts)
     later_parts = history.list_later_parts(record)
-    conflicts: list[dict[str, Any]] = []
+    conflicts: dict[int, dict[str, Any]] = {}
+    sources: dict[int, str] = {}
     if is_exact:
-        cells = {number: part.index for number, part in parts.items() if part.index is not None}
-        gaps = {
-            number: record.gaps[part.gap_number].gap_index
-            for number, part in parts.items()
-            if part.gap_number is not None
-        }
+        cells, gaps = _list_exact_positions(record, parts)
     else:
         if later_parts is not None:
             parts = _list_remaining_parts(document, record, parts, history)
-        cells, gaps, conflicts = CellLocator(document, record, parts, history).find()
-    metadata, names = _restore_metadata(
+        locator = CellLocator(document, record, parts, history)
+        cells, gaps, conflicts = locator.find()
+        changed_cells = list_changed_cells(parts, locator, conflicts)
+        sources = resolution.merge_sources(document, record, changed_cells)
+        resolved = sources.keys() | resolution.chosen_sources.keys()
+        if not resolved.isdisjoint(changed_cells):
+            cells, gaps, conflicts = locator.find(
+                {number: changed_cells[number] for number in resolved & changed_cells.keys()}
+            )
+    for number, chosen in resolution.chosen_sources.items():
+        if number in conflicts:
+            continue
+        current = document.get_cell(cells[number])
+        if current.source_hash != chosen.source_hash:
+            error = CellNotLocated(parts[number], "changed", current.index, current.source)
+            conflicts[number] = error.conflict
+        elif chosen.source is not None:
+            sources[number] = chosen.source
+    metadata, names = restore_metadata(
         document, record, parts.values(), later_parts, is_exact=is_exact
     )
     if conflicts or names:
-        _raise_conflict(conflicts, names, has_later_edits=later_parts != [])
-    working_copy, order = _restore_cells(document, record, parts, cells, gaps)
+        _raise_conflict([*conflicts.values()], names, has_later_edits=later_parts != [])
+    working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
     working_copy.metadata = metadata
+    for number, source in sources.items():
+        cell = working_copy.get_cell_by_token(cells[number])
+        merge_cell(record, parts[number], cell, working_copy.style, source)
+    order = _restore_cells(working_copy, record, parts, cells, gaps)
     return build_plan(
         working_copy,
         order,
         [_build_result(op, working_copy, order)],
-        _build_reverse_splices(document, record) if is_exact and is_whole else None,
+        _build_reverse_splices(document, record) if is_exact and is_whole and not sources else None,
     )
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """An edit that was reverted as far as possible."""
+
+    record: UndoRecord
+    plan: EditPlan
+    #: By part number: the index of the cell in the document, and the one in the notebook without
+    #: the edit; None where the cell does not exist. Both are None for the notebook's metadata.
+    indexes: Mapping[int, tuple[int | None, int | None]]
+    #: The numbers of the parts that cannot be reverted, because their cells were changed since.
+    conflicts: Collection[int]
+
+
+def revert_possible_parts(document: Document, record: UndoRecord, *, is_exact: bool) -> Reversal:
+    """Revert the parts of an edit that were not changed since; see `revert`."""
+    is_exact = is_exact and record.reverse_splices is not None
+    parts = dict(enumerate(record.parts))
+    conflicts: dict[int, dict[str, Any]] = {}
+    if is_exact:
+        cells, gaps = _list_exact_positions(record, parts)
+    else:
+        cells, gaps, conflicts = CellLocator(document, record, parts, NO_KNOWN_HISTORY).find()
+    metadata, names = restore_metadata(document, record, parts.values(), None, is_exact=is_exact)
+    possible_parts = {
+        number: part
+        for number, part in parts.items()
+        if number not in conflicts and not (names and part.is_notebook_metadata)
+    }
+    working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
+    order = _restore_cells(working_copy, record, possible_parts, cells, gaps)
+    if not names:
+        working_copy.metadata = metadata
+    plan = build_plan(
+        working_copy, order, [], _build_reverse_splices(document, record) if is_exact else None
+    )
+    indexes = {
+        number: (
+            cells.get(number),
+            # The cell of a removed part has no index any more.
+            None if part.before is None else order.get_index(cells.get(number, -1 - number)),
+        )
+        for number, part in possible_parts.items()
+        if not part.is_notebook_metadata
+    }
+    indexes |= {
+        number: (None, None) for number, part in possible_parts.items() if part.is_notebook_metadata
+    }
+    return Reversal(record, plan, indexes, parts.keys() - possible_parts.keys())
+
+
+def _list_exact_positions(
+    record: UndoRecord, parts: Mapping[int, CellUndo]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return cell indexes and gap indexes by part number, in the notebook after the edit."""
+    cells = {number: part.index for number, part in parts.items() if part.index is not None}
+    gaps = {
+        number: record.gaps[part.gap_number].gap_index
+        for number, part in parts.items()
+        if part.gap_number is not None
+    }
+    return cells, gaps
 
 
 def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splice]:
@@ -176,14 +267,17 @@ def _compute_remaining_part(
 
 
 def _restore_cells(
-    document: Document,
+    working_copy: WorkingCopy,
     record: UndoRecord,
     parts: Mapping[int, CellUndo],
     cells: Mapping[int, int],
     gaps: Mapping[int, int],
-) -> tuple[WorkingCopy, FinalOrder]:
-    """Restore the cells and their positions; ``cells`` and ``gaps`` have the indexes of parts."""
-    working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
+) -> FinalOrder:
+    """Restore the cells and return their order; ``cells`` and ``gaps`` have the indexes of parts.
+
+    Cells that are in the working copy already stay as they are there.
+    """
+    document = working_copy.document
     removed_indexes: list[int] = []
     cells_by_gap: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, part in parts.items():
@@ -195,7 +289,7 @@ def _restore_cells(
             cell = working_copy.cells[token] = RestoredCell.from_record(
                 record, part, token, gaps[number]
             )
-        elif part.fragments is not None:
+        elif part.fragments is not None and token not in working_copy.cells:
             cell = working_copy.cells[token] = RestoredCell.from_cell(
                 record, part, document.get_cell(token), working_copy.style
             )
@@ -209,7 +303,7 @@ def _restore_cells(
     tokens_by_gap = {
         gap: [token for _, token in sorted(cells_by_gap[gap])] for gap in sorted(cells_by_gap)
     }
-    return working_copy, FinalOrder(document, sorted(removed_indexes), tokens_by_gap)
+    return FinalOrder(document, sorted(removed_indexes), tokens_by_gap)
 
 
 def _forbid_new_id() -> NoReturn:
@@ -238,7 +332,7 @@ def _raise_conflict(
     raise UndoConflict(message, cells=cells, metadata=names)
 
 
-def _restore_metadata(
+def restore_metadata(
     document: Document,
     record: UndoRecord,
     parts: Iterable[CellUndo],
@@ -256,10 +350,10 @@ def _restore_metadata(
     if is_exact or current_hash == part.fingerprint:
         return old_bytes, []
     before, after, current = part.before.metadata, part.after.metadata, document.metadata
-    names = [name for name in {**before, **after} if not _is_same(before, after, name)]
+    names = [name for name in {**before, **after} if not is_same_member(before, after, name)]
     if later_parts is not None and not any(later.is_notebook_metadata for later in later_parts):
         # No edit did this, so these values were restored by hand.
-        names = [name for name in names if not _is_same(current, before, name)]
+        names = [name for name in names if not is_same_member(current, before, name)]
     if not names:
         return current_bytes, []
     values = json_edit.read_values(old_bytes)
@@ -268,11 +362,7 @@ def _restore_metadata(
         {name: values.get(name) for name in names},
         Style(document).get_notebook_style(),
     )
-    return metadata, [name for name in names if not _is_same(current, after, name)]
-
-
-def _is_same(first: dict[str, Any], second: dict[str, Any], name: str) -> bool:
-    return (name in first) == (name in second) and is_json_equal(first.get(name), second.get(name))
+    return metadata, [name for name in names if not is_same_member(current, after, name)]
 
 
 def _build_result(op: str, working_copy: WorkingCopy, order: FinalOrder) -> OperationResult:

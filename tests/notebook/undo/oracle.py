@@ -67,7 +67,7 @@ def apply_plan(document: Document, applied: EditPlan) -> bytes:
 def check_newest(
     label: str, document: Document, operations: Batch
 ) -> tuple[Document, UndoRecord] | None:
-    """Check that a batch can be taken back, done again, and offered; None if it is refused."""
+    """Check that a batch can be undone, redone, and offered; None if it is refused."""
     label = f"{label}: {operations}"
     try:
         applied = edit(document, *operations)
@@ -135,7 +135,7 @@ def has_unique_ids(document: Document) -> bool:
 def check_older(
     before: Document, left: Document, record: UndoRecord, text: bytes, save: Save | None = None
 ) -> set[str] | None:
-    """Check that an edit can be taken back after others; give what is in the way, if something is.
+    """Check that an edit can be undone after others; give what is in the way, if something is.
 
     ``left`` is the notebook that the edit left, ``text`` is what others have made of it since, on
     other cells; ``save`` is how they have written it anew, if they have.

@@ -143,7 +143,7 @@ def test_only_a_cell_changed_since_is_a_conflict(
         assert cells[0].get("source") == source
     else:
         # Similar cells cannot be distinguished.
-        assert {one["why"] for one in cells} <= {"changed", "gone", "ambiguous"}
+        assert {one["why"] for one in cells} <= {"changed", "gone", "ambiguous", "no_place"}
         assert {one["index"] for one in cells if one["why"] == "changed"} <= {part.index}
 
 

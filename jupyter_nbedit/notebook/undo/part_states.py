@@ -1,0 +1,59 @@
+"""Compare the parts of an undo record with a notebook that was changed since the edit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
+from jupyter_nbedit.notebook.undo.cell_merge import list_changed_cells, merge_source
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory
+from jupyter_nbedit.notebook.undo.record import CellState, UndoRecord
+from jupyter_nbedit.notebook.undo.revert import restore_metadata
+
+PartStateName = Literal["as_proposed", "changed", "gone", "ambiguous"]
+
+
+@dataclass(frozen=True)
+class PartState:
+    """Whether a part can be reverted, and if not, how its cell is now.
+
+    ``current`` is set if the cell, or the notebook's metadata, have changed. ``current_hash`` is
+    the source hash of that cell; ``merged`` is None if both changes cannot be merged.
+    """
+
+    name: PartStateName
+    current: CellState | None = None
+    current_hash: str | None = None
+    merged: str | None = None
+
+
+def list_part_states(
+    document: Document, record: UndoRecord, numbers: Collection[int], history: KnownHistory
+) -> dict[int, PartState]:
+    """Return the states of some parts of a record by their numbers."""
+    parts = {number: record.parts[number] for number in numbers}
+    locator = CellLocator(document, record, parts, history)
+    _, _, conflicts = locator.find()
+    changed_cells = list_changed_cells(parts, locator, conflicts)
+    states: dict[int, PartState] = {}
+    for number, part in parts.items():
+        if part.is_notebook_metadata:
+            later_parts = history.list_later_parts(record)
+            _, names = restore_metadata(document, record, [part], later_parts, is_exact=False)
+            current = CellState(cell_type=None, source=None, metadata=document.metadata)
+            states[number] = PartState("changed", current) if names else PartState("as_proposed")
+        elif number in changed_cells:
+            cell = document.get_cell(changed_cells[number])
+            merged = merge_source(record, part, cell)
+            states[number] = PartState(
+                "changed", CellState.from_cell(cell), cell.source_hash, merged
+            )
+        elif number in conflicts:
+            is_gone = conflicts[number]["why"] == "gone"
+            states[number] = PartState("gone" if is_gone else "ambiguous")
+        else:
+            states[number] = PartState("as_proposed")
+    return states
