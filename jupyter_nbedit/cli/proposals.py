@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.connection import connect, print_reply
-from jupyter_nbedit.cli.options import Subparsers, add_server_options
+from jupyter_nbedit.cli.connection import connect, print_reply, show_path
+from jupyter_nbedit.cli.editing import TAB_MILLISECONDS
+from jupyter_nbedit.cli.options import Subparsers, UsageError, add_server_options
 from jupyter_nbedit.client import requests
 
 _EXIT_CODES = {
@@ -14,20 +15,25 @@ _EXIT_CODES = {
     "rejected": exit_codes.REFUSED,
     "expired": exit_codes.REFUSED,
 }
+_VERBS = ("accept", "reject", "reopen")
 
 
 def add_parser(commands: Subparsers) -> None:
     """Add the parser of the command."""
     parser = commands.add_parser(
         "proposal",
-        help="print a proposal, and what a person has decided",
+        help="print a proposal, and what a person has decided; or decide",
         description="Print a proposal, and what a person has decided: exit code 0 if it was"
-        " accepted, 5 if nobody has decided, and else 1.",
+        " accepted, 5 if nobody has decided, and else 1. Or decide, if you are the person:"
+        " accept it, reject it, or reopen what was rejected.",
     )
-    parser.add_argument("proposal", metavar="N", type=int, help="the number of the proposal")
+    parser.add_argument("verb", metavar="VERB", choices=_VERBS, nargs="?", help=", ".join(_VERBS))
+    parser.add_argument("proposal", metavar="N", type=_read_number, help="its number")
+    parser.add_argument("--wait", type=float, metavar="SECONDS", help="wait so long for a decision")
     parser.add_argument(
-        "--wait", type=float, metavar="SECONDS", default=0, help="wait so long for a decision"
+        "--merge", action="store_true", help="accept: merge cells that have changed since by line"
     )
+    parser.add_argument("--reason", metavar="TEXT", help="reject: why, for the agent")
     parser.add_argument(
         "--path", metavar="NB", default=".", help="the notebook, if it is not below this folder"
     )
@@ -35,10 +41,48 @@ def add_parser(commands: Subparsers) -> None:
     parser.set_defaults(run=run)
 
 
+def _read_number(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        message = f"{value!r} is not the number of a proposal; options follow the number"
+        raise argparse.ArgumentTypeError(message) from None
+
+
 def run(options: argparse.Namespace) -> int:
-    """Print a proposal."""
+    """Print a proposal, or decide."""
+    for name, verb in (("wait", None), ("merge", "accept"), ("reason", "reject")):
+        value = getattr(options, name)
+        if value is not None and value is not False and options.verb != verb:
+            message = f"--{name} is not an option of `proposal {options.verb or 'N'}`."
+            raise UsageError(message)
+    if options.verb == "accept":
+        return _accept(options)
     with connect(options, options.path) as connection:
-        # The text has no word for programs, so that the status is asked for first.
-        proposal = connection.client.read_proposal(options.proposal, wait=options.wait)
-        print_reply(connection.send(requests.read_proposal(options.proposal)))
-    return _EXIT_CODES.get(str(proposal["status"]), exit_codes.DONE)
+        if options.verb == "reject":
+            request = requests.reject_proposal(options.proposal, reason=options.reason)
+        elif options.verb == "reopen":
+            request = requests.reopen_proposal(options.proposal)
+        else:
+            # The text has no word for programs, so that the status is asked for first.
+            proposal = connection.client.read_proposal(options.proposal, wait=options.wait or 0)
+            print_reply(connection.send(requests.read_proposal(options.proposal)))
+            return _EXIT_CODES.get(str(proposal["status"]), exit_codes.DONE)
+        print_reply(connection.send(request))
+    return exit_codes.DONE
+
+
+def _accept(options: argparse.Namespace) -> int:
+    with connect(options, options.path) as connection:
+        proposal = connection.client.read_proposal(options.proposal)
+        path = show_path(connection, proposal["path"])
+    # The notebook itself says which servers must be asked before it is changed.
+    with connect(options, path, is_change=True) as connection:
+        print_reply(
+            connection.send(
+                requests.accept_proposal(
+                    options.proposal, wait_tabs=TAB_MILLISECONDS, merge=options.merge or None
+                )
+            )
+        )
+    return exit_codes.DONE

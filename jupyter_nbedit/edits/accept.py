@@ -17,11 +17,11 @@ from jupyter_nbedit.errors import (
     UndoConflict,
 )
 from jupyter_nbedit.models import Author, Claim, EditReply, WriteRequest
-from jupyter_nbedit.notebook.undo.known_history import KnownHistory
+from jupyter_nbedit.notebook.undo.cell_merge import NO_RESOLUTION, Resolution
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
-from jupyter_nbedit.proposals.models import Proposal
-from jupyter_nbedit.proposals.service import ProposalService, choose_parts
+from jupyter_nbedit.proposals.models import Proposal, choose_pending_parts
+from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.proposals.store import ProposalStore
 from jupyter_nbedit.reading.loading import LoadedNotebook
 
@@ -36,7 +36,7 @@ class AcceptService:
     edits: EditService
     proposals: ProposalService
 
-    async def accept(
+    async def accept(  # noqa: PLR0913 -- the fields of a request
         self,
         proposal_id: int,
         parts: Collection[int] | None,
@@ -44,26 +44,31 @@ class AcceptService:
         *,
         hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
         dry_run: bool = False,
+        resolution: Resolution = NO_RESOLUTION,
     ) -> EditReply:
         """Apply a proposal, or parts of it, to the notebook as it is now.
 
         ``author`` is the person who accepts; None for ``parts`` means all that are pending. Raise
-        `CellChanged` if a cell of the proposal was changed since it was proposed, and an
-        `NbEditError` as for any edit; nothing was written then.
+        `CellChanged` if a cell of the proposal was changed since it was proposed and ``resolution``
+        does not say what becomes of it, `InvalidRequest` if it chooses a source for a part that has
+        none, and an `NbEditError` as for any edit; nothing was written then.
         """
         proposal = await self.proposals.get(proposal_id)
-        parts = choose_parts(proposal, parts)
+        parts = choose_pending_parts(proposal, parts)
+        _check_chosen_sources(proposal, parts, resolution)
         claim = Claim(proposal_id, parts, author.user, author.client)
         # The proposer makes the edit, and the other user accepts it.
         request = WriteRequest(
             proposal.path,
-            Author(proposal.user, proposal.client, proposal.message, author.session),
+            Author(
+                proposal.user, proposal.client, proposal.message, author.session, author.principal
+            ),
             dry_run=dry_run,
             hash=hash,
             accepted_by=author.user,
             claim=None if dry_run else claim,
         )
-        reply = await self._apply(request, proposal, claim)
+        reply = await self._apply(request, proposal, claim, resolution)
         if dry_run:
             return reply
         claim.edit_id = reply.edit_id
@@ -79,9 +84,12 @@ class AcceptService:
             pass
         return reply
 
-    async def _apply(self, request: WriteRequest, proposal: Proposal, claim: Claim) -> EditReply:
+    async def _apply(
+        self, request: WriteRequest, proposal: Proposal, claim: Claim, resolution: Resolution
+    ) -> EditReply:
         if proposal.kind == "edit":
-            return await self.edits.run(request, ProposalPlanner(self.proposals.store, claim))
+            planner = ProposalPlanner(self.proposals.store, claim, resolution)
+            return await self.edits.run(request, planner)
         if request.hash is not None:
             message = (
                 "The notebook does not exist yet, so there is no version to match. Leave "
@@ -98,12 +106,13 @@ class ProposalPlanner:
 
     store: ProposalStore
     claim: Claim
+    resolution: Resolution
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the change, for the proposal as it is while the notebook is locked.
 
-        Raise `CellChanged` if a cell was changed since it was proposed, and `ProposalClosed` if a
-        part is not pending any more.
+        Raise `CellChanged` if a cell was changed since it was proposed and the resolution does not
+        say what becomes of it, and `ProposalClosed` if a part is not pending any more.
         """
         proposal, payload = await self.store.get_payload(self.claim)
         await notebook.compute_hash()
@@ -112,7 +121,6 @@ class ProposalPlanner:
 
     def _revert(self, notebook: LoadedNotebook, proposal: Proposal, payload: bytes) -> PlannedEdit:
         parts = self.claim.parts
-        accepted_parts = {part.part for part in proposal.parts if part.status == "accepted"}
         try:
             plan = revert(
                 notebook.document,
@@ -120,7 +128,8 @@ class ProposalPlanner:
                 op=_OP,
                 is_exact=notebook.hash == proposal.hash_before,
                 part_numbers=None if len(parts) == len(proposal.parts) else parts,
-                history=KnownHistory(reverted_parts=accepted_parts),
+                history=proposal.history,
+                resolution=self.resolution,
             )
         except UndoConflict as conflict:
             raise _build_conflict_error(proposal, conflict) from None
@@ -130,7 +139,26 @@ class ProposalPlanner:
 def _build_conflict_error(proposal: Proposal, conflict: UndoConflict) -> CellChanged:
     message = (
         f"The notebook has changed since proposal {proposal.proposal_id} was made, in the same "
-        "places; `cells` and `metadata` list them. Nothing was written. Accept the other "
-        "`parts` of the proposal, or reject it and propose the change again."
+        "places; `cells` and `metadata` list them. Nothing was written. Read the proposal for its "
+        "cells as they are now; accept the other `parts`, or send `merge` or `sources`."
     )
     return CellChanged(message, proposal_id=proposal.proposal_id, **conflict.details)
+
+
+def _check_chosen_sources(
+    proposal: Proposal, parts: Collection[int], resolution: Resolution
+) -> None:
+    """Raise `InvalidRequest` if a source is chosen for a part that cannot have it."""
+    for number, chosen in resolution.chosen_sources.items():
+        if proposal.kind == "create" or number not in parts:
+            problem = "this request accepts no such part of an existing notebook"
+        elif (before := proposal.parts[number].before) is None or before.source is None:
+            problem = "it changes no cell that the notebook has"
+        elif (proposal.parts[number].after is None) == (chosen.source is None):
+            continue
+        elif chosen.source is None:
+            problem = "`source` is null, which deletes a cell, and this part only changes it"
+        else:
+            problem = "it deletes its cell, so that `source` must be null"
+        message = f"`sources` cannot have part {number}: {problem}. Nothing was written."
+        raise InvalidRequest(message)

@@ -13,17 +13,19 @@ from tornado import web
 from jupyter_nbedit import errors
 from jupyter_nbedit.edits.modes import Mode
 from jupyter_nbedit.handlers import openapi
-from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import Author, ClientName, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
 from jupyter_nbedit.proposals.models import Proposal
 from jupyter_nbedit.proposals.service import LONGEST_WAIT
 from jupyter_nbedit.text.history import render_proposal
 
 _MOST_LISTED = 200
+_LONGEST_REASON = 1_000
 _MODE_ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.StorageFailure)
 
 _NotebookPath = Annotated[
@@ -185,16 +187,16 @@ class ProposalQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     ] = 0
 
 
-class RejectBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The body of a POST to reject."""
+class DecisionBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The fields of every request that decides on a proposal; the body of a POST to reopen."""
 
     parts: (
         Annotated[
             list[Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]],
             Meta(
                 min_length=1,
-                description="The numbers of the parts to decide; without it all pending parts. It "
-                "must be left out for a new notebook.",
+                description="The numbers of the parts; without it all pending parts or, to "
+                "reopen, all rejected ones. It must be left out for a new notebook.",
             ),
         ]
         | UnsetType
@@ -202,7 +204,36 @@ class RejectBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     client: ClientName | UnsetType = UNSET
 
 
-class AcceptBody(RejectBody, frozen=True, kw_only=True):
+class RejectBody(DecisionBody, frozen=True, kw_only=True):
+    """The body of a POST to reject."""
+
+    reason: (
+        Annotated[
+            str,
+            Meta(max_length=_LONGEST_REASON, description="Why, for the author of the proposal."),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class SourceBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The source that a person wants in the cell of a part."""
+
+    part: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="The number of the part.")]
+    source_hash: Annotated[
+        str,
+        Meta(
+            description="The source hash that the cell must have now, such as `current_hash` of "
+            "the part. If it has another one, the answer is 409 `cell_changed`."
+        ),
+    ]
+    source: Annotated[
+        str | None,
+        Meta(description="The source; null deletes the cell, if the part is about that."),
+    ]
+
+
+class AcceptBody(DecisionBody, frozen=True, kw_only=True):
     """The body of a POST to accept."""
 
     hash: (
@@ -213,6 +244,30 @@ class AcceptBody(RejectBody, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     dry_run: Annotated[bool, Meta(description="Compute the reply, write nothing.")] = False
+    merge: Annotated[
+        bool,
+        Meta(
+            description="Merge cells that have changed since by line. Without it they, and with it "
+            "those whose lines conflict, are 409 `cell_changed`."
+        ),
+    ] = False
+    sources: Annotated[
+        list[SourceBody],
+        Meta(
+            description="The sources of cells as a person wants them, whatever was proposed for "
+            "these cells; other members of the cells that have changed since stay as they are."
+        ),
+    ] = []
+
+    def build_resolution(self) -> Resolution:
+        """Return what becomes of cells that have changed; raise `InvalidRequest`."""
+        chosen_sources = {
+            each.part: ChosenSource(each.source_hash, each.source) for each in self.sources
+        }
+        if len(chosen_sources) < len(self.sources):
+            message = "Expected `sources` to have each part once; found one of them twice."
+            raise errors.InvalidRequest(message)
+        return Resolution(chosen_sources, self.merge)
 
 
 class ProposalsHandler(NbEditHandler):
@@ -248,9 +303,13 @@ class ProposalHandler(NbEditHandler):
     @web.authenticated
     @authorized
     async def get(self, proposal_id: str) -> None:
-        """Return what was proposed and decided; wait for the decision if the query says so."""
+        """Return what was proposed and decided; wait for the decision if the query says so.
+
+        Pending parts are compared with the notebook as it is now.
+        """
         wait = self.parse_query(ProposalQuery).wait
-        proposal = await self.services.proposals.wait(_parse_number(proposal_id), wait)
+        proposals = self.services.proposals
+        proposal = await proposals.compare(await proposals.wait(_parse_number(proposal_id), wait))
         if self.prefers_text:
             self.finish_text(render_proposal(proposal))
         else:
@@ -260,9 +319,21 @@ class ProposalHandler(NbEditHandler):
 class DecisionHandler(EditingHandler):
     """A handler whose verb decides on a proposal."""
 
-    def build_decider(self, body: RejectBody) -> Author:
+    def build_decider(self, body: DecisionBody) -> Author:
         """Return the user who decides."""
-        return Author(self.current_user.username, get_or_none(body.client), session=self.session)
+        return Author(
+            self.current_user.username,
+            get_or_none(body.client),
+            session=self.session,
+            principal=self.account,
+        )
+
+    def send_proposal(self, proposal: Proposal) -> None:
+        """Send a proposal in the form that the client prefers, and store the response."""
+        if self.prefers_text:
+            self.send_response(StoredResponse(encode_text(render_proposal(proposal)), is_text=True))
+        else:
+            self.send_response(StoredResponse(encode_json(proposal)))
 
 
 class AcceptHandler(DecisionHandler):
@@ -290,6 +361,7 @@ class AcceptHandler(DecisionHandler):
     async def post(self, proposal_id: str) -> None:
         """Apply the proposal, or parts of it, to the notebook as it is now."""
         body = await self.parse_body(AcceptBody)
+        resolution = body.build_resolution()
         number, wait_tabs = _parse_number(proposal_id), self.parse_query(TabsQuery).wait_tabs
         digest = self.get_expected_hash(get_or_none(body.hash))
         if not await self.replay_response():
@@ -299,6 +371,7 @@ class AcceptHandler(DecisionHandler):
                 self.build_decider(body),
                 hash=digest,
                 dry_run=body.dry_run,
+                resolution=resolution,
             )
             await self.send_edit(acceptance, wait_tabs)
 
@@ -308,6 +381,7 @@ class RejectHandler(DecisionHandler):
 
     @OperationSpec(
         "Reject a proposal",
+        has_text=True,
         body=RejectBody,
         headers=[openapi.IDEMPOTENCY_KEY],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
@@ -326,9 +400,42 @@ class RejectHandler(DecisionHandler):
         number = _parse_number(proposal_id)
         if not await self.replay_response():
             proposal = await self.services.proposals.reject(
+                number,
+                get_or_none(body.parts),
+                self.build_decider(body),
+                get_or_none(body.reason) or None,
+            )
+            self.send_proposal(proposal)
+
+
+class ReopenHandler(DecisionHandler):
+    """``/nbedit/proposals/{proposal_id}/reopen``."""
+
+    @OperationSpec(
+        "Reopen a proposal",
+        has_text=True,
+        body=DecisionBody,
+        headers=[openapi.IDEMPOTENCY_KEY],
+        replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
+        errors=[
+            errors.ProposalNotFound,
+            errors.ProposalClosed,
+            errors.TooManyProposals,
+            errors.IdempotencyMismatch,
+            errors.HistoryUnavailable,
+        ],
+    )
+    @web.authenticated
+    @authorized
+    async def post(self, proposal_id: str) -> None:
+        """Make rejected parts pending again, until the proposal expires: undo their rejection."""
+        body = await self.parse_body(DecisionBody)
+        number = _parse_number(proposal_id)
+        if not await self.replay_response():
+            proposal = await self.services.proposals.reopen(
                 number, get_or_none(body.parts), self.build_decider(body)
             )
-            self.send_response(StoredResponse(encode_json(proposal)))
+            self.send_proposal(proposal)
 
 
 def _parse_number(text: str) -> int:

@@ -7,20 +7,63 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.errors import ProposalClosed
+from jupyter_nbedit.errors import InvalidRequest, ProposalClosed
 from jupyter_nbedit.history.models import CellDiff, TouchedCellEntry
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory
+from jupyter_nbedit.notebook.undo.part_states import PartStateName
+from jupyter_nbedit.notebook.undo.record import CellState
 
 Verdict = Literal["accepted", "rejected"]
 Status = Literal["pending", "accepted", "rejected", "partly_accepted", "expired"]
 
 
 class ProposedPart(CellDiff, frozen=True, kw_only=True):
-    """A part of a proposal, which can be decided separately."""
+    """A part of a proposal, which can be decided separately.
+
+    The fields from `state` on are only in the reply to a GET of one proposal, for its pending
+    parts. They are missing for a new notebook, if the notebook cannot be read now, and while
+    another request decides.
+    """
 
     status: Literal["pending", "accepted", "rejected"]
+    reason: Annotated[
+        str | None, Meta(description="Why a person rejected it; null without a reason.")
+    ] = None
+    state: (
+        Annotated[
+            PartStateName,
+            Meta(
+                description="Its cell in the notebook as it is now: `as_proposed` if the part can "
+                "be accepted, `changed` since the part was proposed, `gone`, or `ambiguous` if "
+                "the cell or its place is not certain."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    current: (
+        Annotated[CellState, Meta(description="The cell as it is now, if it is `changed`.")]
+        | UnsetType
+    ) = UNSET
+    current_hash: (
+        Annotated[
+            str,
+            Meta(description="The source hash of the `changed` cell, for `sources` of `accept`."),
+        ]
+        | UnsetType
+    ) = UNSET
+    merged: (
+        Annotated[
+            str | None,
+            Meta(
+                description="The source of the `changed` cell with both changes merged by line, as "
+                "`merge` of `accept` writes it; null if that is not possible."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
     def is_applied(self, cells: Mapping[str | None, Collection[tuple[str, str]]]) -> bool | None:
         """Return whether the part was applied; None if its cell has both states, or neither.
@@ -84,11 +127,29 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
     decided_by: Annotated[
         str | None, Meta(description="The user who decided last; null if no person has decided.")
     ]
+    reason: Annotated[
+        str | None,
+        Meta(
+            description="Why a person rejected it, or parts of it, as that person last said; null "
+            "without a reason."
+        ),
+    ] = None
 
     @property
     def pending(self) -> list[int]:
         """The numbers of the pending parts."""
         return [part.part for part in self.parts if part.status == "pending"]
+
+    @property
+    def history(self) -> KnownHistory:
+        """What is known of the notebook's history: the parts that were accepted before."""
+        accepted_parts = {part.part for part in self.parts if part.status == "accepted"}
+        return KnownHistory(reverted_parts=accepted_parts)
+
+    @property
+    def rejected(self) -> list[int]:
+        """The numbers of the rejected parts."""
+        return [part.part for part in self.parts if part.status == "rejected"]
 
     def is_applied(self, document: Document, parts: Collection[int]) -> bool:
         """Return whether a notebook has the cells that some parts make, and none as before.
@@ -110,6 +171,67 @@ def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
     decided_parts = sorted(set(parts) - set(proposal.pending))
     if decided_parts:
         raise build_closed_error(proposal.proposal_id, proposal.status, parts=decided_parts)
+
+
+def choose_pending_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
+    """Return the numbers of the parts to decide: the given ones, or all pending ones.
+
+    Raise `ProposalClosed` if one of the parts is not pending, and `InvalidRequest` if the proposal
+    does not have one of the parts, or is for a new notebook and ``parts`` is given.
+    """
+    check_pending(proposal, ())
+    if parts is None:
+        return proposal.pending
+    _check_numbers(proposal, parts)
+    check_pending(proposal, parts)
+    return sorted(set(parts))
+
+
+def choose_rejected_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
+    """Return the numbers of the parts to reopen: the given ones, or all rejected ones.
+
+    Raise `ProposalClosed` if one of the parts is not rejected, or if there is none, and
+    `InvalidRequest` as `choose_pending_parts` does.
+    """
+    if parts is not None:
+        _check_numbers(proposal, parts)
+    rejected = proposal.rejected
+    numbers = rejected if parts is None else sorted(set(parts))
+    is_rejected = bool(numbers) or proposal.status == "rejected"
+    if not is_rejected or proposal.status == "expired" or not set(numbers) <= set(rejected):
+        raise build_final_error(proposal)
+    return numbers
+
+
+def _check_numbers(proposal: Proposal, parts: Collection[int]) -> None:
+    if proposal.kind == "create":
+        message = (
+            "A new notebook is created whole or not at all. Leave `parts` out; cells can be "
+            "deleted after the notebook is created."
+        )
+        raise InvalidRequest(message)
+    unknown = set(parts) - {part.part for part in proposal.parts}
+    if unknown:
+        message = (
+            f"Expected `parts` to be numbers of parts of proposal {proposal.proposal_id}, from 0 "
+            f"to {len(proposal.parts) - 1}; found {min(unknown)}."
+        )
+        raise InvalidRequest(message)
+
+
+def build_final_error(proposal: Proposal) -> ProposalClosed:
+    """Return the error for a proposal that cannot be reopened, or not all of the parts."""
+    message = (
+        f"This cannot be reopened: the status of proposal {proposal.proposal_id} is "
+        f"{proposal.status!r}, and only rejected parts can be pending again, until the proposal "
+        "expires. Propose the change again."
+    )
+    return ProposalClosed(
+        message,
+        proposal_id=proposal.proposal_id,
+        status=proposal.status,
+        parts=proposal.rejected,
+    )
 
 
 def build_closed_error(proposal_id: int, status: Status, **details: Any) -> ProposalClosed:

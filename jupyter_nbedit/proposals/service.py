@@ -9,10 +9,14 @@ from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import UNSET
+
+from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import (
     Busy,
+    ChangedDuringRead,
     HistoryUnavailable,
-    InvalidRequest,
     NbEditError,
     ProposalClosed,
     ProposalNotFound,
@@ -20,17 +24,22 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.history.models import CellDiff, TouchedCellEntry, build_cell_diffs
 from jupyter_nbedit.models import Claim
+from jupyter_nbedit.notebook.undo.part_states import PartState, list_part_states
+from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.proposals.models import (
     Proposal,
     ProposalContent,
+    ProposedPart,
     Verdict,
-    check_pending,
+    choose_pending_parts,
+    choose_rejected_parts,
 )
 from jupyter_nbedit.reading.loading import load_notebook
 
 if TYPE_CHECKING:
     from jupyter_nbedit.events.emitters import EventEmitter
     from jupyter_nbedit.models import Author, EditReply, WriteRequest
+    from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.edit_plan import EditPlan
     from jupyter_nbedit.proposals.store import ProposalStore
     from jupyter_nbedit.storage.resolver import StorageResolver
@@ -43,6 +52,8 @@ _LARGEST_NUMBER = 2**63 - 1
 _MOST_OPERATIONS = 20
 # How often proposals expire, and decisions that could not be stored are stored, without a request.
 _EXPIRY_SECONDS = 10.0
+# How often a notebook is read again because it changed meanwhile.
+_ATTEMPTS = 8
 
 
 @dataclass
@@ -93,11 +104,71 @@ class ProposalService:
         return (await self.add(request.path, content, parts, payload)).proposal_id
 
     async def reject(
+        self,
+        proposal_id: int,
+        parts: Collection[int] | None,
+        author: Author,
+        reason: str | None = None,
+    ) -> Proposal:
+        """Reject a proposal or parts of it; raise the errors of `choose_pending_parts`."""
+        parts = choose_pending_parts(await self.get(proposal_id), parts)
+        claim = Claim(proposal_id, parts, author.user, author.client)
+        return await self.decide(claim, "rejected", reason)
+
+    async def reopen(
         self, proposal_id: int, parts: Collection[int] | None, author: Author
     ) -> Proposal:
-        """Reject a proposal or parts of it; raise the errors of `choose_parts`."""
-        parts = choose_parts(await self.get(proposal_id), parts)
-        return await self.decide(Claim(proposal_id, parts, author.user, author.client), "rejected")
+        """Make rejected parts pending again, and emit an event.
+
+        Raise the errors of `choose_rejected_parts` and `ProposalStore.reopen`.
+        """
+        parts = choose_rejected_parts(await self.get(proposal_id), parts)
+        proposal = await self.store.reopen(proposal_id, parts)
+        self.log.info(
+            "Proposal %d for %r by %r is pending again, by %r",
+            proposal.proposal_id,
+            proposal.path,
+            proposal.user,
+            author.user,
+        )
+        self._emit_event(proposal, author.user, author.client)
+        return proposal
+
+    async def compare(self, proposal: Proposal) -> Proposal:
+        """Return a proposal with the states of its pending parts in the notebook as it is now.
+
+        They are missing if the notebook cannot be read, or another request decides at this moment.
+        """
+        if proposal.kind == "create" or not proposal.pending:
+            return proposal
+        for _ in range(_ATTEMPTS):
+            try:
+                return await self._try_compare(proposal)
+            except ChangedDuringRead:
+                pass
+            except (ProposalNotFound, ProposalClosed):
+                break
+            except NbEditError as error:
+                self.log.info(
+                    "Could not compare proposal %d with %r: %s",
+                    proposal.proposal_id,
+                    proposal.path,
+                    error.message,
+                )
+                break
+        return proposal
+
+    async def _try_compare(self, proposal: Proposal) -> Proposal:
+        claim = Claim(proposal.proposal_id, proposal.pending, "", None)
+        proposal, payload = await self.store.get_payload(claim)
+        storage = await self.storages.resolve(proposal.path)
+        notebook = await load_notebook(storage, proposal.path)
+        is_exact = await notebook.compute_hash() == proposal.hash_before
+        weight = len(notebook.content.data) + len(payload)
+        parts = await run_in_thread_if_large(
+            weight, _compare_parts, proposal, payload, None if is_exact else notebook.document
+        )
+        return msgspec.structs.replace(proposal, parts=parts)
 
     async def add(
         self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
@@ -148,9 +219,9 @@ class ProposalService:
             before = page[-1].proposal_id
         return proposals[:limit]
 
-    async def decide(self, claim: Claim, verdict: Verdict) -> Proposal:
+    async def decide(self, claim: Claim, verdict: Verdict, reason: str | None = None) -> Proposal:
         """Store a decision and emit its event; see `ProposalStore.decide`."""
-        proposal = await self.store.decide(claim, verdict)
+        proposal = await self.store.decide(claim, verdict, reason)
         self.log.info(
             "Proposal %d for %r by %r is %s, by %r",
             proposal.proposal_id,
@@ -264,27 +335,32 @@ def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[CellDi
     return build_cell_diffs(part.invert() for part in record.parts), record.encode()
 
 
-def choose_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
-    """Return the numbers of the parts to decide: the given ones, or all pending ones.
+def _compare_parts(
+    proposal: Proposal, payload: bytes, document: Document | None
+) -> list[ProposedPart]:
+    """Return the parts with the states of the pending ones.
 
-    Raise `ProposalClosed` if one of the parts is not pending, and `InvalidRequest` if the proposal
-    does not have one of the parts, or is for a new notebook and ``parts`` is given.
+    ``document`` is None if the notebook is the version that the proposal was made for.
     """
-    check_pending(proposal, ())
-    if parts is None:
-        return proposal.pending
-    if proposal.kind == "create":
-        message = (
-            "A new notebook is created whole or not at all. Leave `parts` out; cells can be "
-            "deleted after the notebook is created."
+    if document is None:
+        states = dict.fromkeys(proposal.pending, PartState("as_proposed"))
+    else:
+        states = list_part_states(
+            document, UndoRecord.decode(payload), proposal.pending, proposal.history
         )
-        raise InvalidRequest(message)
-    unknown = set(parts) - {part.part for part in proposal.parts}
-    if unknown:
-        message = (
-            f"Expected `parts` to be numbers of parts of proposal {proposal.proposal_id}, from 0 "
-            f"to {len(proposal.parts) - 1}; found {min(unknown)}."
-        )
-        raise InvalidRequest(message)
-    check_pending(proposal, parts)
-    return sorted(set(parts))
+    return [
+        _set_state(part, states[part.part]) if part.part in states else part
+        for part in proposal.parts
+    ]
+
+
+def _set_state(part: ProposedPart, state: PartState) -> ProposedPart:
+    if state.current is None:
+        return msgspec.structs.replace(part, state=state.name)
+    return msgspec.structs.replace(
+        part,
+        state=state.name,
+        current=state.current,
+        current_hash=UNSET if state.current_hash is None else state.current_hash,
+        merged=UNSET if state.current_hash is None else state.merged,
+    )

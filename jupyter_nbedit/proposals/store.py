@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -22,15 +22,17 @@ from jupyter_nbedit.proposals.models import (
     ProposedPart,
     Status,
     Verdict,
+    build_final_error,
     check_pending,
 )
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
 
-# The most bytes of all pending proposals, with payloads. A closed proposal has no payload.
+# The most bytes of all pending proposals, with payloads.
 _MOST_BYTES = 256 * 1024 * 1024
-# The most closed proposals, and their bytes.
+# The most closed proposals, and their bytes; the payloads of those with rejected parts, which can
+# be reopened, may take as many again.
 _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
@@ -48,8 +50,13 @@ _COUNT_PENDING = """
 """
 _DECIDE = """
     UPDATE proposals
-    SET status = :status, parts = :parts, edit_ids = :edit_ids, decided_by = :decided_by,
-        payload = CASE :status WHEN 'pending' THEN payload END
+    SET status = :status, content = :content, parts = :parts, edit_ids = :edit_ids,
+        decided_by = :decided_by, payload = CASE WHEN :keeps_payload THEN payload END
+    WHERE proposal_id = :proposal_id
+"""
+_REOPEN = """
+    UPDATE proposals
+    SET status = 'pending', content = :content, parts = :parts, decided_by = :decided_by
     WHERE proposal_id = :proposal_id
 """
 _EXPIRE = "UPDATE proposals SET status = 'expired', payload = NULL WHERE proposal_id = ?"
@@ -58,8 +65,15 @@ _IS_OVER = """
     root = :root AND status = 'pending' AND expires <= :now
     AND proposal_id NOT IN (SELECT proposal_id FROM claims)
 """
+# Rejected parts can be reopened as long as they could be decided.
+_IS_FINAL = """
+    root = :root AND status != 'pending' AND expires <= :now AND payload IS NOT NULL
+"""
+_FINISH = f"UPDATE proposals SET payload = NULL WHERE {_IS_FINAL}"  # noqa: S608 -- ours
 _IS_OLD = "root = :root AND status != 'pending' AND expires <= :long_ago"
-_MUST_EXPIRE = f"SELECT proposal_id FROM proposals WHERE ({_IS_OVER}) OR ({_IS_OLD}) LIMIT 1"  # noqa: S608 -- ours
+_MUST_EXPIRE = f"""
+    SELECT proposal_id FROM proposals WHERE ({_IS_OVER}) OR ({_IS_FINAL}) OR ({_IS_OLD}) LIMIT 1
+"""  # noqa: S608 -- ours
 # A proposal has the canonical name of its notebook, and the path that the proposer has sent.
 _SELECT_PATHS = "SELECT proposal_id, path, name FROM proposals WHERE root = ?"
 _UPDATE_PATHS = "UPDATE proposals SET path = ?, name = ? WHERE proposal_id = ?"
@@ -82,6 +96,15 @@ _PRUNE_CLOSED = """
         ) WHERE expires <= :long_ago OR number > :most_closed OR (number > 1 AND size > :most_bytes)
     )
 """
+_PRUNE_PAYLOADS = """
+    UPDATE proposals SET payload = NULL WHERE proposal_id IN (
+        SELECT proposal_id FROM (
+            SELECT proposal_id, sum(length(payload)) OVER newest AS size
+            FROM proposals WHERE root = :root AND status != 'pending' AND payload IS NOT NULL
+            WINDOW newest AS (ORDER BY proposal_id DESC)
+        ) WHERE size > :most_bytes
+    )
+"""
 # The column ``server`` is not used any more.
 _INSERT_CLAIM = """
     INSERT OR REPLACE INTO claims
@@ -92,6 +115,11 @@ _SELECT_CLAIMS = """
     SELECT proposal_id, claims.parts, user, client, claim_id, hash_before, hash_after,
         claims.edit_id
     FROM claims JOIN proposals USING (proposal_id) WHERE
+"""
+_SELECT_CONTENT = "SELECT content FROM proposals WHERE proposal_id = ?"
+_SELECT_SIZE = """
+    SELECT length(content) + length(parts) + length(payload), expires
+    FROM proposals WHERE proposal_id = ?
 """
 _SELECT_EDIT_ID = "SELECT edit_id FROM claims WHERE claim_id = ?"
 _DELETE_CLAIM = "DELETE FROM claims WHERE claim_id = ?"
@@ -137,15 +165,7 @@ class ProposalStore:
         size = len(row["content"]) + len(row["parts"]) + len(payload)
 
         def insert(connection: sqlite3.Connection) -> Proposal:
-            count, total_size = connection.execute(_COUNT_PENDING, row).fetchone()
-            if count >= self.max_pending or total_size + size > _MOST_BYTES:
-                message = (
-                    f"There are too many proposals: {count} of {self.max_pending} "
-                    "(NbEditApp.max_proposals) are pending, and all together may have at most "
-                    f"{_MOST_BYTES} bytes. Nothing was changed or proposed; ask a person to "
-                    "accept or reject some of them first."
-                )
-                raise TooManyProposals(message, pending=count)
+            self._check_room(connection, row["root"], size)
             number = connection.execute(_INSERT, row).lastrowid
             return _select_proposal(connection, row["root"], number)
 
@@ -202,10 +222,11 @@ class ProposalStore:
             purpose=PROPOSALS,
         )
 
-    async def decide(self, claim: Claim, verdict: Verdict) -> Proposal:
+    async def decide(self, claim: Claim, verdict: Verdict, reason: str | None = None) -> Proposal:
         """Store a decision and the edit that has applied the parts; delete its claim.
 
-        Raise `ProposalClosed` if a part is not pending, or is in another claim.
+        ``reason`` is why a person rejects. Raise `ProposalClosed` if a part is not pending, or is
+        in another claim.
         """
         limits = self._build_limits()
         root, proposal_id = limits["root"], claim.proposal_id
@@ -215,23 +236,62 @@ class ProposalStore:
             (edit_id,) = row or (claim.edit_id,)
             connection.execute(_DELETE_CLAIM, (claim.claim_id,))
             before = _select_undecided(connection, root, claim)
-            parts = _set_status(before.parts, claim.parts, verdict)
+            parts = _set_status(before.parts, claim.parts, verdict, reason)
+            statuses = {part.status for part in parts} or {verdict}
             edit_ids = before.edit_ids + ([] if edit_id is None else [edit_id])
             row = {
                 "proposal_id": proposal_id,
                 "decided_by": claim.user,
-                "status": _compute_status({part.status for part in parts} or {verdict}),
+                "status": _compute_status(statuses),
+                "content": _set_reason(connection, proposal_id, reason or before.reason),
                 "parts": _encode_json(parts),
                 "edit_ids": _encode_json(edit_ids),
+                "keeps_payload": not statuses.isdisjoint(("pending", "rejected")),
             }
             connection.execute(_DECIDE, row)
             after = _select_proposal(connection, root, proposal_id)
             connection.execute(_PRUNE_CLOSED, limits)
+            connection.execute(_PRUNE_PAYLOADS, limits)
             return after
 
         return await self.database.write(
             update, purpose=ACCEPTANCE if verdict == "accepted" else DECISION
         )
+
+    async def reopen(self, proposal_id: int, numbers: Collection[int]) -> Proposal:
+        """Make rejected parts pending again.
+
+        Raise `ProposalClosed` if one of them is not rejected, the proposal has expired or its
+        change is not stored any more, and `TooManyProposals`.
+        """
+        limits = self._build_limits()
+        root = limits["root"]
+
+        def update(connection: sqlite3.Connection) -> Proposal:
+            before = _select_proposal(connection, root, proposal_id)
+            if not set(numbers) <= set(before.rejected) or before.status == "expired":
+                raise build_final_error(before)
+            size, expires = connection.execute(_SELECT_SIZE, (proposal_id,)).fetchone()
+            if size is None or expires <= limits["now"]:
+                raise build_final_error(before)
+            if before.status != "pending":
+                self._check_room(connection, root, size)
+            parts = _set_status(before.parts, numbers, "pending")
+            reasons = [part.reason for part in parts if part.status == "rejected"]
+            reason = (
+                before.reason if before.reason in reasons else next(filter(None, reasons), None)
+            )
+            is_decided = any(part.status != "pending" for part in parts)
+            row = {
+                "proposal_id": proposal_id,
+                "content": _set_reason(connection, proposal_id, reason),
+                "parts": _encode_json(parts),
+                "decided_by": before.decided_by if is_decided else None,
+            }
+            connection.execute(_REOPEN, row)
+            return _select_proposal(connection, root, proposal_id)
+
+        return await self.database.write(update, purpose=DECISION)
 
     async def record_write(self, claim: Claim, hash_before: str | None, hash_after: str) -> None:
         """Store a claim with the hashes of the notebook before and after the write that follows.
@@ -272,6 +332,7 @@ class ProposalStore:
             over = connection.execute(f"{_SELECT} AND {_IS_OVER}", row).fetchall()
             numbers = [columns[0] for columns in over]
             connection.executemany(_EXPIRE, [(number,) for number in numbers])
+            connection.execute(_FINISH, row)
             expired = [_select_proposal(connection, row["root"], number) for number in numbers]
             # This deletes them as well, if no server was running for a long time.
             connection.execute(_PRUNE_CLOSED, row)
@@ -334,6 +395,18 @@ class ProposalStore:
             lambda connection: connection.execute(delete, row), forget=True, purpose=PROPOSALS
         )
 
+    def _check_room(self, connection: sqlite3.Connection, root: str, size: int) -> None:
+        """Raise `TooManyProposals` if there is no room for one more pending proposal of a size."""
+        count, total_size = connection.execute(_COUNT_PENDING, {"root": root}).fetchone()
+        if count >= self.max_pending or total_size + size > _MOST_BYTES:
+            message = (
+                f"There are too many proposals: {count} of {self.max_pending} "
+                "(NbEditApp.max_proposals) are pending, and all together may have at most "
+                f"{_MOST_BYTES} bytes. Nothing was changed or proposed; ask a person to "
+                "accept or reject some of them first."
+            )
+            raise TooManyProposals(message, pending=count)
+
     def _build_limits(self) -> dict[str, Any]:
         """Return the parameters of `_PRUNE_CLOSED`, `_IS_OVER` and `_IS_OLD`."""
         now = self.get_time()
@@ -388,9 +461,21 @@ def _select_undecided(connection: sqlite3.Connection, root: str, claim: Claim) -
 
 
 def _set_status(
-    parts: Sequence[ProposedPart], numbers: Collection[int], verdict: Verdict
+    parts: Sequence[ProposedPart],
+    numbers: Collection[int],
+    status: Literal["pending", "accepted", "rejected"],
+    reason: str | None = None,
 ) -> list[ProposedPart]:
-    return [replace(part, status=verdict) if part.part in numbers else part for part in parts]
+    return [
+        replace(part, status=status, reason=reason) if part.part in numbers else part
+        for part in parts
+    ]
+
+
+def _set_reason(connection: sqlite3.Connection, proposal_id: int, reason: str | None) -> str:
+    """Return the content of a proposal with the reason of a person who rejected it."""
+    (content,) = connection.execute(_SELECT_CONTENT, (proposal_id,)).fetchone()
+    return _encode_json({**json.loads(content), "reason": reason})
 
 
 def _is_inside(path: str, folder: str) -> bool:

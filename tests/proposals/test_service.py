@@ -11,7 +11,7 @@ import pytest
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
 from jupyter_nbedit.history.models import CellDiff
-from jupyter_nbedit.models import Claim
+from jupyter_nbedit.models import Author, Claim
 from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.proposals.models import Proposal, ProposalContent, Verdict
 from jupyter_nbedit.proposals.service import ProposalService
@@ -208,6 +208,62 @@ async def test_the_first_request_after_a_restart_finds_expired_proposals(
         (number, "pending", "agent", 2),
         (number, "expired", None, 2),
     ]
+
+
+async def test_rejected_parts_can_be_reopened_until_the_proposal_expires(
+    services: ServiceBuilder,
+) -> None:
+    board = services.build_proposals(hours=2)
+    author = Author("ada", "JupyterLab")
+    numbers = [(await add_proposal(board, work=CANARY.encode())).proposal_id for _ in range(2)]
+    for number in numbers:
+        await board.reject(number, None, author, "no")
+    assert CANARY.encode() in services.read_database_files()
+    services.now = START + timedelta(hours=1.99)
+    reopened = await board.reopen(numbers[0], [1], author)
+    assert (reopened.status, reopened.pending, reopened.reason) == ("pending", [1], "no")
+    assert (await list_proposal_events(services))[-1] == (numbers[0], "pending", "ada", 1)
+    assert (await board.store.get_payload(Claim(numbers[0], [1], "ada", None)))[1]
+    services.now = START + timedelta(hours=2)
+    for number in numbers:
+        with pytest.raises(ProposalClosed):
+            await board.reopen(number, None, author)
+    # Nothing can be decided any more, so that the changes are not kept.
+    assert CANARY.encode() not in services.read_database_files()
+
+
+async def test_a_proposal_is_not_reopened_beyond_the_limit_of_pending_ones(
+    services: ServiceBuilder,
+) -> None:
+    board = services.build_proposals(max_pending=1)
+    author = Author("ada")
+    number = (await add_proposal(board)).proposal_id
+    await board.reject(number, [0], author)
+    # It is pending already, so that it takes no place of another.
+    assert (await board.reopen(number, None, author)).pending == [0, 1]
+    await board.reject(number, None, author)
+    other = (await add_proposal(board)).proposal_id
+    with pytest.raises(TooManyProposals):
+        await board.reopen(number, None, author)
+    await board.reject(other, None, author)
+    assert (await board.reopen(number, None, author)).status == "pending"
+
+
+@pytest.mark.skipif(not is_nightly(), reason="writes 34 MiB: nightly")
+async def test_the_changes_of_rejected_proposals_have_at_most_32_mib(
+    services: ServiceBuilder,
+) -> None:
+    board = services.build_proposals()
+    author = Author("ada")
+    numbers = []
+    for _ in range(2):
+        proposal = await add_proposal(board, work=bytes(17 * 1024 * 1024))
+        numbers.append(proposal.proposal_id)
+        await board.reject(proposal.proposal_id, None, author)
+    with pytest.raises(ProposalClosed):
+        await board.reopen(numbers[0], None, author)
+    assert (await board.get(numbers[0])).status == "rejected"
+    assert (await board.reopen(numbers[1], None, author)).status == "pending"
 
 
 # Waiting ------------------------------------------------------------------------------------------

@@ -1,0 +1,335 @@
+"""Proposals whose cells have changed since, and rejections with a reason that can be undone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.handlers.error_checks import get_error
+from tests.handlers.requests import (
+    decide,
+    edit,
+    get_json,
+    list_sources,
+    propose,
+    replace,
+    send_json,
+    set_mode,
+    undo,
+)
+from tests.support import samples
+from tests.support.http import Client
+
+ACCEPT = {"Accept": "text/plain"}
+BASE = "a\nb\nc"
+OURS, THEIRS, MERGED = "A\nb\nc", "a\nb\nC", "A\nb\nC"
+TEXT = samples.notebook(*(samples.code(BASE, name) for name in ("alpha", "beta", "gamma")))
+
+
+def hash_source(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def choose(part: int, current: str, source: str | None) -> dict[str, Any]:
+    return {"part": part, "source_hash": hash_source(current), "source": source}
+
+
+@pytest.fixture(autouse=True)
+def _review(live: Client, path: str) -> Iterator[None]:
+    set_mode(live, "review", path)
+    yield
+    set_mode(live, None)
+
+
+def propose_and_change(client: Client, path: str, *changes: dict[str, Any]) -> int:
+    """Propose to change all cells, and then change some of them otherwise."""
+    number = propose(client, path, *(replace(cell, OURS) for cell in ("alpha", "beta", "gamma")))
+    set_mode(client, "edit", path)
+    edit(client, path, *changes)
+    set_mode(client, "review", path)
+    return number
+
+
+def read_parts(client: Client, number: int) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = get_json(client, f"proposals/{number}")["parts"]
+    return parts
+
+
+STALE = [replace("alpha", THEIRS), replace("beta", "a\nb\nc, mine\nd")]
+
+
+def test_a_proposal_shows_its_cells_as_they_are_now(live: Client, path: str) -> None:
+    number = propose_and_change(
+        live, path, *STALE, replace("gamma", "theirs"), {"op": "delete", "cell": "beta"}
+    )
+    alpha, beta, gamma = read_parts(live, number)
+    assert (alpha["state"], alpha["current"]["source"]) == ("changed", THEIRS)
+    assert (alpha["current_hash"], alpha["merged"]) == (hash_source(THEIRS), MERGED)
+    assert beta["state"] == "gone"
+    assert (gamma["state"], gamma["merged"]) == ("changed", None)
+    assert not {"current", "current_hash", "merged"} & beta.keys()
+
+
+def test_a_proposal_is_as_proposed_whatever_happens_to_other_cells(live: Client, path: str) -> None:
+    number = propose(live, path, replace("alpha", OURS))
+    assert [part["state"] for part in read_parts(live, number)] == ["as_proposed"]
+    set_mode(live, "edit", path)
+    edit(live, path, replace("beta", "theirs"), {"op": "move", "cell": "alpha", "at": "end"})
+    (part,) = read_parts(live, number)
+    assert part["state"] == "as_proposed"
+    assert "current" not in part
+
+
+def test_lists_and_decided_parts_have_no_states(live: Client, path: str) -> None:
+    number = propose_and_change(live, path, *STALE)
+    decide(live, number, "reject", parts=[0])
+    (listed,) = get_json(live, f"proposals?path={path}")["proposals"]
+    assert not any("state" in part for part in listed["parts"])
+    assert ["state" in part for part in read_parts(live, number)] == [False, True, True]
+
+
+def test_a_proposal_for_an_unreadable_notebook_is_shown_without_states(
+    live: Client, path: str
+) -> None:
+    number = propose(live, path, replace("alpha", OURS))
+    (live.root / path).write_bytes(b"{}")
+    assert not any("state" in part for part in read_parts(live, number))
+    assert decide(live, number, "reject").json["status"] == "rejected"
+
+
+def test_accept_merges_what_fits_and_only_if_it_is_asked_to(live: Client, path: str) -> None:
+    number = propose_and_change(live, path, STALE[0])
+    before = (live.root / path).read_bytes()
+    facts = get_error(decide(live, number), 409, "cell_changed")
+    assert [cell["cell_id"] for cell in facts["cells"]] == ["alpha"]
+    assert (live.root / path).read_bytes() == before
+    would = decide(live, number, merge=True, dry_run=True).json
+    assert would["edit_id"] is None
+    accepted = decide(live, number, merge=True)
+    assert accepted.status == 200, accepted.body
+    assert accepted.json["hash"] == would["hash"]
+    assert list_sources(live, path) == [MERGED, OURS, OURS]
+    assert get_json(live, f"proposals/{number}")["status"] == "accepted"
+    # It is one edit, and undone like any other.
+    assert undo(live, path).status == 200
+    assert (live.root / path).read_bytes() == before
+
+
+def test_accept_with_merge_writes_nothing_if_one_cell_conflicts(live: Client, path: str) -> None:
+    number = propose_and_change(live, path, STALE[0], replace("beta", "theirs"))
+    before = (live.root / path).read_bytes()
+    facts = get_error(decide(live, number, merge=True), 409, "cell_changed")
+    assert [cell["cell_id"] for cell in facts["cells"]] == ["beta"]
+    assert (live.root / path).read_bytes() == before
+    assert decide(live, number, merge=True, parts=[0, 2]).status == 200
+    assert list_sources(live, path) == [MERGED, "theirs", OURS]
+
+
+def test_accept_writes_the_sources_that_a_person_has_chosen(live: Client, path: str) -> None:
+    number = propose_and_change(live, path, STALE[0], replace("beta", "theirs"))
+    sources = [choose(0, THEIRS, "mine"), choose(1, "theirs", "both"), choose(2, BASE, "edited")]
+    answer = decide(live, number, sources=sources)
+    assert answer.status == 200, answer.body
+    assert list_sources(live, path) == ["mine", "both", "edited"]
+    edits = get_json(live, f"proposals/{number}")["edit_ids"]
+    assert edits == [answer.json["edit_id"]]
+
+
+def test_a_chosen_source_is_not_written_over_a_later_change(live: Client, path: str) -> None:
+    number = propose_and_change(live, path, STALE[0])
+    sources = [choose(0, BASE, "mine")]
+    facts = get_error(decide(live, number, sources=sources), 409, "cell_changed")
+    (cell,) = facts["cells"]
+    assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", THEIRS)
+    assert list_sources(live, path)[0] == THEIRS
+
+
+def test_a_changed_cell_is_deleted_if_a_person_has_seen_it(live: Client, path: str) -> None:
+    number = propose(live, path, {"op": "delete", "cell": "alpha"})
+    set_mode(live, "edit", path)
+    edit(live, path, replace("alpha", THEIRS))
+    get_error(decide(live, number, merge=True), 409, "cell_changed")
+    get_error(decide(live, number, sources=[choose(0, BASE, None)]), 409, "cell_changed")
+    assert decide(live, number, sources=[choose(0, THEIRS, None)]).status == 200
+    assert list_sources(live, path) == [BASE, BASE]
+
+
+def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(live: Client, path: str) -> None:
+    number = propose(
+        live,
+        path,
+        replace("alpha", OURS),
+        {"op": "insert", "at": "end", "cell_type": "raw", "source": "new"},
+        {"op": "delete", "cell": "beta"},
+        {"op": "set_metadata", "patch": {"k": 1}},
+    )
+    kinds = {
+        (part["before"] is None, part["after"] is None, part["cell_id"]): part["part"]
+        for part in read_parts(live, number)
+    }
+    changed, deleted = kinds[False, False, "alpha"], kinds[False, True, "beta"]
+    metadata = kinds[False, False, None]
+    (inserted,) = {0, 1, 2, 3} - {changed, deleted, metadata}
+    for sources in (
+        [choose(inserted, "new", "x")],
+        [choose(metadata, "", "x")],
+        [choose(deleted, BASE, "x")],
+        [choose(changed, BASE, None)],
+        [choose(4, BASE, "x")],
+        [choose(changed, BASE, "x"), choose(changed, BASE, "y")],
+    ):
+        get_error(decide(live, number, sources=sources), 400, "invalid_request")
+    other = decide(live, number, parts=[deleted], sources=[choose(changed, BASE, "x")])
+    get_error(other, 400, "invalid_request")
+    assert list_sources(live, path) == [BASE, BASE, BASE]
+
+
+def test_a_new_notebook_takes_no_sources(live: Client, path: str) -> None:
+    set_mode(live, "review")
+    body = {"cells": [{"cell_type": "code", "source": "1"}]}
+    number = send_json(live, "PUT", f"notebooks/new-{path}", body).json["proposal_id"]
+    assert not any("state" in part for part in read_parts(live, number))
+    sources = [choose(0, "1", "2")]
+    get_error(decide(live, number, sources=sources), 400, "invalid_request")
+    assert decide(live, number, merge=True).status == 200
+
+
+def test_of_two_proposals_for_one_cell_both_can_be_accepted(live: Client, path: str) -> None:
+    first = propose(live, path, replace("alpha", OURS), client="Claude")
+    second = propose(live, path, replace("alpha", THEIRS), client="Codex")
+    assert decide(live, first).status == 200
+    (part,) = read_parts(live, second)
+    assert (part["state"], part["merged"]) == ("changed", MERGED)
+    assert decide(live, second, merge=True).status == 200
+    assert list_sources(live, path)[0] == MERGED
+
+
+# Reasons ------------------------------------------------------------------------------------------
+
+
+def test_an_agent_reads_why_its_proposal_was_rejected(live: Client, path: str) -> None:
+    number = propose(live, path, replace("alpha", OURS), replace("beta", OURS))
+    assert get_json(live, f"proposals/{number}")["reason"] is None
+    decide(live, number, "reject", parts=[1], reason="Too long")
+    decide(live, number, "reject", reason="Use pandas,\nplease")
+    waited = get_json(live, f"proposals/{number}?wait=60")
+    assert (waited["status"], waited["reason"]) == ("rejected", "Use pandas,\nplease")
+    assert [part["reason"] for part in waited["parts"]] == ["Use pandas,\nplease", "Too long"]
+    text = live.request("GET", f"nbedit/proposals/{number}", headers=ACCEPT).body.decode()
+    assert "reason: Use pandas, please\npart 0: rejected\npart 1: rejected: Too long\n" in text
+
+
+def test_a_rejection_needs_no_reason_and_has_a_limit(live: Client, path: str) -> None:
+    number = propose(live, path, replace("alpha", OURS))
+    get_error(decide(live, number, "reject", reason="x" * 1001), 400, "invalid_request")
+    get_error(decide(live, number, reason="x"), 400, "invalid_request")
+    assert decide(live, number, "reject", reason="").json["reason"] is None
+
+
+# Undo of a rejection ------------------------------------------------------------------------------
+
+
+def test_a_rejected_proposal_is_reopened_and_accepted(live: Client, path: str) -> None:
+    number = propose(live, path, replace("alpha", OURS), replace("beta", OURS))
+    decide(live, number, "reject", reason="no")
+    reopened = decide(live, number, "reopen")
+    assert reopened.status == 200, reopened.body
+    proposal = reopened.json
+    assert (proposal["status"], proposal["reason"], proposal["decided_by"]) == (
+        "pending",
+        None,
+        None,
+    )
+    assert [(part["status"], part["reason"]) for part in proposal["parts"]] == [
+        ("pending", None)
+    ] * 2
+    assert decide(live, number).status == 200
+    assert list_sources(live, path) == [OURS, OURS, BASE]
+
+
+def test_parts_are_reopened_one_by_one(live: Client, path: str) -> None:
+    cells = ("alpha", "beta", "gamma")
+    number = propose(live, path, *(replace(cell, OURS) for cell in cells))
+    decide(live, number, parts=[0])
+    decide(live, number, "reject", parts=[1], reason="first")
+    decide(live, number, "reject", parts=[2], reason="second")
+    assert get_json(live, f"proposals/{number}")["status"] == "partly_accepted"
+    proposal = decide(live, number, "reopen", parts=[2]).json
+    statuses = [part["status"] for part in proposal["parts"]]
+    assert (proposal["status"], statuses) == ("pending", ["accepted", "rejected", "pending"])
+    assert (proposal["reason"], bool(proposal["decided_by"])) == ("first", True)
+    assert decide(live, number, parts=[2]).status == 200
+    assert list_sources(live, path) == [OURS, BASE, OURS]
+
+
+def test_what_is_not_rejected_cannot_be_reopened(live: Client, path: str) -> None:
+    number = propose(live, path, replace("alpha", OURS), replace("beta", OURS))
+    facts = get_error(decide(live, number, "reopen"), 409, "proposal_closed")
+    assert facts == {"proposal_id": number, "status": "pending", "parts": []}
+    decide(live, number, "reject", parts=[1])
+    facts = get_error(decide(live, number, "reopen", parts=[0, 1]), 409, "proposal_closed")
+    assert facts == {"proposal_id": number, "status": "pending", "parts": [1]}
+    get_error(decide(live, number, "reopen", parts=[2]), 400, "invalid_request")
+    decide(live, number, parts=[0])
+    decide(live, number, "reopen")
+    decide(live, number)
+    facts = get_error(decide(live, number, "reopen"), 409, "proposal_closed")
+    assert facts == {"proposal_id": number, "status": "accepted", "parts": []}
+
+
+def test_a_rejected_notebook_is_reopened_whole(live: Client, path: str) -> None:
+    set_mode(live, "review")
+    for cells in ([], [{"cell_type": "code", "source": "1"}]):
+        name = f"new-{len(cells)}-{path}"
+        number = send_json(live, "PUT", f"notebooks/{name}", {"cells": cells}).json["proposal_id"]
+        assert decide(live, number, "reject", reason="no").json["reason"] == "no"
+        get_error(decide(live, number, "reopen", parts=[0]), 400, "invalid_request")
+        assert decide(live, number, "reopen").json["status"] == "pending"
+        assert decide(live, number).status == 200
+        assert len(json.loads((live.root / name).read_bytes())["cells"]) == len(cells)
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def test_the_text_says_in_few_words_what_has_changed(live: Client, path: str) -> None:
+    number = propose(
+        live,
+        path,
+        *(replace(cell, OURS) for cell in ("alpha", "beta", "gamma")),
+        {"op": "insert", "at": "end", "cell_type": "raw", "source": "new", "id": "new"},
+        {"op": "set_metadata", "patch": {"k": 1}},
+    )
+    set_mode(live, "edit", path)
+    edit(
+        live,
+        path,
+        STALE[0],
+        replace("beta", "theirs"),
+        {"op": "delete", "cell": "gamma"},
+        {"op": "insert", "at": "start", "cell_type": "raw", "source": "x", "id": "new"},
+        {"op": "set_metadata", "patch": {"k": 2}},
+    )
+    text = live.request("GET", f"nbedit/proposals/{number}", headers=ACCEPT).body.decode()
+    lines = [line for line in text.splitlines() if line.startswith("part ")]
+    assert lines == [
+        "part 0: the cell has changed since; both changes can be merged",
+        "part 1: the cell has changed since; the changes conflict",
+        "part 2: the cell is gone",
+        "part 3: the cell or its place is not certain any more",
+        "part 4: these metadata have changed since",
+    ]
+
+
+@pytest.mark.parametrize("verb", ["reject", "reopen"])
+def test_a_decision_is_answered_as_text(live: Client, path: str, verb: str) -> None:
+    number = propose(live, path, replace("alpha", OURS))
+    if verb == "reopen":
+        decide(live, number, "reject")
+    answer = decide(live, number, verb, headers=ACCEPT)
+    status = "rejected" if verb == "reject" else "pending"
+    assert answer.body.decode().startswith(f"{path} | proposal {number} | {status}\n")
