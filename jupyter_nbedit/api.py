@@ -16,12 +16,16 @@ from msgspec import UNSET
 
 from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.unseen import UnseenReply, UnseenService
 from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.models import (
     Author,
     ChangeBody,
     EditBody,
     EditReply,
+    KeepBody,
+    RedoBody,
+    RestoreBody,
     UndoBody,
     WriteRequest,
     get_or_none,
@@ -31,12 +35,12 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.tabs import TabRegistry
 
 #: Only these names of this package and those of `jupyter_nbedit.errors` are public.
-__all__ = ["EditListener", "EditReply", "PythonAPI"]
+__all__ = ["EditListener", "EditReply", "PythonAPI", "UnseenReply"]
 
 #: Is called after an edit with the data of its event; may be a coroutine function.
 EditListener = Callable[[dict[str, Any]], Awaitable[None] | None]
 
-_Body = TypeVar("_Body", bound=ChangeBody)
+_Body = TypeVar("_Body", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class PythonAPI:
     """
 
     _edits: EditService
+    _unseen: UnseenService
     _events: EventEmitter
     _tabs: TabRegistry
     log: Logger
@@ -109,11 +114,70 @@ class PythonAPI:
         arguments are as in `edit`.
         """
         body = _build_body(
-            UndoBody, edit_id=edit_id, client=client, message=message, hash=hash, dry_run=dry_run
+            RedoBody, edit_id=edit_id, client=client, message=message, hash=hash, dry_run=dry_run
         )
         request, number = _build_request(path, user, body), get_or_none(body.edit_id)
         undo = self._edits.undo(request, number, redo=redo)
         return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
+
+    async def get_unseen(self, path: str, *, user: str) -> UnseenReply:
+        """Return the net change of each cell of a notebook that a user has not kept.
+
+        In these four methods, all users with the token of the server are the one user ``""``.
+        """
+        return await self._unseen.get(path, user)
+
+    async def keep(
+        self, path: str, keys: Sequence[str] | None = None, *, user: str, until: int | None = None
+    ) -> UnseenReply:
+        """Mark changes as seen by a user, all without ``keys``; return what is left.
+
+        ``until`` is the newest edit that the user knows; changes by later edits stay unseen.
+        """
+        body = _build_body(KeepBody, cells=keys, until=until)
+        return await self._unseen.keep(path, user, get_or_none(body.cells), get_or_none(body.until))
+
+    async def undo_cells(  # noqa: PLR0913 -- the fields of a request
+        self,
+        path: str,
+        keys: Sequence[str],
+        *,
+        user: str,
+        until: int | None = None,
+        client: str | None = None,
+        message: str | None = None,
+        hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
+        dry_run: bool = False,
+        wait_tabs: float = 0,
+    ) -> EditReply:
+        """Return cells to the last state that a user has kept, across edits, as one edit.
+
+        ``keys`` are those of `get_unseen`. If an edit after ``until`` has changed one of the cells,
+        nothing is written. The other arguments are as in `edit`.
+        """
+        fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
+        body = _build_body(UndoBody, cells=keys, until=until, **fields)
+        request = _build_request(path, user, body)
+        undo = self._unseen.undo(request, get_or_none(body.cells) or (), get_or_none(body.until))
+        return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
+
+    async def restore(  # noqa: PLR0913 -- the fields of a request
+        self,
+        path: str,
+        edit_id: int,
+        *,
+        user: str,
+        client: str | None = None,
+        message: str | None = None,
+        hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
+        dry_run: bool = False,
+        wait_tabs: float = 0,
+    ) -> EditReply:
+        """Return a notebook to what it was after an edit; the arguments are as in `edit`."""
+        fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
+        body = _build_body(RestoreBody, edit_id=edit_id, **fields)
+        restore = self._unseen.restore(_build_request(path, user, body), body.edit_id)
+        return await add_tab_counts(self._tabs, restore, wait_tabs / 1000)
 
     def on_edit(self, listener: EditListener) -> Callable[[], None]:
         """Call a listener after each edit that was made through this server.
@@ -152,7 +216,7 @@ def _build_body(body_type: type[_Body], **fields: Any) -> _Body:
 def _build_request(path: str, user: str, body: ChangeBody) -> WriteRequest:
     return WriteRequest(
         path,
-        Author(user, get_or_none(body.client), get_or_none(body.message)),
+        Author(user, get_or_none(body.client), get_or_none(body.message), principal=user),
         dry_run=body.dry_run,
         hash=get_or_none(body.hash),
         rev=get_or_none(getattr(body, "rev", UNSET)),

@@ -54,7 +54,7 @@ class NbEditApp(NbEditSettings, ExtensionApp):
             self.settings[OFFERED_TOOLS] = services.tools
         # Jupyter Server has put this object there, which other extensions have no use for.
         self.settings[self.name] = PythonAPI(
-            services.edits, services.events, services.tabs, self.log
+            services.edits, services.unseen, services.events, services.tabs, self.log
         )
 
     async def _start_jupyter_server_extension(

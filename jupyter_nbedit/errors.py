@@ -176,6 +176,10 @@ class EditNotFound(NbEditError, reason="edit_not_found"):
     """The history of the notebook does not have an edit with that number, or not any more."""
 
 
+class ChangeNotFound(NbEditError, reason="change_not_found"):
+    """No change that the user has not kept has that key; ``details["keys"]`` lists all keys."""
+
+
 class ProposalNotFound(NbEditError, reason="proposal_not_found"):
     """There is no proposal with that number, or the user may not see its notebook."""
 

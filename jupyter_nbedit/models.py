@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import OperationResult
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, Operation
@@ -33,6 +34,8 @@ class Author:
     client: str | None = None
     message: str | None = None
     session: str = ""
+    #: The user under the name that stays the same in all requests; "" for the server's token.
+    principal: str = ""
 
 
 @dataclass
@@ -223,8 +226,8 @@ class EditBody(CellChangeBody, frozen=True, kw_only=True):
     ]
 
 
-class UndoBody(ChangeBody, frozen=True, kw_only=True):
-    """The body of a request to undo or redo an edit."""
+class RedoBody(ChangeBody, frozen=True, kw_only=True):
+    """The body of a request to redo an edit."""
 
     edit_id: (
         Annotated[
@@ -237,3 +240,79 @@ class UndoBody(ChangeBody, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+
+
+#: The name of a net change.
+ChangeKey = Annotated[
+    str, Meta(max_length=LONGEST_LABEL, description="The `key` of a change in `unseen`.")
+]
+#: The newest edit that the user knows.
+Until = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=LARGEST_INTEGER,
+        description="The newest edit that you know: the `until` of the reply that you show.",
+    ),
+]
+
+
+class UndoBody(RedoBody, frozen=True, kw_only=True):
+    """The body of a request to undo an edit, or the changes of cells."""
+
+    cells: (
+        Annotated[
+            list[ChangeKey],
+            Meta(
+                min_length=1,
+                max_length=MOST_OPERATIONS,
+                description="Undo the changes of these cells since your last Keep, whichever edits "
+                "made them, instead of one edit.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    until: Until | UnsetType = UNSET
+
+
+def check_undo_body(body: UndoBody) -> None:
+    """Raise `InvalidRequest` if the fields of a request to undo do not go together."""
+    if body.cells is UNSET and body.until is not UNSET:
+        message = "`until` can only be sent with `cells`. Leave it out, or send `cells`."
+        raise InvalidRequest(message)
+    if body.cells is not UNSET and body.edit_id is not UNSET:
+        message = (
+            "Expected either `cells` or `edit_id`, found both. Send `cells` to undo the changes of "
+            "cells across edits, and `edit_id` to undo one edit."
+        )
+        raise InvalidRequest(message)
+
+
+class RestoreBody(ChangeBody, frozen=True, kw_only=True):
+    """The body of a request to restore an earlier state of a notebook."""
+
+    edit_id: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=LARGEST_INTEGER,
+            description="The edit after which the notebook was as it is to be again.",
+        ),
+    ]
+
+
+class KeepBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The body of a request to keep changes."""
+
+    cells: (
+        Annotated[
+            list[ChangeKey],
+            Meta(
+                min_length=1,
+                max_length=MOST_OPERATIONS,
+                description="The changes to keep; without it all.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    until: Until | UnsetType = UNSET

@@ -17,11 +17,13 @@ from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.unseen import UnseenService
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import Services
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache
+from jupyter_nbedit.history.seen_store import SeenEditStore
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.proposals.service import ProposalService
@@ -160,6 +162,12 @@ def build_services(
         max_bytes=settings.history_max_bytes,
         max_days=settings.history_max_days,
     )
+    seen = SeenEditStore(
+        database,
+        get_canonical_name=names.get_canonical_path,
+        get_root=names.get_root_name,
+        max_days=settings.history_max_days,
+    )
     modes = ModeManager(
         database,
         events,
@@ -230,6 +238,7 @@ def build_services(
         search=search,
         history=history,
         proposals=proposals,
+        unseen=UnseenService(edits, edit_history, seen, events, log),
         modes=modes,
         tabs=tabs,
         watcher=watcher,

@@ -217,3 +217,20 @@ async def test_a_listener_may_edit(api: PythonAPI, notebook: Path) -> None:
     await api.edit(NAME, [REPLACE], user="ada")
     await wait_for(replies, 1)
     assert sources(notebook)[:2] == ["# seen", "# Changed"]
+
+
+async def test_unseen_changes_are_kept_undone_and_restored(api: PythonAPI, notebook: Path) -> None:
+    first = await api.edit(NAME, [REPLACE], user="agent")
+    await api.edit(NAME, [{"op": "delete", "cell": "gamma"}], user="agent")
+    unseen = await api.get_unseen(NAME, user="ada")
+    beta, gamma = [cell.key for cell in unseen.cells]
+    kept = await api.keep(NAME, [beta], user="ada", until=unseen.until)
+    assert [cell.key for cell in kept.cells] == [gamma]
+    # What one user keeps is unseen by another.
+    assert await api.get_unseen(NAME, user="bob") == unseen
+    await api.undo_cells(NAME, [gamma], user="ada", client="an extension")
+    assert (await api.get_unseen(NAME, user="ada")).cells == []
+    reply = await api.restore(NAME, first.edit_id or 0, user="ada", dry_run=True)
+    assert (reply.hash, reply.edit_id) == (first.hash, None)
+    assert text(notebook) == TEXT.replace(b"# Title", b"# Changed")
+    assert (await api.keep(NAME, user="ada")).cells == []

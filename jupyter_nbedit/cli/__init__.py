@@ -25,6 +25,7 @@ from jupyter_nbedit.cli import (
     setup,
     skill,
     status,
+    unseen,
 )
 from jupyter_nbedit.cli import history as history_commands
 from jupyter_nbedit.cli.connection import report_error
@@ -36,6 +37,7 @@ _MODULES = (
     reading,
     editing,
     history_commands,
+    unseen,
     proposals,
     status,
     mcp_command,

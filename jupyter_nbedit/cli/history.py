@@ -33,6 +33,19 @@ def add_parser(commands: Subparsers) -> None:
         )
         parser.add_argument("notebook", metavar="NB")
         parser.add_argument("edit", metavar="EDIT", type=int, nargs="?", help="its number")
+        if name == "undo":
+            parser.add_argument(
+                "--cells",
+                metavar="KEY",
+                nargs="+",
+                help="undo the changes with these keys, which `unseen` prints, across edits",
+            )
+            parser.add_argument(
+                "--until",
+                type=int,
+                metavar="EDIT",
+                help="with --cells: refuse if a later edit has changed the cells",
+            )
         add_change_options(parser)
         parser.set_defaults(run=run_undo, build_request=build_request)
 
@@ -51,7 +64,9 @@ def run_history(options: argparse.Namespace) -> int:
 
 
 def run_undo(options: argparse.Namespace) -> int:
-    """Undo or redo an edit."""
+    """Undo or redo an edit, or undo changes of cells."""
+    names = ("cells", "until")
+    chosen_cells = {name: value for name in names if (value := getattr(options, name, None))}
     with connect(options, options.notebook, is_change=not options.dry_run) as connection:
         reply = connection.send(
             options.build_request(
@@ -60,6 +75,7 @@ def run_undo(options: argparse.Namespace) -> int:
                 wait_tabs=TAB_MILLISECONDS,
                 message=options.message,
                 dry_run=options.dry_run or None,
+                **chosen_cells,
             )
         )
     print_reply(reply)

@@ -87,7 +87,7 @@ class Client:
         raise _build_response_error(self.server, response)
 
     def _add_name(self, request: Request) -> dict[str, Any]:
-        is_change = request.parts[0] == "notebooks"
+        is_change = request.parts[0] in {"notebooks", "proposals"} and request.has_author
         name = {"client": self._name} if is_change and self._name is not None else {}
         return {**name, **(request.body or {})}
 
@@ -131,6 +131,28 @@ class Client:
         """Redo an edit, by default the one that was undone last."""
         return self._decode(requests.redo(path, edit_id, **body))
 
+    def undo_cells(self, path: str, keys: Sequence[str], **body: Any) -> dict[str, Any]:
+        """Undo the changes of cells, across edits; see `requests.undo_cells`."""
+        return self._decode(requests.undo_cells(path, keys, **body))
+
+    def restore(self, path: str, edit_id: int, **body: Any) -> dict[str, Any]:
+        """Return a notebook to what it was after an edit."""
+        return self._decode(requests.restore(path, edit_id, **body))
+
+    def get_unseen(self, path: str) -> dict[str, Any]:
+        """Return the changes of a notebook that the user has not kept."""
+        return self._decode(requests.read_unseen(path))
+
+    def list_unseen_notebooks(self) -> dict[str, Any]:
+        """Return the notebooks with edits that the user has not kept."""
+        return self._decode(requests.list_unseen_notebooks())
+
+    def keep(
+        self, path: str, keys: Sequence[str] | None = None, *, until: int | None = None
+    ) -> dict[str, Any]:
+        """Keep changes, all without ``keys``; return what is left."""
+        return self._decode(requests.keep(path, keys, until=until))
+
     def list_proposals(self, path: str | None = None, **query: QueryValue) -> dict[str, Any]:
         """Return the proposals of a notebook or of all."""
         return self._decode(requests.list_proposals(path, **query))
@@ -138,6 +160,18 @@ class Client:
     def read_proposal(self, proposal_id: int, *, wait: float = 0) -> dict[str, Any]:
         """Return a proposal, after waiting up to ``wait`` seconds for a decision."""
         return self._decode(requests.read_proposal(proposal_id, wait=wait))
+
+    def accept_proposal(self, proposal_id: int, **body: Any) -> dict[str, Any]:
+        """Accept a proposal; see `requests.accept_proposal`."""
+        return self._decode(requests.accept_proposal(proposal_id, **body))
+
+    def reject_proposal(self, proposal_id: int, **body: Any) -> dict[str, Any]:
+        """Reject a proposal; see `requests.reject_proposal`."""
+        return self._decode(requests.reject_proposal(proposal_id, **body))
+
+    def reopen_proposal(self, proposal_id: int, **body: Any) -> dict[str, Any]:
+        """Reopen a proposal; see `requests.reopen_proposal`."""
+        return self._decode(requests.reopen_proposal(proposal_id, **body))
 
     def read_mode(self, path: str | None = None) -> dict[str, Any]:
         """Return the mode of a notebook or of the server."""

@@ -28,7 +28,13 @@ class Request:
     def is_change(self) -> bool:
         """Whether the request may change a notebook."""
         is_dry_run = self.body is not None and self.body.get("dry_run", False)
-        return self.method != "GET" and self.parts != ("search",) and not is_dry_run
+        return self.has_author and not is_dry_run
+
+    @property
+    def has_author(self) -> bool:
+        """Whether the request states its client: if it is a change, or a dry run of one."""
+        is_reading = self.method == "GET" or self.parts[-1] in {"search", "keep"}
+        return not is_reading
 
 
 @dataclass(frozen=True)
@@ -116,10 +122,64 @@ def _build_undo(
     return Request("POST", ("notebooks", path, verb), query, content)
 
 
+def undo_cells(
+    path: str,
+    keys: Sequence[str],
+    *,
+    until: int | None = None,
+    wait_tabs: int = 0,
+    **body: Any,
+) -> Request:
+    """Return the request to undo the changes of cells, which `read_unseen` lists with their keys.
+
+    ``until`` is the newest edit that the caller knows.
+    """
+    return _build_undo("undo", path, None, wait_tabs, {"cells": [*keys], "until": until, **body})
+
+
+def restore(path: str, edit_id: int, *, wait_tabs: int = 0, **body: Any) -> Request:
+    """Return the request to return a notebook to what it was after an edit."""
+    return _build_undo("restore", path, edit_id, wait_tabs, body)
+
+
+def read_unseen(path: str) -> Request:
+    """Return the request for the changes of a notebook that the user has not kept."""
+    return Request("GET", ("notebooks", path, "unseen"))
+
+
+def list_unseen_notebooks() -> Request:
+    """Return the request for the notebooks with edits that the user has not kept."""
+    return Request("GET", ("unseen",))
+
+
+def keep(path: str, keys: Sequence[str] | None = None, *, until: int | None = None) -> Request:
+    """Return the request to keep changes, all without ``keys``, but no edits after ``until``."""
+    cells = None if keys is None else [*keys]
+    content = _leave_out_none({"cells": cells, "until": until})
+    return Request("POST", ("notebooks", path, "keep"), body=content)
+
+
 def read_proposal(proposal_id: int, *, wait: float = 0) -> Request:
     """Return the request for a proposal, after waiting up to ``wait`` seconds for a decision."""
     query: dict[str, QueryValue] = {"wait": str(wait)} if wait else {}
     return Request("GET", ("proposals", str(proposal_id)), query)
+
+
+def accept_proposal(proposal_id: int, *, wait_tabs: int = 0, **body: Any) -> Request:
+    """Return the request to accept a proposal: ``parts``, ``merge``, ``sources``, ..."""
+    query: dict[str, QueryValue] = {"wait_tabs": wait_tabs} if wait_tabs else {}
+    parts = ("proposals", str(proposal_id), "accept")
+    return Request("POST", parts, query, _leave_out_none(body))
+
+
+def reject_proposal(proposal_id: int, **body: Any) -> Request:
+    """Return the request to reject a proposal: ``parts``, ``reason``."""
+    return Request("POST", ("proposals", str(proposal_id), "reject"), body=_leave_out_none(body))
+
+
+def reopen_proposal(proposal_id: int, **body: Any) -> Request:
+    """Return the request to make rejected ``parts`` of a proposal pending again."""
+    return Request("POST", ("proposals", str(proposal_id), "reopen"), body=_leave_out_none(body))
 
 
 def list_proposals(path: str | None = None, **query: QueryValue) -> Request:

@@ -146,6 +146,38 @@ _GLOSSARY: Migration = (
 _OUTSIDE_CHANGES: Migration = ()
 
 
+# What each user has seen of the edits of a notebook. ``parts`` is a JSON list of the parts of the
+# edit, and ``is_whole`` is whether these are all; NULL means this edit and all older ones. A row
+# without a user is about all users: what was there before this table was made counts as seen.
+_SEEN_EDITS: Migration = (
+    """
+    CREATE TABLE seen_edits (
+        notebook_id INTEGER NOT NULL,
+        user TEXT,
+        edit_id INTEGER NOT NULL,
+        parts TEXT,
+        is_whole INTEGER NOT NULL
+    )
+    """,
+    "CREATE UNIQUE INDEX seen_edits_by_user ON seen_edits (notebook_id, user, edit_id)",
+    """
+    INSERT INTO seen_edits
+    SELECT notebook_id, NULL, max(edit_id), NULL, 1 FROM edits GROUP BY notebook_id
+    """,
+    """
+    CREATE TRIGGER edits_forget AFTER DELETE ON edits BEGIN
+        DELETE FROM seen_edits WHERE notebook_id = OLD.notebook_id AND edit_id = OLD.edit_id
+            AND parts IS NOT NULL;
+    END
+    """,
+    """
+    CREATE TRIGGER notebooks_forget AFTER DELETE ON notebooks BEGIN
+        DELETE FROM seen_edits WHERE notebook_id = OLD.notebook_id;
+    END
+    """,
+)
+
+
 @dataclass(frozen=True)
 class Schema:
     """The tables of a file."""
@@ -192,7 +224,7 @@ class Schema:
 
 
 SCHEMA = Schema(
-    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES),
+    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES, _SEEN_EDITS),
     ("modes", "notebooks", "edits_size", "claims"),
 )
 

@@ -31,6 +31,7 @@ from jupyter_nbedit.errors import (
     NbEditError,
 )
 from jupyter_nbedit.history.models import HistoryEdit, NewEntry
+from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import DocumentDiff, compare_documents
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, compute_sha256
@@ -189,6 +190,7 @@ class _Difference:
     record: bytes | None = None
     #: The known version, if there is a record.
     before: Document | None = None
+    lines: ChangedLines | None = None
 
 
 @dataclass
@@ -429,7 +431,7 @@ class OutsideChangeRecorder:
         if is_outside and version is not None and version.write_mark != write_mark:
             # A server has written after that version: what it wrote is no part of this change.
             difference, digest_before = _Difference(), None
-        diff, total_cells = difference.diff, len(found.document)
+        diff, lines, total_cells = difference.diff, difference.lines, len(found.document)
         cells = [] if diff is None else diff.list_entries()
         entry = await self._find_newest_edit(notebook)
         if entry is not None:
@@ -453,6 +455,9 @@ class OutsideChangeRecorder:
                     applied_via=kind,
                     total_cells=total_cells,
                     cells_delta=0 if diff is None else total_cells - len(diff.plan.document),
+                    lines_added=None if lines is None else lines.added,
+                    lines_removed=None if lines is None else lines.removed,
+                    snippet=None if lines is None else lines.snippet,
                     trusted=await self._was_trusted(difference, digest_before),
                 ),
                 difference.record,
@@ -569,10 +574,14 @@ def _compare(data: Buffer, document: Document) -> _Difference:
     except InvalidNotebook:
         return _Difference()
     diff = compare_documents(before, document)
+    lines: ChangedLines | None = None
+    # A changed cell may be invalid.
+    with suppress(InvalidNotebook):
+        lines = count_changed_lines(diff.plan.changes)
     record = diff.build_record()
     if record is None:
-        return _Difference(diff)
-    return _Difference(diff, record.encode(), before)
+        return _Difference(diff, lines=lines)
+    return _Difference(diff, record.encode(), before, lines)
 
 
 def _compute_compare_time(notebook: OpenNotebook, identity: Identity) -> float | None:

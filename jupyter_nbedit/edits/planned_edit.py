@@ -14,6 +14,7 @@ from msgspec import UNSET
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.apply_batch import apply_operations
+from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan, OperationResult
@@ -38,6 +39,8 @@ class PlannedEdit:
         The splices, and what they do to the cells.
     diff
         The same as a unified diff by cell.
+    changed_lines
+        How many lines of sources it changes.
     language
         The language of the code cells after the edit; None if the notebook does not name it.
     kind
@@ -52,6 +55,7 @@ class PlannedEdit:
     notebook: LoadedNotebook
     plan: EditPlan
     diff: str
+    changed_lines: ChangedLines
     language: str | None
     kind: Literal["edit", "create", "undo", "redo"]
     undoes: int | None
@@ -72,7 +76,8 @@ class PlannedEdit:
         if plan.changes_metadata:
             after = after.apply_splices(plan.splices)
         diff = render_unified_diff(notebook.path, plan)
-        return cls(notebook, plan, diff, after.language, kind, undoes, may_sign)
+        lines = count_changed_lines(plan.changes)
+        return cls(notebook, plan, diff, lines, after.language, kind, undoes, may_sign)
 
     @cached_property
     def _document_after(self) -> Document:

@@ -127,6 +127,7 @@ def _build_entry(
         path=request.path,
         kind=planned.kind,
         user=author.user,
+        principal=author.principal,
         client=author.client,
         message=author.message,
         accepted_by=request.accepted_by,
@@ -139,6 +140,9 @@ def _build_entry(
         total_cells=reply.total_cells,
         cells_delta=reply.cells_delta,
         undoes=planned.undoes,
+        lines_added=planned.changed_lines.added,
+        lines_removed=planned.changed_lines.removed,
+        snippet=planned.changed_lines.snippet,
         trusted=trusted,
     )
 

@@ -96,8 +96,8 @@ class UndoPlanner:
             entry = await self.history.get_entry(path, entry.undone_by)
         if entry.kind == "undo" and not self.redo:
             message = (
-                f"Edit {edit_id} has undone edit {entry.undoes}. To apply edit {entry.undoes} "
-                f"again, send edit {edit_id} to `redo`."
+                f"Edit {edit_id} has undone edit {entry.undoes}. To redo edit {entry.undoes}, send "
+                f"edit {edit_id} to `redo`."
             )
             raise NothingToUndo(message, edit_id=edit_id)
         if entry.undone_by is not None:

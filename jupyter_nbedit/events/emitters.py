@@ -17,12 +17,14 @@ SCHEMA_PATH = Path(__file__).with_name("edit.yaml")
 CHANGE_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/change/v1"
 PROPOSAL_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/proposal/v1"
 MODE_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/mode/v1"
+SEEN_SCHEMA_ID = "https://schema.jupyter.org/jupyter_nbedit/seen/v1"
 #: The files of all schemas by id.
 SCHEMAS = {
     SCHEMA_ID: SCHEMA_PATH,
     CHANGE_SCHEMA_ID: Path(__file__).with_name("change.yaml"),
     PROPOSAL_SCHEMA_ID: Path(__file__).with_name("proposal.yaml"),
     MODE_SCHEMA_ID: Path(__file__).with_name("mode.yaml"),
+    SEEN_SCHEMA_ID: Path(__file__).with_name("seen.yaml"),
 }
 
 _MOST_OPERATIONS = 20
@@ -88,3 +90,7 @@ class EventEmitter:
     def emit_mode(self, **data: Any) -> None:
         """Emit an event for a new mode of a notebook or the server; ``data`` as in the schema."""
         self._logger.emit(schema_id=MODE_SCHEMA_ID, data={"epoch": self.epoch, **data})
+
+    def emit_seen(self, **data: Any) -> None:
+        """Emit an event for changes that a user has kept or undone; ``data`` as in the schema."""
+        self._logger.emit(schema_id=SEEN_SCHEMA_ID, data=data)

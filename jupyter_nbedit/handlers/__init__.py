@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from jupyter_nbedit.handlers import about, agents, history, mcp, notebooks, review, tabs, tools
+from jupyter_nbedit.handlers import (
+    about,
+    agents,
+    history,
+    mcp,
+    notebooks,
+    review,
+    tabs,
+    tools,
+    unseen,
+)
 from jupyter_nbedit.tools import TOOLS
 
 _READING_TOOLS = "|".join(address for address, tool in TOOLS.items() if tool.right == "read")
@@ -18,6 +28,9 @@ default_handlers = [
     ),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/undo", history.UndoHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/redo", history.RedoHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/unseen", unseen.UnseenHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/keep", unseen.KeepHandler),
+    (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/restore", unseen.RestoreHandler),
     (r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history", history.NotebookHistoryHandler),
     (
         r"/nbedit/notebooks/(?P<path>.*\.ipynb)/history/(?P<edit_id>[^/]+)(?<!\.ipynb)",
@@ -29,7 +42,9 @@ default_handlers = [
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)", review.ProposalHandler),
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/accept", review.AcceptHandler),
     (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/reject", review.RejectHandler),
+    (r"/nbedit/proposals/(?P<proposal_id>[0-9]+)/reopen", review.ReopenHandler),
     (r"/nbedit/history", history.AllHistoryHandler),
+    (r"/nbedit/unseen", unseen.UnseenNotebooksHandler),
     (r"/nbedit/agents", agents.AgentsHandler),
     (r"/nbedit/search", notebooks.SearchHandler),
     (r"/nbedit/tabs", tabs.TabsHandler),

@@ -24,6 +24,7 @@ from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.accept import AcceptService
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.unseen import UnseenService
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
@@ -80,6 +81,7 @@ class Services:
     search: SearchService
     history: HistoryService
     proposals: ProposalService
+    unseen: UnseenService
     modes: ModeManager
     tabs: TabRegistry
     #: None if changes by other programs are not followed.
@@ -126,12 +128,21 @@ class NbEditHandler(APIHandler):
         Jupyter's own identity providers make up a new user for each request with the token of the
         server instead of a cookie. All clients with the token are one principal, named "".
         """
-        has_random_names = type(self.identity_provider) in {
-            IdentityProvider,
-            PasswordIdentityProvider,
-        }
-        is_anonymous = has_random_names and self.token_authenticated
+        is_anonymous = self._has_random_users and self.token_authenticated
         return "" if is_anonymous else self.current_user.username
+
+    @property
+    def account(self) -> str:
+        """The name of the person, as far as the server can tell people apart.
+
+        All who log in with the token or the password of the server are one person, named "", in
+        whichever browser: Jupyter's own identity providers make up a new user for each of them.
+        """
+        return "" if self._has_random_users else self.current_user.username
+
+    @property
+    def _has_random_users(self) -> bool:
+        return type(self.identity_provider) in {IdentityProvider, PasswordIdentityProvider}
 
     @property
     def session(self) -> str:

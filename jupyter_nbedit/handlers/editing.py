@@ -115,6 +115,7 @@ class EditingHandler(NbEditHandler):
             get_or_none(change.client),
             get_or_none(change.message),
             self.session,
+            self.account,
         )
 
     async def send_edit(

@@ -27,6 +27,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.SectionNotFound: HTTPStatus.NOT_FOUND,
     errors.ToolNotFound: HTTPStatus.NOT_FOUND,
     errors.EditNotFound: HTTPStatus.NOT_FOUND,
+    errors.ChangeNotFound: HTTPStatus.NOT_FOUND,
     errors.ProposalNotFound: HTTPStatus.NOT_FOUND,
     errors.AmbiguousCell: HTTPStatus.CONFLICT,
     errors.AmbiguousSection: HTTPStatus.CONFLICT,

@@ -22,7 +22,7 @@ from jupyter_nbedit.history.service import (
     HistoryReply,
     PurgeReply,
 )
-from jupyter_nbedit.models import EditReply, UndoBody, get_or_none
+from jupyter_nbedit.models import EditReply, RedoBody, UndoBody, check_undo_body, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.text.history import render_detailed_edit, render_history
 
@@ -141,17 +141,7 @@ class AllHistoryHandler(NbEditHandler):
             self.finish_json(reply)
 
 
-class _UndoRedoHandler(EditingHandler):
-    async def _undo(self, path: str, *, redo: bool) -> None:
-        body = await self.parse_body(UndoBody)
-        wait_tabs = self.parse_query(TabsQuery).wait_tabs
-        request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)
-        if not await self.replay_response():
-            undo = self.services.edits.undo(request, edit_id, redo=redo)
-            await self.send_edit(undo, wait_tabs, shows_diff=True)
-
-
-class UndoHandler(_UndoRedoHandler):
+class UndoHandler(EditingHandler):
     """``/nbedit/notebooks/{path}/undo``."""
 
     @OperationSpec(
@@ -161,23 +151,36 @@ class UndoHandler(_UndoRedoHandler):
         body=UndoBody,
         headers=openapi.EDIT_HEADERS,
         replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [openapi.ETAG])},
-        errors=_UNDO_ERRORS,
+        errors=(*_UNDO_ERRORS, errors.ChangeNotFound, errors.CellChanged),
     )
     @web.authenticated
     @authorized
     async def post(self, path: str) -> None:
-        """Undo an edit, by default the newest; later changes of other cells stay."""
-        await self._undo(path, redo=False)
+        """Undo an edit, by default the newest, or with `cells` the changes that you have not kept.
+
+        Later changes of other cells stay.
+        """
+        body = await self.parse_body(UndoBody)
+        check_undo_body(body)
+        wait_tabs = self.parse_query(TabsQuery).wait_tabs
+        request = self.build_request(path, body)
+        if await self.replay_response():
+            return
+        if body.cells is UNSET:
+            undo = self.services.edits.undo(request, get_or_none(body.edit_id))
+        else:
+            undo = self.services.unseen.undo(request, body.cells, get_or_none(body.until))
+        await self.send_edit(undo, wait_tabs, shows_diff=True)
 
 
-class RedoHandler(_UndoRedoHandler):
+class RedoHandler(EditingHandler):
     """``/nbedit/notebooks/{path}/redo``."""
 
     @OperationSpec(
         "Redo an undone edit",
         has_text=True,
         query=TabsQuery,
-        body=UndoBody,
+        body=RedoBody,
         headers=openapi.EDIT_HEADERS,
         replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [openapi.ETAG]), **PROPOSED},
         errors=_UNDO_ERRORS,
@@ -186,7 +189,12 @@ class RedoHandler(_UndoRedoHandler):
     @authorized
     async def post(self, path: str) -> None:
         """Redo an undone edit, by default the one that was undone last."""
-        await self._undo(path, redo=True)
+        body = await self.parse_body(RedoBody)
+        wait_tabs = self.parse_query(TabsQuery).wait_tabs
+        request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)
+        if not await self.replay_response():
+            redo = self.services.edits.undo(request, edit_id, redo=True)
+            await self.send_edit(redo, wait_tabs, shows_diff=True)
 
 
 def _parse_number(text: str) -> int:

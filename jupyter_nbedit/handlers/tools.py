@@ -148,7 +148,9 @@ class ToolRunner(NbEditHandler):
         )
         if tool.is_change is not None and tool.is_change(decoded):
             await self.check_write_right()
-        author = Author(self.current_user.username, client, session=self.session)
+        author = Author(
+            self.current_user.username, client, session=self.session, principal=self.account
+        )
         return await tool.run(self.services.tools, author, decoded)
 
     def build_failure(

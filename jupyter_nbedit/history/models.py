@@ -12,9 +12,13 @@ import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable
+from jupyter_nbedit.notebook.changed_lines import LONGEST_SNIPPET
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 
 Kind = Literal["edit", "create", "undo", "redo", "outside"]
+
+#: The client name of edits by JupyterLab itself, such as an undo in the panel of the history.
+JUPYTERLAB = "JupyterLab"
 
 _MOST_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
@@ -40,6 +44,8 @@ class NewEntry:
     #: transaction.
     claim_id: int | None = None
     user: str = ""
+    #: The user whose request made it, under the name that stays the same in all requests.
+    principal: str = ""
     client: str | None = None
     message: str | None = None
     accepted_by: str | None = None
@@ -50,6 +56,9 @@ class NewEntry:
     applied_via: str = ""
     total_cells: int = 0
     cells_delta: int = 0
+    lines_added: int | None = None
+    lines_removed: int | None = None
+    snippet: str | None = None
     #: Whether the notebook was trusted before the edit.
     trusted: bool = False
 
@@ -104,6 +113,18 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Meta(description="Whether it is in effect and the history has what an undo needs."),
     ]
+    lines_added: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="How many lines of sources it added; null if it is not known."),
+    ] = None
+    lines_removed: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="How many lines of sources it removed; null if it is not known."),
+    ] = None
+    snippet: Annotated[
+        Annotated[str, Meta(max_length=LONGEST_SNIPPET)] | None,
+        Meta(description="The first line that it added, or else removed; null if there is none."),
+    ] = None
 
 
 class Entry(HistoryEdit, frozen=True, kw_only=True):
@@ -111,8 +132,15 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
 
     #: Whether the notebook was trusted before.
     trusted: bool
+    #: As in `NewEntry`.
+    principal: str = ""
     #: The encoded undo record; empty if it was too large to be stored.
     record: bytes = b""
+
+    def is_by(self, principal: str) -> bool:
+        """Return whether a user made it in JupyterLab, or accepted it; the client is as stated."""
+        is_own_client = self.client == JUPYTERLAB or self.accepted_by is not None
+        return is_own_client and self.principal == principal and self.kind != "outside"
 
 
 _Edit = TypeVar("_Edit", bound=HistoryEdit)

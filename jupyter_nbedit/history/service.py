@@ -9,7 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
-from jupyter_nbedit.history.models import CellDiff, HistoryEdit, build_cell_diffs
+from jupyter_nbedit.history.models import (
+    JUPYTERLAB,
+    CellDiff,
+    HistoryEdit,
+    build_cell_diffs,
+)
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 
@@ -25,8 +30,6 @@ _MOST_EDITS = 2_000
 _MOST_AGENTS = 20
 _MOST_PAGES = 5
 _PAGE_SIZE = 200
-#: The client name of edits by JupyterLab itself, such as an undo in the panel of the history.
-JUPYTERLAB = "JupyterLab"
 
 _NEXT = "The value of `before` for the next page; null if there is none."
 

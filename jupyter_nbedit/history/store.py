@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -155,6 +156,37 @@ class EditHistory:
             raise EditNotFound(message, edit_id=edit_id)
         return replace(build_edit_from_row(row[:-1], path, Entry), record=row[-1] or b"")
 
+    async def list_newer(
+        self, path: str, after: int, *, limit: int, most_bytes: int
+    ) -> tuple[list[Entry], bool]:
+        """Return the edits of a notebook after one with their undo records, newest first.
+
+        At most ``limit`` edits with records of ``most_bytes`` are returned; the second value is
+        whether there are more. An edit that created the notebook is not one of them.
+        """
+        select = (
+            f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id > ?"
+            " AND kind != 'create' ORDER BY edit_id DESC LIMIT ?"
+        )
+        values = (*self._get_key(path), self._compute_oldest_time(), after, limit + 1)
+
+        def read(connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], bool]:
+            rows: list[tuple[Any, ...]] = []
+            size = 0
+            for row in connection.execute(select, values):
+                size += len(row[-1] or b"")
+                if len(rows) == limit or size > most_bytes:
+                    return rows, True
+                rows.append(row)
+            return rows, False
+
+        rows, has_more = await self.database.read(read)
+        entries = [
+            replace(build_edit_from_row(row[:-1], path, Entry), record=row[-1] or b"")
+            for row in rows
+        ]
+        return entries, has_more
+
     async def find_newest_repeat(self, path: str, edit_id: int) -> int:
         """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did."""
         root, name = self._get_key(path)
@@ -247,14 +279,20 @@ class EditHistory:
         """Follow a notebook, or all notebooks in a folder, to a new path.
 
         The history of an older notebook of the new path stays, because the notice of the rename
-        may be wrong.
+        may be wrong; what users have seen of it is forgotten.
         """
         root, old_name = self._get_key(old)
         new_name = self.get_canonical_name(new)
 
         def rename(connection: sqlite3.Connection) -> None:
             for notebook_id, name in _list_notebooks(connection, root, old_name):
-                _move_edits(connection, notebook_id, root, new_name + name[len(old_name) :])
+                target_name = new_name + name[len(old_name) :]
+                connection.execute(
+                    "DELETE FROM seen_edits WHERE notebook_id IN"
+                    " (SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?)",
+                    (root, target_name),
+                )
+                _move_edits(connection, notebook_id, root, target_name)
 
         await self.database.write(rename)
 
@@ -322,6 +360,10 @@ def _move_edits(connection: sqlite3.Connection, notebook_id: int, root: str, nam
     target_id = _get_notebook_id(connection, root, name)
     connection.execute(
         "UPDATE edits SET notebook_id = ? WHERE notebook_id = ?", (target_id, notebook_id)
+    )
+    connection.execute(
+        "UPDATE OR REPLACE seen_edits SET notebook_id = ? WHERE notebook_id = ?",
+        (target_id, notebook_id),
     )
     connection.execute("DELETE FROM notebooks WHERE notebook_id = ?", (notebook_id,))
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import UNSET
+
 from jupyter_nbedit.history.models import CellDiff, HistoryEdit, TouchedCellEntry
 from jupyter_nbedit.history.service import AllHistoryReply, DetailedEdit, HistoryReply
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.diff import render_hunks
 from jupyter_nbedit.notebook.text_cells import make_line
 from jupyter_nbedit.notebook.undo.record import CellState
-from jupyter_nbedit.proposals.models import Proposal
+from jupyter_nbedit.proposals.models import Proposal, ProposedPart
 
-_LONGEST_PATH = 1_000
-_LONGEST_LABEL = 200
+LONGEST_PATH = 1_000
+LONGEST_LABEL = 200
+_LONGEST_REASON = 1_000
 _LONGEST_DETAILS = 8_000
 _SHOWN_OPERATIONS = 8
 
@@ -22,11 +25,11 @@ def render_history(reply: HistoryReply | AllHistoryReply) -> str:
     """Return a page of the history as text: one line for each edit."""
     name, count = "all notebooks", len(reply.edits)
     if isinstance(reply, HistoryReply):
-        name = make_line(reply.path, _LONGEST_PATH)
+        name = make_line(reply.path, LONGEST_PATH)
     lines = [f"{name} | {count} edit{'' if count == 1 else 's'}"]
     for edit in reply.edits:
         is_named = isinstance(reply, HistoryReply)
-        path = "" if is_named else f"{make_line(edit.path, _LONGEST_PATH)} | "
+        path = "" if is_named else f"{make_line(edit.path, LONGEST_PATH)} | "
         lines.append(f"{path}{_describe_edit(edit)}")
     if reply.next is not None:
         lines.append(f"<note>There are older edits, before {reply.next}.</note>")
@@ -34,11 +37,13 @@ def render_history(reply: HistoryReply | AllHistoryReply) -> str:
 
 
 def _describe_edit(edit: HistoryEdit) -> str:
-    facts = [f"{edit.edit_id} {edit.time:%Y-%m-%d %H:%M} {_describe_author(edit)}"]
+    facts = [f"{edit.edit_id} {edit.time:%Y-%m-%d %H:%M} {describe_author(edit)}"]
     if edit.kind == "edit":
         facts.append(_describe_operations(edit.operations, is_cut=edit.truncated))
     else:
         facts.append(edit.kind if edit.undoes is None else f"{edit.kind} of {edit.undoes}")
+    if edit.lines_added or edit.lines_removed:
+        facts.append(f"+{edit.lines_added} -{edit.lines_removed}")
     if edit.undone_by is not None:
         facts.append(f"undone by {edit.undone_by}")
     elif not edit.undoable:
@@ -46,9 +51,10 @@ def _describe_edit(edit: HistoryEdit) -> str:
     return " | ".join(facts)
 
 
-def _describe_author(edit: HistoryEdit) -> str:
-    author = make_line(edit.client or edit.user, _LONGEST_LABEL)
-    return f"{author}: {make_line(edit.message, _LONGEST_LABEL)}" if edit.message else author
+def describe_author(edit: HistoryEdit) -> str:
+    """Return who made an edit, and why."""
+    author = make_line(edit.client or edit.user, LONGEST_LABEL)
+    return f"{author}: {make_line(edit.message, LONGEST_LABEL)}" if edit.message else author
 
 
 def _describe_operations(operations: Sequence[TouchedCellEntry], *, is_cut: bool) -> str:
@@ -63,28 +69,47 @@ def _describe_operations(operations: Sequence[TouchedCellEntry], *, is_cut: bool
 
 def render_detailed_edit(edit: DetailedEdit) -> str:
     """Return an edit as text: each cell that it changed, as a diff."""
-    parts = (part for cell in edit.parts for part in _describe_part(cell))
-    lines = [f"{make_line(edit.path, _LONGEST_PATH)} | {_describe_edit(edit)}", *_cut(parts)]
+    parts = (part for cell in edit.parts for part in describe_part(cell))
+    lines = [f"{make_line(edit.path, LONGEST_PATH)} | {_describe_edit(edit)}", *cut_lines(parts)]
     return "\n".join(lines)
 
 
 def render_proposal(proposal: Proposal) -> str:
     """Return a proposal as text: its status, and what it would do as a diff."""
     facts = [
-        make_line(proposal.path, _LONGEST_PATH),
+        make_line(proposal.path, LONGEST_PATH),
         f"proposal {proposal.proposal_id}",
         proposal.status.replace("_", " "),
     ]
     if proposal.edit_ids:
         facts.append(f"edits {', '.join(map(str, proposal.edit_ids))}")
     lines = [" | ".join(facts)]
-    lines += [
-        f"part {part.part}: {part.status}" for part in proposal.parts if part.status != "pending"
-    ]
-    return "\n".join([*lines, *_cut(iter(proposal.diff.splitlines()))])
+    if proposal.reason is not None:
+        lines.append(f"reason: {make_line(proposal.reason, _LONGEST_REASON)}")
+    for part in proposal.parts:
+        lines += _describe_proposed_part(part, proposal.reason)
+    return "\n".join([*lines, *cut_lines(iter(proposal.diff.splitlines()))])
 
 
-def _describe_part(part: CellDiff) -> Iterator[str]:
+def _describe_proposed_part(part: ProposedPart, reason: str | None) -> Iterator[str]:
+    """Yield what is to be known of a part, if anything; ``reason`` is shown already."""
+    if part.status != "pending":
+        own_reason = None if part.reason == reason else part.reason
+        suffix = f": {make_line(own_reason, _LONGEST_REASON)}" if own_reason else ""
+        yield f"part {part.part}: {part.status}{suffix}"
+    elif part.state == "changed" and part.merged is UNSET:
+        yield f"part {part.part}: these metadata have changed since"
+    elif part.state == "changed":
+        suffix = "the changes conflict" if part.merged is None else "both changes can be merged"
+        yield f"part {part.part}: the cell has changed since; {suffix}"
+    elif part.state == "gone":
+        yield f"part {part.part}: the cell is gone"
+    elif part.state == "ambiguous":
+        yield f"part {part.part}: the cell or its place is not certain any more"
+
+
+def describe_part(part: CellDiff) -> Iterator[str]:
+    """Yield the lines of the change of a cell."""
     before, after = part.before, part.after
     yield f"{_name_cell(part.index_before, before)} -> {_name_cell(part.index, after)}"
     if part.moved:
@@ -107,7 +132,7 @@ def _name_cell(index: int | None, state: CellState | None) -> str:
     return f"{CellName.from_source(index, state.source)} {state.cell_type}"
 
 
-def _cut(lines: Iterator[str]) -> Iterator[str]:
+def cut_lines(lines: Iterator[str]) -> Iterator[str]:
     """Yield lines up to a limit of characters."""
     remaining = _LONGEST_DETAILS
     for line in lines:

@@ -220,6 +220,32 @@ def test_edits_are_listed_shown_undone_and_redone(shell: Shell, live: Client) ->
     assert (history["edits"][0]["kind"], history["edits"][0]["message"]) == ("redo", "again")
 
 
+def test_unseen_changes_are_printed_kept_and_undone_and_states_restored(
+    shell: Shell, live: Client
+) -> None:
+    # The edits of other tests.
+    shell.succeed("keep", "a.ipynb")
+    first = json.loads(shell.succeed("edit", "a.ipynb", "--old", "1", "--new", "2", "--json"))
+    number = first["edit_id"]
+    shell.succeed("edit", "a.ipynb", "--delete", "2")
+    found = shell.succeed("unseen", "a.ipynb")
+    assert found.startswith("a.ipynb | 2 changes that you have not kept")
+    assert f"change {number}.0 | edit {number} | " in found
+    assert "+x = 2" in found
+    assert "\na.ipynb | 2 edits" in shell.succeed("unseen")
+    unseen = json.loads(shell.succeed("keep", "a.ipynb", f"{number}.0", "--json"))
+    [deleted] = unseen["cells"]
+    stale = shell.run("undo", "a.ipynb", "--cells", deleted["key"], "--until", str(number))
+    assert (stale.exit_code, stale.err.partition(":")[0]) == (exit_codes.STALE, "cell_changed")
+    shell.succeed("undo", "a.ipynb", "--cells", deleted["key"])
+    assert read(live) == ["x = 2\nx", "# Title", "as is"]
+    assert "0 changes" in shell.succeed("unseen", "a.ipynb")
+    shell.succeed("edit", "a.ipynb", "--delete", "0")
+    shell.succeed("restore", "a.ipynb", str(number))
+    assert read(live) == ["x = 2\nx", "# Title", "as is"]
+    assert "0 changes" in shell.succeed("keep", "a.ipynb")
+
+
 def test_a_proposal_has_its_own_exit_code_until_it_is_accepted(shell: Shell, live: Client) -> None:
     put_mode(live, "review")
     proposed = shell.run("edit", "a.ipynb", "--delete", "0")
@@ -253,8 +279,10 @@ FAILURES: dict[str, tuple[int, str, list[str]]] = {
     "invalid regex": (1, "invalid_request", ["search", "--regex", "("]),
     "no folder": (1, "notebook_not_found", ["new", "no/folder/a.ipynb"]),
     "nothing to redo": (1, "nothing_to_undo", ["redo", "never.ipynb"]),
+    "unknown change": (1, "change_not_found", ["keep", "a.ipynb", "0.0"]),
     "missing edit": (1, "edit_not_found", ["undo", "a.ipynb", "999999"]),
     "missing proposal": (1, "proposal_not_found", ["proposal", "999999"]),
+    "no proposal to accept": (1, "proposal_not_found", ["proposal", "accept", "999999"]),
     "unknown version": (4, "version_unknown", ["read", "a.ipynb", "--since", "12345678"]),
     "stale cell": (4, "cell_changed", [*EDIT, "--delete", "0:000000"]),
     "stale text": (4, "text_mismatch", [*EDIT, "--old", "gone", "--new", "x"]),
@@ -297,6 +325,31 @@ def test_a_stale_cell_is_shown_as_it_is_now(shell: Shell) -> None:
     assert "x = 2" in result.err
 
 
+def test_a_person_decides_on_a_proposal_in_a_shell(shell: Shell, live: Client) -> None:
+    put_mode(live, "review")
+    proposed = shell.run("edit", "a.ipynb", "--cell", "0", "--source", "x = 2\nx")
+    (number,) = re.findall(r"proposed as (\d+)", proposed.out)
+
+    rejected = shell.succeed("proposal", "reject", number, "--reason", "Keep it small")
+    assert f"proposal {number} | rejected\nreason: Keep it small\n" in rejected
+    assert "reason: Keep it small" in shell.run("proposal", number).out
+    assert f"proposal {number} | pending\n" in shell.succeed("proposal", "reopen", number)
+    assert "reason" not in shell.run("proposal", number).out
+
+    put_mode(live, "edit")
+    shell.succeed("edit", "a.ipynb", "--cell", "0", "--source", "# first\nx = 1\n\nx")
+    stale = shell.run("proposal", "accept", number)
+    assert (stale.exit_code, stale.out) == (exit_codes.STALE, "")
+    assert stale.err.startswith("cell_changed: ")
+    assert "part 0: the cell has changed since; the changes conflict" in (
+        shell.run("proposal", number).out
+    )
+    shell.succeed("edit", "a.ipynb", "--cell", "0", "--source", "x = 1\nx\n")
+    assert "both changes can be merged" in shell.run("proposal", number).out
+    assert "accept 0:" in shell.succeed("proposal", "accept", number, "--merge")
+    assert read(live)[0] == "x = 2\nx\n"
+
+
 def test_a_paused_notebook_is_read_and_not_changed(shell: Shell, live: Client) -> None:
     put_mode(live, "plan")
     result = shell.run("edit", "a.ipynb", "--delete", "0")
@@ -335,6 +388,12 @@ USAGE: list[list[str]] = [
     ["new", "b.ipynb", "--from", "-"],
     ["undo", "a.ipynb", "last"],
     ["proposal"],
+    ["proposal", "decide", "1"],
+    ["proposal", "1", "--merge"],
+    ["proposal", "reject", "1", "--merge"],
+    ["proposal", "accept", "1", "--reason", "x"],
+    ["proposal", "reopen", "1", "--wait", "0"],
+    ["proposal", "reject", "--reason", "x", "1"],
     ["completion", "tcsh"],
     ["read", "a.ipynb", "--URL", "http://h/?token=TOKEN"],
 ]

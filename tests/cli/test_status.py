@@ -199,8 +199,8 @@ def complete_in_bash(line: str) -> list[str]:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_completes_commands_options_and_shells() -> None:
-    assert complete_in_bash("jupyter nbedit re") == ["read", "redo"]
-    assert complete_in_bash("jupyter-nbedit re") == ["read", "redo"]
+    assert complete_in_bash("jupyter nbedit re") == ["read", "redo", "restore"]
+    assert complete_in_bash("jupyter-nbedit re") == ["read", "redo", "restore"]
     assert complete_in_bash("jupyter-nbedit edit a.ipynb --dr") == ["--dry-run"]
     assert complete_in_bash("jupyter nbedit read --out") == ["--outline", "--outputs"]
     assert complete_in_bash("jupyter nbedit completion ") == ["bash", "zsh", "fish"]

@@ -55,6 +55,13 @@ def test_every_request_has_the_reply_of_the_rest_api(client: Client, live: HttpC
     assert client.read_edit("a.ipynb", edit["edit_id"])["path"] == "a.ipynb"
     assert client.undo("a.ipynb", edit["edit_id"])["hash"] == edit["hash_before"]
     assert client.redo("a.ipynb")["hash"] == edit["hash"]
+    unseen = client.get_unseen("a.ipynb")
+    assert [cell["after"]["source"] for cell in unseen["cells"]] == ["x = 'é\u2028'"]
+    [key] = [cell["key"] for cell in unseen["cells"]]
+    assert client.undo_cells("a.ipynb", [key], dry_run=True)["hash"] == edit["hash_before"]
+    assert client.restore("a.ipynb", edit["edit_id"])["hash"] == edit["hash"]
+    assert client.keep("a.ipynb", [key], until=unseen["until"])["cells"] == []
+    assert client.list_unseen_notebooks()["notebooks"] == []
     assert client.create("new.ipynb", [{"cell_type": "raw", "source": "new"}])["total_cells"] == 1
     hits = client.search(query="new", path="", ignore_case=True)["hits"]
     assert [hit["path"] for hit in hits] == ["new.ipynb"]
@@ -83,6 +90,21 @@ def test_a_proposal_is_a_reply_that_says_so(client: Client, live: HttpClient) ->
     assert reply.is_proposal
     number = reply.decode()["proposal_id"]
     assert client.read_proposal(number)["status"] == "pending"
+
+
+def test_a_person_decides_on_a_proposal(client: Client, live: HttpClient) -> None:
+    body = json.dumps({"mode": "review", "path": "a.ipynb"}).encode()
+    assert live.request("PUT", "nbedit/mode", body, JSON).status == 200
+    try:
+        number = client.edit("a.ipynb", [{"op": "delete", "cell": 0}])["proposal_id"]
+        rejected = client.reject_proposal(number, parts=[0], reason="It is needed")
+        assert (rejected["status"], rejected["reason"]) == ("rejected", "It is needed")
+        assert client.reopen_proposal(number)["status"] == "pending"
+        would = client.accept_proposal(number, merge=True, dry_run=True)
+        assert (would["cells_delta"], would["edit_id"]) == (-1, None)
+        assert client.accept_proposal(number, wait_tabs=1)["cells_delta"] == -1
+    finally:
+        live.reset_modes("a.ipynb")
 
 
 def test_an_error_of_the_server_is_raised_as_on_the_server(client: Client) -> None:

@@ -251,9 +251,9 @@ class Scenario:
                 server.services.editor.undo(WriteRequest(NAME), reply.edit_id, redo=self._is_redo)
             )
             if back.reply is None:
-                problems.append(f"I5: it cannot be taken back: {back.error!r}")
+                problems.append(f"I5: it cannot be undone: {back.error!r}")
             elif self.read_notebook() != self.before:
-                problems.append("I5: taken back, it is not what it was before")
+                problems.append("I5: undone, it is not what it was before")
             else:
                 return problems
         if self.notebook.exists():

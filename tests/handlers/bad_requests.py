@@ -132,10 +132,15 @@ INSERT = op("insert", cell_type="code", source="x")
 END = {**INSERT, "at": "end"}
 DELETE = op("delete", cell="alpha")
 EDIT = patch(op("replace", cell="alpha", source="changed"))
+EDIT_AGAIN = patch(op("replace", cell="alpha", source="changed again"))
 SLOW = {"tags": "slow"}
 CREATE = Send("nbedit/notebooks/new.ipynb", {}, "PUT")
 CELL, UNDO, REDO = f"{NOTEBOOK}/cells/alpha", f"{NOTEBOOK}/undo", f"{NOTEBOOK}/redo"
-ACCEPT, REJECT = (Send(f"nbedit/proposals/{{0}}/{verb}", {}) for verb in ("accept", "reject"))
+ACCEPT, REJECT, REOPEN = (
+    Send(f"nbedit/proposals/{{0}}/{verb}", {}) for verb in ("accept", "reject", "reopen")
+)
+SOURCE = {"part": 0, "source_hash": HASH, "source": "x"}
+KEEP, RESTORE = f"{NOTEBOOK}/keep", f"{NOTEBOOK}/restore"
 PAUSE = Send("nbedit/mode", {"mode": "plan", "path": "a.ipynb"}, "PUT")
 KEY = {**JSON, "Idempotency-Key": "a key of a case"}
 OTHERS = samples.notebook(samples.code("theirs", "alpha"), samples.markdown("# Title", "beta"))
@@ -304,6 +309,26 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         ),
         "reject: a part that is not": Case(
             Send(REJECT.target, {"parts": [-1]}), first=[EDIT], mode="review"
+        ),
+        "accept: a source of a part that is not": Case(
+            Send(ACCEPT.target, {"sources": [{**SOURCE, "part": 1}]}), first=[EDIT], mode="review"
+        ),
+        "accept: a source twice": Case(
+            Send(ACCEPT.target, {"sources": [SOURCE, SOURCE]}), first=[EDIT], mode="review"
+        ),
+        "accept: no source for a cell that stays": Case(
+            Send(ACCEPT.target, {"sources": [{**SOURCE, "source": None}]}),
+            first=[EDIT],
+            mode="review",
+        ),
+        "accept: a source for a cell that is deleted": Case(
+            Send(ACCEPT.target, {"sources": [SOURCE]}), first=[patch(DELETE)], mode="review"
+        ),
+        "accept: a source for a new cell": Case(
+            Send(ACCEPT.target, {"sources": [SOURCE]}), first=[patch(END)], mode="review"
+        ),
+        "reject: too long a reason": Case(
+            Send(REJECT.target, {"reason": "x" * 1001}), first=[EDIT], mode="review"
         ),
         "accept: a part of a new notebook": Case(
             Send(ACCEPT.target, {"parts": [0]}), first=[CREATE], mode="review"
@@ -533,7 +558,12 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
     "idempotency_mismatch": {
         "another request": Case(patch(END, END, headers=KEY), first=[patch(END, headers=KEY)])
     },
-    "undo_conflict": {"changed since": Case(Send(UNDO, {}), first=[EDIT, OTHERS])},
+    "undo_conflict": {
+        "changed since": Case(Send(UNDO, {}), first=[EDIT, OTHERS]),
+        "restore what was changed since": Case(
+            Send(RESTORE, {"edit_id": "{0}"}), first=[EDIT, EDIT_AGAIN, OTHERS]
+        ),
+    },
     "nothing_to_undo": {
         "undo": Send(UNDO, {}),
         "redo": Send(REDO, {}),
@@ -549,17 +579,26 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
     },
     "edit_not_found": {
         "to undo": Case(Send(UNDO, {"edit_id": 10**9}), {"edit_id": 10**9}),
+        "to restore": Case(Send(RESTORE, {"edit_id": 10**9}), {"edit_id": 10**9}),
         "to read": get(f"{NOTEBOOK}/history/9999999"),
         "of another notebook": Case(
             Send("nbedit/notebooks/new.ipynb/undo", {"edit_id": "{0}"}), first=[EDIT, CREATE]
         ),
     },
+    "change_not_found": {
+        "to keep": Case(Send(KEEP, {"cells": ["0.7"]}), {"keys": []}),
+        "to undo": Case(Send(UNDO, {"cells": ["0.7"]}), {"keys": []}),
+    },
     "proposal_not_found": {
         "to read": get("nbedit/proposals/999999"),
         "to accept": Send("nbedit/proposals/999999/accept", {}),
         "to reject": Send("nbedit/proposals/999999/reject", {}),
+        "to reopen": Send("nbedit/proposals/999999/reopen", {}),
     },
-    "proposal_closed": {"rejected": Case(ACCEPT, first=[EDIT, REJECT], mode="review")},
+    "proposal_closed": {
+        "rejected": Case(ACCEPT, first=[EDIT, REJECT], mode="review"),
+        "to reopen": Case(REOPEN, first=[EDIT], mode="review"),
+    },
     "too_many_proposals": {
         "one": Case(EDIT, first=[get(NOTEBOOK), EDIT], mode="review", server="owners")
     },

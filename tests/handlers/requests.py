@@ -124,3 +124,15 @@ def find_services(jp_serverapp: Any) -> WiredServices:
     assert isinstance(found, NbEditApp)
     assert found.wired is not None
     return found.wired
+
+
+class Visitor:
+    """A browser: has the server's cookies and knows no token."""
+
+    def __init__(self, live: Client) -> None:
+        given = live.request("GET", "api/status").headers.get_list("Set-Cookie")
+        page = live.request("GET", "login", token="").headers.get_list("Set-Cookie")
+        cookies = dict(cookie.split(";")[0].split("=", 1) for cookie in (*given, *page))
+        self.xsrf = cookies["_xsrf"]
+        self.cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+        self.own_origin = f"http://127.0.0.1:{live.port}"

@@ -76,11 +76,14 @@ OVERRIDES = {
     # The only edit has created the notebook; 409 comes after authorization.
     "POST /nbedit/notebooks/{path}/undo": RowOverrides(b"{}", 409),
     "POST /nbedit/notebooks/{path}/redo": RowOverrides(b"{}", 409),
+    "POST /nbedit/notebooks/{path}/keep": RowOverrides(b"{}", action="read"),
+    "POST /nbedit/notebooks/{path}/restore": RowOverrides(b'{"edit_id": 999999}', 404),
     # No edit and no proposal has the number: 404 is the route's own reply, after authorization.
     "GET /nbedit/notebooks/{path}/history/{edit_id}": RowOverrides(status=404),
     "GET /nbedit/proposals/{proposal_id}": RowOverrides(status=404),
     "POST /nbedit/proposals/{proposal_id}/accept": RowOverrides(b"{}", 404),
     "POST /nbedit/proposals/{proposal_id}/reject": RowOverrides(b"{}", 404),
+    "POST /nbedit/proposals/{proposal_id}/reopen": RowOverrides(b"{}", 404),
     "PUT /nbedit/mode": RowOverrides(b'{"mode": "edit", "path": "a.ipynb"}'),
     "POST /nbedit/search": RowOverrides(b'{"query": "x"}', action="read"),
     "POST /nbedit/mcp": RowOverrides(

@@ -11,6 +11,7 @@ from jupyter_server.base.handlers import APIHandler
 
 from jupyter_nbedit.handlers import default_handlers
 from tests.handlers.error_checks import get_error, no_changes
+from tests.handlers.requests import Visitor
 from tests.handlers.routes import ROWS, write_files
 from tests.handlers.tool_failures import parse_failure
 from tests.support.http import Answer, Client
@@ -67,18 +68,6 @@ def test_without_the_token_or_with_a_foreign_host_name_every_request_is_refused(
         assert_refused(send_request(live, key, {}, token=token), key, 403, "forbidden")
     for host in choose(f"{key}", FOREIGN_NAMES, 1):
         assert_refused(send_request(live, key, {"Host": host}), key, 403, "forbidden")
-
-
-class Visitor:
-    """A browser: has the server's cookies and knows no token."""
-
-    def __init__(self, live: Client) -> None:
-        given = live.request("GET", "api/status").headers.get_list("Set-Cookie")
-        page = live.request("GET", "login", token="").headers.get_list("Set-Cookie")
-        cookies = dict(cookie.split(";")[0].split("=", 1) for cookie in (*given, *page))
-        self.xsrf = cookies["_xsrf"]
-        self.cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
-        self.own_origin = f"http://127.0.0.1:{live.port}"
 
 
 @pytest.fixture(scope="module")

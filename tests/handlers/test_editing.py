@@ -144,11 +144,11 @@ NOTHING: dict[str, list[dict[str, Any]]] = {
     "a move to where it is": [{"op": "move", "cell": "beta", "index": 1}],
     "a move behind its neighbour": [{"op": "move", "cell": "beta", "after": "alpha"}],
     "a move before itself": [{"op": "move", "cell": "beta", "before": "beta"}],
-    "an insert that is taken back": [
+    "an insert that is undone": [
         {"op": "insert", "cell_type": "raw", "source": "", "at": "end", "id": "new"},
         {"op": "delete", "cell": "new"},
     ],
-    "a change that is taken back": [REPLACE, {**REPLACE, "source": "# Title"}],
+    "a change that is undone": [REPLACE, {**REPLACE, "source": "# Title"}],
 }
 
 

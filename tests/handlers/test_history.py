@@ -83,6 +83,9 @@ async def test_an_entry_has_the_documented_form(local: Local) -> None:
         "undoes": None,
         "undone_by": None,
         "undoable": True,
+        "lines_added": 1,
+        "lines_removed": 2,
+        "snippet": "changed",
     }
     assert found["time"].endswith("Z")
     assert found["user"]

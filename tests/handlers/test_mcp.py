@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -327,7 +328,15 @@ def test_the_modes_of_the_server_hold(live: Client) -> None:
             text = get_text(get_result(post(live, replace(CODE))), is_error=True)
             assert text.startswith("plan_mode: ")
             set_mode(live, "review")
-            assert "proposed as" in get_text(get_result(post(live, replace(CODE))))
+            proposed = get_text(get_result(post(live, replace(CODE))))
+            (number,) = re.findall("proposed as ([0-9]+)", proposed)
+            reject = f"nbedit/proposals/{number}/reject"
+            assert live.request("POST", reject, b'{"reason": "Not so"}', JSON).status == 200
+            wait = build_call(
+                "notebook_history", action="proposal", proposal_id=int(number), wait=9
+            )
+            text = get_text(get_result(post(live, wait)))
+            assert f"proposal {number} | rejected\nreason: Not so\n" in text
     finally:
         set_mode(live, None)
 

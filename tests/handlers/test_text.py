@@ -179,7 +179,7 @@ def test_the_history_is_read_as_text(live: Client, path: str) -> None:
     live.patch(path, edit, client="An\x1b agent", message="because")
     page = get_text(live.request("GET", f"nbedit/notebooks/{path}/history", headers=ACCEPT))
     found = re.fullmatch(
-        rf"{path} \| 1 edit\n(\d+) [-0-9]+ [0-9:]+ An  agent: because \| replace 1", page
+        rf"{path} \| 1 edit\n(\d+) [-0-9]+ [0-9:]+ An  agent: because \| replace 1 \| \+1 -2", page
     )
     assert found, page
     all_pages = get_text(live.request("GET", "nbedit/history?limit=1", headers=ACCEPT))

@@ -23,6 +23,7 @@ from jupyter_nbedit.notebook.cell_patch import compute_patch
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
+from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.operations import RemoveEntry
 from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
 from jupyter_nbedit.reading.delta import list_parts
@@ -144,6 +145,8 @@ def test_comparisons_take_linear_time(texts: Callable[[int], tuple[str, str]]) -
         list_hunks(before, after)
         is_still_applied(before, after, before + after)
         list_differences(before.splitlines(), after.splitlines())
+        merge_lines(before, after, f"{before}x")
+        merge_lines(before, f"x\n{before}", after)
         document = Document.parse(samples.notebook(samples.raw(before, metadata={"a": before})))
         operations: list[dict[str, Any]] = [
             {"op": "replace", "cell": 0, "source": after},
@@ -152,6 +155,16 @@ def test_comparisons_take_linear_time(texts: Callable[[int], tuple[str, str]]) -
         render_unified_diff("a", edit(document, *operations))
 
     assert_linear(compare, 3000 if NIGHTLY else 200)
+
+
+def test_comparisons_for_a_merge_of_repeated_lines_take_linear_time() -> None:
+    def merge(size: int) -> None:
+        # No line is so frequent that difflib would leave it out.
+        base = [f"{n % 100}" for n in range(size)]
+        mine, theirs = ["x", *base[::-1]], [*base[size // 3 :], *base[: size // 3]]
+        merge_lines("\n".join(base), "\n".join(mine), "\n".join(theirs))
+
+    assert_linear(merge, 4000 if NIGHTLY else 1200)
 
 
 def test_comparisons_of_cells_without_ids_take_linear_time() -> None:

@@ -109,8 +109,10 @@ def _call(tool: str, name: str, **arguments: str) -> Arrange:
 def _edit_once(client: Client, _: ExitStack) -> None:
     """Make the only edit there is, with the number that all edits have in examples."""
     edit(client, NOTEBOOK, _DELETE)
+    (client.root / NOTEBOOK).write_bytes((SAMPLES / NOTEBOOK).read_bytes())
     with closing(sqlite3.connect(find_database(client))) as base, base:
         base.execute("DELETE FROM edits")
+        base.execute("DELETE FROM seen_edits")
         base.execute("UPDATE sqlite_sequence SET seq = 16 WHERE name = 'edits'")
     number = edit(client, NOTEBOOK, _HIGHER, client="an agent", message="Months are wetter now.")
     assert number == VOLATILE["edit_id"]
@@ -133,6 +135,12 @@ def _propose(client: Client, _: ExitStack) -> int:
 def _accept(client: Client, stack: ExitStack) -> int:
     proposal = _propose(client, stack)
     assert decide(client, proposal).status == 200
+    return proposal
+
+
+def _reject(client: Client, stack: ExitStack) -> int:
+    proposal = _propose(client, stack)
+    assert decide(client, proposal, "reject", reason="Drizzle counts, too").status == 200
     return proposal
 
 
@@ -161,7 +169,7 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
         _mode("review"),
     ),
     "The server is in review mode.": (_mode("review"),),
-    "An edit of the cell `limit` was taken back, and the server is in review mode.": (
+    "An edit of the cell `limit` was undone, and the server is in review mode.": (
         _undo,
         _mode("review"),
     ),
@@ -171,6 +179,7 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
     ),
     "Proposal 3 waits for a decision.": (_propose,),
     "Proposal 3 was accepted.": (_accept,),
+    "Proposal 3 was rejected.": (_reject,),
     "Proposal 3 waits, but the cell `limit` was changed since.": (_overtake,),
     'The cell `question` has `"editable": false` in its metadata.': (
         _change_cell(2, metadata={"editable": False}),
@@ -193,12 +202,14 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
         _edit(_LIMIT),
         _change_cell(3, source="wet = 110"),
     ),
-    "An edit of the cell `limit` was taken back.": (_undo,),
+    "An edit of the cell `limit` was undone.": (_undo,),
     "The session has written the file `notes.md`, with the content `# Notes`.": (
         _call("Write", "notes.md", content="# Notes\n"),
     ),
     f"The session has read the notebook `{NOTEBOOK}`.": (_call("Read", NOTEBOOK),),
     "An agent has edited `rainfall.ipynb`.": (_edit_once,),
+    "An edit has replaced the source of the cell `limit`, and another has deleted the cell "
+    "`closing`.": (_edit_once, _edit(_DELETE)),
     "The file of the history cannot be opened.": (_suffer(lose_database),),
     "The file with the modes of notebooks cannot be opened.": (_suffer(lose_database),),
     "The server may write no files larger than 1024 bytes.": (_suffer(limit_files(1024)),),

@@ -135,7 +135,7 @@ def test_the_other_commands_of_the_reference_succeed(client: Client) -> None:
 
     assert "dry run" in output
     assert f"{client.root} | jupyter_nbedit" in output
-    # The move was undone and made again.
+    # The move was undone and redone.
     assert read_sources(client)[0] == "## Through the year"
     assert json.loads((client.root / "notes.ipynb").read_text())["cells"][1]["source"] == ["1 + 1"]
 

@@ -1,7 +1,7 @@
 """Trust in random histories of notebooks: kept by every edit, gained by none.
 
 A history is a notebook and a few steps: edits of every kind, refused and dry ones, what outsiders
-write over it, what its user trusts and saves in Jupyter, copies, moves, and edits taken back.
+write over it, what its user trusts and saves in Jupyter, copies, moves, and undone edits.
 Files, storage, editor and notary with its database are real. Two oracles watch that know nothing of
 signatures:
 
@@ -237,7 +237,7 @@ class TrustHistory:
         self.trusted, is_shown_trusted = self.served.judge(self.text)
         was_trusted = self.were_trusted[newest.undoes]
         assert self.trusted == (is_shown_trusted in self.signed or (trusted and was_trusted))
-        self.counts["made again" if newest.kind == "redo" else "taken back"] += 1
+        self.counts["redone" if newest.kind == "redo" else "undone"] += 1
         undone = await self.served.services.history.get_entry(self.path.name, newest.undoes)
         self.counts[f"undone {undone.kind}"] += 1
         return True
@@ -411,10 +411,10 @@ def test_no_history_gains_trust_and_no_edit_loses_it() -> None:
     print(f"{HISTORIES} histories: {dict(counts)}")
     assert counts["trusted"] > HISTORIES
     assert counts["untrusted"] > HISTORIES
-    assert counts["taken back"] > HISTORIES / 10
+    assert counts["undone"] > HISTORIES / 10
     assert counts["outside changes"] > HISTORIES / 10
     # It is rare, and by day there are few.
-    assert counts["made again"] >= HISTORIES / 100 or not is_nightly()
+    assert counts["redone"] >= HISTORIES / 100 or not is_nightly()
     assert all(counts[step.__name__] > HISTORIES / 20 for step in STEPS)
 
 

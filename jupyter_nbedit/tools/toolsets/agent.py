@@ -360,7 +360,9 @@ async def _history(
         if arguments.proposal_id is UNSET:
             message = "`proposal` needs `proposal_id`, the number that the answer to the edit had."
             raise InvalidRequest(message)
-        proposal = await context.editor.proposals.wait(arguments.proposal_id, arguments.wait)
+        proposals = context.editor.proposals
+        proposal = await proposals.wait(arguments.proposal_id, arguments.wait)
+        proposal = await proposals.compare(proposal)
         return _build_result(await asyncio.to_thread(render_proposal, proposal))
     path = context.map_notebook_path(arguments.path, relative=True)
     edit_id = get_or_none(arguments.edit_id)

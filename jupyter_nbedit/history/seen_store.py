@@ -1,0 +1,195 @@
+"""What each user has seen of the edits of a notebook, in SQL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime, timezone
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from jupyter_nbedit.db.database import Database
+from jupyter_nbedit.history.models import Entry, build_edit_from_row
+
+_DAY_SECONDS = 86_400.0
+# How many edits are read to find the notebooks with unseen ones.
+_MOST_EDITS = 2_000
+_BOUNDARY = (
+    "(SELECT coalesce(max(edit_id), 0) FROM seen_edits WHERE notebook_id = {notebook}"
+    " AND parts IS NULL AND (user = ? OR user IS NULL))"
+)
+# The edits of all notebooks that a user has not seen. Of an edit that undoes another unseen one
+# neither counts.
+_UNSEEN_EDITS = f"""
+    WITH known AS (
+        SELECT notebook_id, name, {_BOUNDARY.format(notebook="notebooks.notebook_id")} AS last_edit
+        FROM notebooks WHERE root = ?
+    )
+    SELECT edits.edit_id, time, kind, undoes, undone_by, payload, has_record, name
+    FROM known CROSS JOIN edits USING (notebook_id)
+    WHERE edit_id > last_edit AND time > ? AND kind != 'create' AND has_record
+        AND undone_by IS NULL AND (undoes IS NULL OR undoes <= last_edit)
+        AND NOT EXISTS (
+            SELECT * FROM seen_edits WHERE user = ? AND is_whole
+            AND seen_edits.notebook_id = known.notebook_id AND seen_edits.edit_id = edits.edit_id
+        )
+    ORDER BY edit_id DESC LIMIT ?
+"""  # noqa: S608 -- ours
+
+
+@dataclass(frozen=True)
+class SeenEdits:
+    """What a user has seen of the edits of a notebook."""
+
+    #: The newest edit of which it is known that it and all older ones were seen, or 0.
+    last_edit: int = 0
+    #: The parts that were seen of newer edits.
+    parts: Mapping[int, Collection[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SeenParts:
+    """Parts of an edit that a user has seen."""
+
+    edit_id: int
+    numbers: Collection[int]
+    #: How many parts the edit has.
+    total: int
+
+
+class UnseenNotebook(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook with edits that this user has not kept."""
+
+    path: str
+    edits: Annotated[int, Meta(ge=1, description="How many edits.")]
+    clients: Annotated[
+        list[str], Meta(description="The names of their clients, the newest edit's first.")
+    ]
+    time: Annotated[datetime, Meta(description="When the newest was made.")]
+
+
+@dataclass
+class SeenEditStore:
+    """Stores what users have seen. Every method raises `HistoryUnavailable` if the database fails.
+
+    Users are named by their principals. The names of notebooks and the number of days are those of
+    `EditHistory`, which deletes the rows with its edits and moves them when notebooks are renamed.
+    """
+
+    database: Database
+    _: KW_ONLY
+    get_canonical_name: Callable[[str], str] = str
+    get_root: Callable[[], str] = str
+    max_days: float = 30
+
+    async def read(self, path: str, user: str) -> SeenEdits:
+        """Return what a user has seen of the edits of a notebook."""
+        values = (self.get_root(), self.get_canonical_name(path), user)
+        rows = await self.database.read(
+            lambda connection: connection.execute(
+                "SELECT edit_id, parts FROM seen_edits JOIN notebooks USING (notebook_id)"
+                " WHERE root = ? AND name = ? AND (user = ? OR user IS NULL)",
+                values,
+            ).fetchall()
+        )
+        last_edit = max((edit_id for edit_id, parts in rows if parts is None), default=0)
+        return SeenEdits(
+            last_edit,
+            {
+                edit_id: frozenset(json.loads(parts))
+                for edit_id, parts in rows
+                if parts is not None and edit_id > last_edit
+            },
+        )
+
+    async def mark_all(self, path: str, user: str, edit_id: int) -> None:
+        """Store that a user has seen an edit and all older ones."""
+
+        def store(connection: sqlite3.Connection) -> None:
+            notebook_id = self._find_notebook(connection, path)
+            if notebook_id is None or _find_last_edit(connection, notebook_id, user) >= edit_id:
+                return
+            connection.execute(
+                "DELETE FROM seen_edits WHERE notebook_id = ? AND user = ? AND edit_id <= ?",
+                (notebook_id, user, edit_id),
+            )
+            connection.execute(
+                "INSERT INTO seen_edits VALUES (?, ?, ?, NULL, 1)", (notebook_id, user, edit_id)
+            )
+
+        await self.database.write(store)
+
+    async def mark_parts(self, path: str, user: str, marks: Sequence[SeenParts]) -> None:
+        """Store that a user has seen parts of edits; edits that were deleted do not count."""
+
+        def store(connection: sqlite3.Connection) -> None:
+            notebook_id = self._find_notebook(connection, path)
+            if notebook_id is None:
+                return
+            last_edit = _find_last_edit(connection, notebook_id, user)
+            for mark in marks:
+                row = connection.execute(
+                    "SELECT parts FROM edits LEFT JOIN seen_edits ON user = ?"
+                    " AND seen_edits.notebook_id = edits.notebook_id"
+                    " AND seen_edits.edit_id = edits.edit_id"
+                    " WHERE edits.notebook_id = ? AND edits.edit_id = ?",
+                    (user, notebook_id, mark.edit_id),
+                ).fetchone()
+                if row is None or mark.edit_id <= last_edit:
+                    continue
+                numbers = sorted({*mark.numbers, *json.loads(row[0] or "[]")})
+                connection.execute(
+                    "INSERT OR REPLACE INTO seen_edits VALUES (?, ?, ?, ?, ?)",
+                    (
+                        notebook_id,
+                        user,
+                        mark.edit_id,
+                        json.dumps(numbers),
+                        len(numbers) == mark.total,
+                    ),
+                )
+
+        await self.database.write(store)
+
+    async def list_notebooks(self, user: str) -> list[UnseenNotebook]:
+        """List the notebooks with edits that a user has not seen, the newest first.
+
+        Edits that undo each other, and those of the user's own JupyterLab, do not count.
+        """
+        oldest_time = time.time() - self.max_days * _DAY_SECONDS
+        values = (user, self.get_root(), oldest_time, user, _MOST_EDITS)
+        rows = await self.database.read(
+            lambda connection: connection.execute(_UNSEEN_EDITS, values).fetchall()
+        )
+        edits_by_path: dict[str, list[Entry]] = {}
+        for *row, name in rows:
+            entry = build_edit_from_row(row, name, Entry)
+            if not entry.is_by(user):
+                edits_by_path.setdefault(name, []).append(entry)
+        return [
+            UnseenNotebook(
+                path=path,
+                edits=len(edits),
+                clients=list(dict.fromkeys(edit.client for edit in edits if edit.client)),
+                time=edits[0].time.astimezone(timezone.utc),
+            )
+            for path, edits in edits_by_path.items()
+        ]
+
+    def _find_notebook(self, connection: sqlite3.Connection, path: str) -> int | None:
+        row = connection.execute(
+            "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?",
+            (self.get_root(), self.get_canonical_name(path)),
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+
+def _find_last_edit(connection: sqlite3.Connection, notebook_id: int, user: str) -> int:
+    select = f"SELECT {_BOUNDARY.format(notebook='?')}"
+    (last_edit,) = connection.execute(select, (notebook_id, user)).fetchone()
+    return int(last_edit)

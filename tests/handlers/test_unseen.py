@@ -1,0 +1,251 @@
+"""What a user has not seen over HTTP: list it, keep it, undo it by cell, restore a state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.handlers.error_checks import get_error
+from tests.handlers.requests import (
+    ODD,
+    Visitor,
+    edit,
+    get_json,
+    list_sources,
+    rename,
+    replace,
+    send_json,
+    set_mode,
+    undo,
+    wait_for_events,
+)
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
+
+TEXT = ODD
+LAB = {"client": "JupyterLab"}
+
+
+def get_unseen(live: Client, path: str) -> Any:
+    return get_json(live, f"notebooks/{path}/unseen")
+
+
+def post(live: Client, path: str, verb: str, **body: Any) -> Answer:
+    return send_json(live, "POST", f"notebooks/{path}/{verb}", body)
+
+
+def save(live: Client, path: str, notebook: dict[str, Any]) -> None:
+    """Save a notebook as JupyterLab does."""
+    body = json.dumps({"type": "notebook", "content": notebook}).encode()
+    assert live.request("PUT", f"api/contents/{path}", body, JSON).status == 200
+
+
+def list_keys(live: Client, path: str) -> list[str]:
+    return [cell["key"] for cell in get_unseen(live, path)["cells"]]
+
+
+def test_all_browsers_that_know_the_token_of_the_server_are_one_person(
+    live: Client, path: str
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"), client="Claude")
+    first, second = Visitor(live), Visitor(live)
+    headers = {**first.cookie, "X-XSRFToken": first.xsrf, **JSON}
+    answer = live.request("POST", f"nbedit/notebooks/{path}/keep", b"{}", headers, token="")
+    assert answer.json["cells"] == []
+    answer = live.request("GET", f"nbedit/notebooks/{path}/unseen", b"", second.cookie, token="")
+    assert answer.json["cells"] == []
+
+
+def test_changes_of_several_edits_are_one_change_of_each_cell(live: Client, path: str) -> None:
+    first = edit(live, path, replace("alpha", "x = 2"), client="Claude", message="Why")
+    second = edit(live, path, replace("alpha", "x = 3"), {"op": "delete", "cell": "beta"})
+    third = edit(live, path, {"op": "insert", "cell_type": "raw", "source": "new", "index": 2})
+    reply = get_unseen(live, path)
+    assert reply["hash"] == samples.hash_file(live.root / path)
+    assert (reply["until"], reply["truncated"], reply["path"]) == (third, False, path)
+    changed, deleted, inserted = reply["cells"]
+    assert changed["edit_ids"] == [first, second]
+    assert (changed["before"]["source"], changed["after"]["source"]) == ("x = 1\nx", "x = 3")
+    assert (changed["key"], changed["gap"]) == (f"{first}.0", None)
+    assert (deleted["cell_id"], deleted["index"], deleted["gap"]) == ("beta", None, 1)
+    assert (inserted["index_before"], inserted["index"]) == (None, 2)
+    assert [each["edit_id"] for each in reply["edits"]] == [first, second, third]
+    assert (reply["edits"][0]["client"], reply["edits"][0]["message"]) == ("Claude", "Why")
+
+
+def test_kept_changes_are_not_listed_and_the_others_stay(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    alpha, beta = list_keys(live, path)
+    before = (live.root / path).read_bytes()
+    reply = post(live, path, "keep", cells=[alpha])
+    assert reply.status == 200
+    assert [cell["key"] for cell in reply.json["cells"]] == [beta]
+    assert get_unseen(live, path) == reply.json
+    assert (live.root / path).read_bytes() == before
+    assert post(live, path, "keep").json["cells"] == []
+    edit(live, path, replace("alpha", "x = 4"))
+    [cell] = get_unseen(live, path)["cells"]
+    assert cell["before"]["source"] == "x = 2"
+
+
+def test_a_keep_leaves_out_edits_that_the_user_did_not_know(live: Client, path: str) -> None:
+    known = edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    [alpha, _] = list_keys(live, path)
+    edit(live, path, replace("alpha", "x = 3"))
+    post(live, path, "keep", cells=[alpha], until=known)
+    first, second = get_unseen(live, path)["cells"]
+    assert (first["before"]["source"], first["after"]["source"]) == ("x = 2", "x = 3")
+    post(live, path, "keep", until=known)
+    assert list_keys(live, path) == [first["key"]]
+    assert second["cell_id"] == "beta"
+
+
+def test_undo_of_all_changes_restores_the_kept_bytes(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"), {"op": "delete", "cell": "beta"})
+    edit(live, path, {"op": "move", "cell": "gamma", "at": "start"})
+    edit(live, path, {"op": "insert", "cell_type": "raw", "source": "new", "at": "end"})
+    answer = undo(live, path, cells=list_keys(live, path), message="No")
+    assert answer.status == 200
+    assert (live.root / path).read_bytes() == ODD
+    assert list_keys(live, path) == []
+    history = get_json(live, f"notebooks/{path}/history")["edits"]
+    assert (history[0]["kind"], history[0]["message"]) == ("edit", "No")
+    # It is an edit like any other.
+    assert undo(live, path).status == 200
+    assert (live.root / path).read_bytes() != ODD
+
+
+def test_undo_of_one_cell_leaves_the_others(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    edit(live, path, replace("alpha", "x = 3"), {"op": "delete", "cell": "gamma"})
+    alpha, beta, gamma = list_keys(live, path)
+    assert undo(live, path, cells=[gamma], **LAB).status == 200
+    assert list_sources(live, path)[::2] == ["x = 3", samples.load_cells(ODD)[2]["source"]]
+    assert list_keys(live, path) == [alpha, beta]
+    assert undo(live, path, cells=[alpha]).status == 200
+    assert list_sources(live, path)[:2] == ["x = 1\nx", "text"]
+    assert list_keys(live, path) == [beta]
+
+
+def test_undo_is_refused_if_a_newer_edit_has_changed_the_cell(live: Client, path: str) -> None:
+    known = edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    alpha, beta = list_keys(live, path)
+    edit(live, path, replace("alpha", "x = 3"))
+    get_error(undo(live, path, cells=[alpha], until=known), 409, "cell_changed")
+    assert undo(live, path, cells=[beta], until=known).status == 200
+
+
+def test_an_unknown_key_is_refused_with_the_keys_there_are(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"))
+    keys = list_keys(live, path)
+    for answer in (post(live, path, "keep", cells=["1.7"]), undo(live, path, cells=["1.7"])):
+        assert get_error(answer, 404, "change_not_found") == {"keys": keys}
+
+
+def test_own_edits_and_undone_edits_are_not_unseen(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"), **LAB)
+    assert list_keys(live, path) == []
+    edit(live, path, replace("beta", "text"))
+    undo(live, path)
+    assert list_keys(live, path) == []
+
+
+def test_an_own_edit_of_a_cell_means_that_it_was_seen(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    _, beta = list_keys(live, path)
+    edit(live, path, replace("alpha", "x = 3"), **LAB)
+    assert list_keys(live, path) == [beta]
+
+
+def test_a_cell_that_a_person_has_changed_and_saved_was_seen(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"), {"op": "delete", "cell": "beta"})
+    notebook = json.loads((live.root / path).read_bytes())
+    notebook["cells"][0]["source"] = "x = 2  # mine"
+    save(live, path, notebook)
+    [cell] = get_unseen(live, path)["cells"]
+    assert (cell["cell_id"], cell["gap"]) == ("beta", 1)
+    assert undo(live, path, cells=[cell["key"]]).status == 200
+    assert list_sources(live, path)[:2] == ["x = 2  # mine", samples.load_cells(ODD)[1]["source"]]
+
+
+def test_unseen_changes_follow_a_renamed_notebook_and_are_purged(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    alpha, beta = list_keys(live, path)
+    post(live, path, "keep", cells=[alpha])
+    new = f"new-{path}"
+    rename(live, path, new)
+    wait_for_events(live)
+    assert list_keys(live, new) == [beta]
+    assert live.request("DELETE", f"nbedit/notebooks/{new}/history").status == 200
+    assert get_unseen(live, new)["cells"] == []
+
+
+def find_notebook(live: Client, path: str) -> Any:
+    notebooks = get_json(live, "unseen")["notebooks"]
+    return next((each for each in notebooks if each["path"] == path), None)
+
+
+def test_notebooks_with_unseen_edits_are_listed(live: Client, path: str) -> None:
+    assert find_notebook(live, path) is None
+    edit(live, path, replace("alpha", "x = 2"), client="Claude")
+    edit(live, path, replace("beta", "text"), client="Codex")
+    found = find_notebook(live, path)
+    assert (found["edits"], found["clients"]) == (2, ["Codex", "Claude"])
+    post(live, path, "keep", cells=list_keys(live, path)[:1])
+    assert find_notebook(live, path)["edits"] == 1
+    post(live, path, "keep")
+    assert find_notebook(live, path) is None
+
+
+def test_a_notebook_without_any_change_left_is_not_listed(live: Client, path: str) -> None:
+    edit(live, path, replace("beta", "text"))
+    edit(live, path, replace("beta", samples.load_cells(ODD)[1]["source"]))
+    assert find_notebook(live, path)["edits"] == 2
+    assert get_unseen(live, path)["cells"] == []
+    assert find_notebook(live, path) is None
+
+
+def test_restore_returns_the_state_after_an_edit(live: Client, path: str) -> None:
+    file = live.root / path
+    first = edit(live, path, replace("alpha", "x = 2"))
+    after = file.read_bytes()
+    edit(live, path, {"op": "delete", "cell": "beta"}, **LAB)
+    edit(live, path, {"op": "move", "cell": "gamma", "at": "start"})
+    undo(live, path)
+    now = file.read_bytes()
+    preview = post(live, path, "restore", edit_id=first, dry_run=True)
+    assert (preview.status, file.read_bytes()) == (200, now)
+    answer = post(live, path, "restore", edit_id=first, **LAB)
+    assert (answer.status, file.read_bytes()) == (200, after)
+    assert {result["op"] for result in answer.json["operations"]} == {"restore"}
+    assert answer.json["diff"] == preview.json["diff"]
+    assert undo(live, path).status == 200
+    assert file.read_bytes() == now
+
+
+def test_restore_is_refused_if_a_person_has_changed_a_cell_since(live: Client, path: str) -> None:
+    first = edit(live, path, replace("alpha", "x = 2"))
+    edit(live, path, replace("beta", "text"))
+    (live.root / path).write_bytes((live.root / path).read_bytes().replace(b"text", b"mine"))
+    answer = post(live, path, "restore", edit_id=first)
+    assert get_error(answer, 409, "undo_conflict")["cells"][0]["cell_id"] == "beta"
+    get_error(post(live, path, "restore", edit_id=99_999), 404, "edit_not_found")
+
+
+@pytest.mark.parametrize("mode", ["review", "plan"])
+def test_cells_are_undone_in_review_and_while_agents_are_paused(
+    live: Client, path: str, mode: str
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"))
+    set_mode(live, mode, path)
+    assert undo(live, path, cells=list_keys(live, path)).status == 200
+    assert (live.root / path).read_bytes() == ODD
+
+
+def test_cells_and_an_edit_are_not_undone_together(live: Client, path: str) -> None:
+    number = edit(live, path, replace("alpha", "x = 2"))
+    keys = list_keys(live, path)
+    get_error(undo(live, path, cells=keys, edit_id=number), 400, "invalid_request")
+    get_error(undo(live, path, until=number), 400, "invalid_request")
