@@ -1,3 +1,4 @@
+import { diff3MergeRegions } from 'node-diff3';
 import { findCommonSubsequence } from './sequence';
 
 /** Replaces the text between two offsets (UTF-16 code units). */
@@ -64,52 +65,109 @@ export function mapOffset(offset: number, hunks: readonly Hunk[]): number {
   return offset + shift;
 }
 
-/**
- * Merge two changes of one text by line; return null if both change the same place.
- *
- * Changes of neighbouring lines count as the same place, as in git.
- */
+/** Merge two changes of one text by line; return null if both change the same place. */
 export function mergeText(base: string, local: string, disk: string): string | null {
-  const baseLines = base.split('\n');
-  const localLines = local.split('\n');
-  const diskLines = disk.split('\n');
-  const localMatches = new Map(findCommonSubsequence(baseLines, localLines));
-  const diskMatches = new Map(findCommonSubsequence(baseLines, diskLines));
-  const merged: string[] = [];
-  let [i, j, k] = [0, 0, 0];
-  for (let stop = 0; stop <= baseLines.length; stop++) {
-    const isAtEnd = stop === baseLines.length;
-    const localStop = isAtEnd ? localLines.length : localMatches.get(stop);
-    const diskStop = isAtEnd ? diskLines.length : diskMatches.get(stop);
-    if (localStop === undefined || diskStop === undefined) {
-      continue;
-    }
-    const chunk = mergeLines(
-      baseLines.slice(i, stop),
-      localLines.slice(j, localStop),
-      diskLines.slice(k, diskStop)
-    );
-    if (chunk === null) {
-      return null;
-    }
-    for (const line of chunk) {
-      merged.push(line);
-    }
-    merged.push(...baseLines.slice(stop, stop + 1));
-    [i, j, k] = [stop + 1, localStop + 1, diskStop + 1];
-  }
-  return merged.join('\n');
+  const { text, hasConflict } = mergeLines(base, local, disk);
+  return hasConflict ? null : text;
 }
 
-function mergeLines(base: string[], local: string[], disk: string[]): string[] | null {
-  if (hasSameLines(local, base) || hasSameLines(local, disk)) {
-    return disk;
-  }
-  return hasSameLines(disk, base) ? local : null;
+/** The result of merging two changes of one text. */
+export interface LineMerge {
+  /** The merged text; where both changes are at the same place, it has those of `theirs`. */
+  readonly text: string;
+  readonly hasConflict: boolean;
 }
 
-function hasSameLines(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((line, index) => line === b[index]);
+/**
+ * Merge two changes of one text by line.
+ *
+ * The policy is that of the server (`jupyter_nbedit/notebook/line_merge.py`), and
+ * `tests/line_merges.json` has its cases. Lines are separated by line feeds only. Changes that touch
+ * are a conflict: a line that both sides left as it was must be between them. Equal changes of both
+ * sides are one change.
+ */
+export function mergeLines(base: string, mine: string, theirs: string): LineMerge {
+  // An empty text has no lines: an empty line would separate changes before and after it.
+  const [baseLines, myLines, theirLines] = [base, mine, theirs].map(text =>
+    text === '' ? [] : text.split('\n')
+  ) as [string[], string[], string[]];
+  const myMatches = new Map(findCommonSubsequence(baseLines, myLines));
+  const theirMatches = new Map(findCommonSubsequence(baseLines, theirLines));
+  const runs = splitRuns(baseLines, [myMatches, theirMatches]);
+  const regions = diff3MergeRegions(
+    encodeLines(myLines, runs, myMatches),
+    runs.map(encodeRun),
+    encodeLines(theirLines, runs, theirMatches)
+  );
+  const linesOfRuns = new Map(runs.map(run => [encodeRun(run), run.lines]));
+  return {
+    text: regions
+      .flatMap(region => (region.stable ? region.bufferContent : region.bContent))
+      .flatMap(item => linesOfRuns.get(item) ?? item.slice(1))
+      .join('\n'),
+    hasConflict: regions.some(
+      region => !region.stable && !hasSameItems(region.aContent, region.bContent)
+    )
+  };
+}
+
+/** Consecutive lines of the base that each side has kept, or changed, together. */
+interface Run {
+  /** The index of the first line in the base. */
+  readonly start: number;
+  readonly lines: string[];
+}
+
+type Matches = ReadonlyMap<number, number>;
+
+function splitRuns(baseLines: readonly string[], sides: readonly Matches[]): Run[] {
+  const runs: Run[] = [];
+  baseLines.forEach((line, index) => {
+    const previous = runs.at(-1);
+    const isContinued = sides.every(matches => {
+      const match = matches.get(index);
+      return matches.get(index - 1) === (match === undefined ? undefined : match - 1);
+    });
+    if (previous !== undefined && isContinued) {
+      previous.lines.push(line);
+    } else {
+      runs.push({ start: index, lines: [line] });
+    }
+  });
+  return runs;
+}
+
+/**
+ * Return the lines of a side as items for `diff3MergeRegions`: one for each run, and one for each
+ * line that is not in the base.
+ *
+ * Its own search for common lines takes seconds for 2000 equal lines. Here each item of the base is
+ * unique and stands for many lines.
+ */
+function encodeLines(lines: readonly string[], runs: readonly Run[], matches: Matches): string[] {
+  let index = 0;
+  const items = runs.flatMap(run => {
+    const match = matches.get(run.start);
+    if (match === undefined) {
+      return [];
+    }
+    const newLines = lines.slice(index, match);
+    index = match + run.lines.length;
+    return [...newLines.map(encodeNewLine), encodeRun(run)];
+  });
+  return [...items, ...lines.slice(index).map(encodeNewLine)];
+}
+
+function encodeRun({ start }: Run): string {
+  return `=${start}`;
+}
+
+function encodeNewLine(line: string): string {
+  return `+${line}`;
+}
+
+function hasSameItems(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
 function splitLines(text: string): string[] {

@@ -1,7 +1,8 @@
 /** Draws a diff with CodeMirror. `diffView.ts` imports this module when a diff is first shown. */
-import { getChunks, MergeView, unifiedMergeView } from '@codemirror/merge';
-import { EditorState, type Extension } from '@codemirror/state';
-import { Decoration, EditorView, WidgetType } from '@codemirror/view';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { getChunks, getOriginalDoc, MergeView, unifiedMergeView } from '@codemirror/merge';
+import { EditorState, type Extension, type Text } from '@codemirror/state';
+import { Decoration, EditorView, keymap, WidgetType } from '@codemirror/view';
 import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { makeElement } from './elements';
@@ -28,6 +29,10 @@ export interface DiffOptions {
   readonly languages: IEditorLanguageRegistry;
   readonly themes: IEditorThemeRegistry | null;
   readonly trans: TranslationBundle;
+  /** Lets the user edit the text after, in one column; called with the text after each change. */
+  readonly onEdit?: ((text: string) => void) | undefined;
+  /** The notebook that the addresses in rendered Markdown are relative to. */
+  readonly path?: string;
 }
 
 /** Lines around a change that are always shown, and the minimum number of lines to hide. */
@@ -42,11 +47,10 @@ const DIFF_OPTIONS = { scanLimit: 500, timeout: 200 };
  * @returns A function that removes it.
  */
 export function drawDiff(node: HTMLElement, options: DiffOptions, language: Extension): () => void {
-  const { texts, layout, themes, trans } = options;
+  const { texts, layout, themes, trans, onEdit } = options;
   const { before, after, label } = texts;
   const shared = [
-    EditorState.readOnly.of(true),
-    EditorView.editable.of(false),
+    onEdit === undefined ? readOnly : makeEditable(onEdit),
     EditorView.lineWrapping,
     EditorState.phrases.of({ '$ unchanged lines': trans.__('$ unchanged lines') }),
     EditorView.updateListener.of(({ view }) => addAccessibility(view.dom, trans)),
@@ -60,7 +64,10 @@ export function drawDiff(node: HTMLElement, options: DiffOptions, language: Exte
       doc: after ?? before ?? '',
       extensions: [
         shared,
-        labelEditor(isAdded ? trans.__('%1, added', label) : trans.__('%1, removed', label)),
+        labelEditor(({ state: { doc } }) => {
+          const count = doc.length === 0 ? 0 : doc.lines;
+          return `${label}, ${isAdded ? describeAdded(count, trans) : describeRemoved(count, trans)}`;
+        }),
         EditorView.editorAttributes.of({ class: isAdded ? 'cm-merge-b' : 'cm-merge-a' }),
         EditorView.decorations.of(decorateAllLines),
         showSigns(isAdded ? 'added' : 'removed', trans)
@@ -74,11 +81,15 @@ export function drawDiff(node: HTMLElement, options: DiffOptions, language: Exte
       doc: after,
       extensions: [
         shared,
-        labelEditor(trans.__('%1, changes', label)),
+        labelEditor(({ state }) => {
+          const removed = describeRemoved(countLines(state, 'a', getOriginalDoc(state)), trans);
+          const added = describeAdded(countLines(state, 'b', state.doc), trans);
+          return `${label}, ${added}, ${removed}`;
+        }),
         unifiedMergeView({
           original: before,
           mergeControls: false,
-          collapseUnchanged: COLLAPSE_OPTIONS,
+          ...(onEdit === undefined ? { collapseUnchanged: COLLAPSE_OPTIONS } : {}),
           diffConfig: DIFF_OPTIONS
         }),
         showSigns('added', trans)
@@ -91,11 +102,25 @@ export function drawDiff(node: HTMLElement, options: DiffOptions, language: Exte
     parent: node,
     a: {
       doc: before,
-      extensions: [shared, labelEditor(trans.__('%1, before', label)), showSigns('removed', trans)]
+      extensions: [
+        shared,
+        labelEditor(({ state }) => {
+          const removed = describeRemoved(countLines(state, 'a', state.doc), trans);
+          return trans.__('%1, before, %2', label, removed);
+        }),
+        showSigns('removed', trans)
+      ]
     },
     b: {
       doc: after,
-      extensions: [shared, labelEditor(trans.__('%1, after', label)), showSigns('added', trans)]
+      extensions: [
+        shared,
+        labelEditor(({ state }) => {
+          const added = describeAdded(countLines(state, 'b', state.doc), trans);
+          return trans.__('%1, after, %2', label, added);
+        }),
+        showSigns('added', trans)
+      ]
     },
     collapseUnchanged: COLLAPSE_OPTIONS,
     diffConfig: DIFF_OPTIONS
@@ -103,13 +128,52 @@ export function drawDiff(node: HTMLElement, options: DiffOptions, language: Exte
   return () => view.destroy();
 }
 
-/** The text is read-only, but can be reached and read with the keyboard. */
-function labelEditor(label: string): Extension {
-  return EditorView.contentAttributes.of({
-    'aria-label': label,
-    'aria-readonly': 'true',
+const readOnly: Extension = [EditorState.readOnly.of(true), EditorView.editable.of(false)];
+
+/** Tab moves the focus, so that users of the keyboard can leave the editor. */
+function makeEditable(onEdit: (text: string) => void): Extension {
+  return [
+    history(),
+    keymap.of([...defaultKeymap, ...historyKeymap]),
+    EditorView.updateListener.of(({ docChanged, state }) => {
+      if (docChanged) {
+        onEdit(state.doc.toString());
+      }
+    })
+  ];
+}
+
+/** A text that is read-only, too, can be reached and read with the keyboard. */
+function labelEditor(describe: (view: EditorView) => string): Extension {
+  return EditorView.contentAttributes.of(view => ({
+    'aria-label': describe(view),
+    'aria-readonly': `${view.state.readOnly}`,
     tabindex: '0'
-  });
+  }));
+}
+
+/** Return the number of lines that differ, in the text before (a) or after (b). */
+function countLines(state: EditorState, side: 'a' | 'b', doc: Text): number {
+  const chunks = getChunks(state)?.chunks ?? [];
+  const ranges = chunks.map(chunk =>
+    side === 'a' ? ([chunk.fromA, chunk.toA] as const) : ([chunk.fromB, chunk.toB] as const)
+  );
+  return ranges
+    .filter(([from, to]) => to > from && doc.length > 0)
+    .map(([from, to]) => {
+      // The end of a chunk is behind its last line break, which the last line does not have.
+      const last = doc.lineAt(Math.min(to - 1, doc.length)).number;
+      return last - doc.lineAt(from).number + 1;
+    })
+    .reduce((sum, count) => sum + count, 0);
+}
+
+function describeAdded(count: number, trans: TranslationBundle): string {
+  return trans._n('%1 line added', '%1 lines added', count, count);
+}
+
+function describeRemoved(count: number, trans: TranslationBundle): string {
+  return trans._n('%1 line removed', '%1 lines removed', count, count);
 }
 
 /** How a line has changed. */

@@ -1,20 +1,43 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 import type { DiffOptions } from './codeMirrorDiff';
+import { makeElement, makeToggleButton } from './elements';
+import { getMarkdownRenderer } from './renderedMarkdown';
+
+/** The language of the source of a Markdown cell. */
+const MARKDOWN_LANGUAGE = 'text/x-ipythongfm';
 
 /**
  * A read-only diff of two texts, in the style of a cell.
  *
- * The code that draws it is loaded with the first diff; the texts appear when it is loaded.
+ * The code that draws it is loaded with the first diff; the texts appear when it is loaded. A diff
+ * of Markdown has a button that shows both texts rendered.
  */
 export class DiffView implements IDisposable {
-  readonly node = document.createElement('div');
+  readonly node = makeElement('div', 'jp-nbedit-diff');
 
   /** Resolves when the diff is shown. */
   readonly ready: Promise<void>;
 
-  constructor(options: DiffOptions) {
-    this.node.className = 'jp-nbedit-diff';
-    this.ready = this._draw(options);
+  constructor(private readonly _options: DiffOptions) {
+    const { texts, trans } = _options;
+    this._rendered.hidden = true;
+    if (texts.language === MARKDOWN_LANGUAGE && getMarkdownRenderer() !== null) {
+      const head = makeElement('div', 'jp-nbedit-diff-head');
+      const toggle = makeToggleButton(trans.__('Rendered'), isPressed => {
+        void this._setRendered(isPressed);
+      });
+      toggle.setAttribute('aria-label', trans.__('Rendered: %1', texts.label));
+      head.append(toggle);
+      this.node.append(head);
+    }
+    this.node.append(this._source, this._rendered);
+    this.ready = this._draw();
+  }
+
+  /** Move the focus to the text. */
+  focus(): void {
+    this._source.querySelector<HTMLElement>('.cm-content')?.focus();
   }
 
   get isDisposed(): boolean {
@@ -25,19 +48,78 @@ export class DiffView implements IDisposable {
     this._isDisposed = true;
     this._removeDiff?.();
     this._removeDiff = null;
+    this._renderers.forEach(renderer => renderer.dispose());
+    this._renderers = [];
     this.node.remove();
   }
 
-  private async _draw(options: DiffOptions): Promise<void> {
+  private async _draw(): Promise<void> {
     const { drawDiff } = await import('./codeMirrorDiff');
-    const language = await loadLanguage(options);
+    const language = await loadLanguage(this._options);
     if (!this._isDisposed) {
-      this._removeDiff = drawDiff(this.node, options, language);
+      this._removeDiff = drawDiff(this._source, this._options, language);
     }
   }
 
+  /** Show the texts rendered, or as their sources. */
+  private async _setRendered(isRendered: boolean): Promise<void> {
+    this._source.hidden = isRendered;
+    this._rendered.hidden = !isRendered;
+    if (isRendered && this._rendered.childElementCount === 0) {
+      const { texts, trans } = this._options;
+      const { before, after, label } = texts;
+      const versions = [
+        ['before', before, trans.__('Before'), trans.__('%1, rendered before', label)],
+        ['after', after, trans.__('After'), trans.__('%1, rendered after', label)]
+      ] as const;
+      await Promise.all(
+        versions.map(async ([side, text, title, name]) => {
+          if (text !== null) {
+            await this._render(text, makeVersion(this._rendered, side, title, name), trans);
+          }
+        })
+      );
+    }
+  }
+
+  private async _render(text: string, host: HTMLElement, trans: TranslationBundle): Promise<void> {
+    try {
+      const renderer = await getMarkdownRenderer()?.render(host, text, this._options.path ?? null);
+      if (renderer !== undefined) {
+        this._renderers.push(renderer);
+      }
+    } catch (error) {
+      console.warn('jupyter-nbedit: a text could not be rendered.', error);
+      host.append(
+        makeElement('p', '', trans.__('This text could not be rendered. Look at its source.'))
+      );
+    }
+    if (this._isDisposed) {
+      this.dispose();
+    }
+  }
+
+  private readonly _source = makeElement('div', 'jp-nbedit-diff-source');
+  private readonly _rendered = makeElement('div', 'jp-nbedit-diff-rendered');
+  private _renderers: IDisposable[] = [];
   private _isDisposed = false;
   private _removeDiff: (() => void) | null = null;
+}
+
+/** Add the box of one version, which can be reached and scrolled with the keyboard. */
+function makeVersion(
+  parent: HTMLElement,
+  side: 'before' | 'after',
+  title: string,
+  name: string
+): HTMLElement {
+  const node = makeElement('div', `jp-nbedit-rendered jp-mod-${side}`);
+  node.setAttribute('role', 'group');
+  node.setAttribute('aria-label', name);
+  node.tabIndex = 0;
+  node.append(makeElement('div', 'jp-nbedit-rendered-title', title));
+  parent.append(node);
+  return node;
 }
 
 /** If a language cannot be loaded, the text is shown without colours. */
@@ -60,7 +142,7 @@ export function getCellLanguage(cellType: string | null, codeLanguage: string): 
     case 'code':
       return codeLanguage;
     case 'markdown':
-      return 'text/x-ipythongfm';
+      return MARKDOWN_LANGUAGE;
     case null:
       return 'application/json';
     default:

@@ -34,6 +34,25 @@ export function makeIconButton(
   return node;
 }
 
+/**
+ * Make a button that is pressed or not, at first not.
+ *
+ * A click with the mouse does not move the focus, so that users can go on typing.
+ */
+export function makeToggleButton(
+  label: string,
+  onToggle: (isPressed: boolean) => void
+): HTMLButtonElement {
+  const node = makeButton(label, () => {
+    const isPressed = node.getAttribute('aria-pressed') !== 'true';
+    node.setAttribute('aria-pressed', `${isPressed}`);
+    onToggle(isPressed);
+  });
+  node.setAttribute('aria-pressed', 'false');
+  keepFocus(node);
+  return node;
+}
+
 /** Make a decorative icon. */
 export function makeIcon(icon: LabIcon): HTMLElement {
   const node = icon.element({ tag: 'span', elementSize: 'normal' });
@@ -57,16 +76,21 @@ export function makeDecisionButton(
   const node = makeElement('button', `jp-mod-styled jp-mod-${kind} jp-nbedit-button`, label);
   node.type = 'button';
   node.setAttribute('aria-label', name);
-  node.addEventListener('mousedown', event => {
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  keepFocus(node);
   node.addEventListener('click', () => {
     if (node.getAttribute('aria-disabled') !== 'true') {
       onClick();
     }
   });
   return node;
+}
+
+/** Let a click with the mouse not move the focus to a button, nor select the cell around it. */
+export function keepFocus(node: HTMLButtonElement): void {
+  node.addEventListener('mousedown', event => {
+    event.preventDefault();
+    event.stopPropagation();
+  });
 }
 
 /** Enable or disable buttons without taking the focus from them. */

@@ -20,6 +20,12 @@ function buildIcon(name: string, shape: string): LabIcon {
   return new LabIcon({ name: `jupyter-nbedit:${name}`, svgstr });
 }
 
+/** The head of a robot: agents may edit. */
+export const agentIcon = buildIcon(
+  'agent',
+  `<path class="jp-icon3" fill="#616161" fill-rule="evenodd" d="M11 2h2v3h4a3 3 0 0 1 3 3v9a3 3 0 0 1-3 3H7a3 3 0 0 1-3-3V8a3 3 0 0 1 3-3h4zM7 7a1 1 0 0 0-1 1v9a1 1 0 0 0 1 1h10a1 1 0 0 0 1-1V8a1 1 0 0 0-1-1zM8 10h2.5v3H8zM13.5 10H16v3h-2.5zM9 15h6v1.5H9zM1 10.5h2v4H1zM21 10.5h2v4h-2z"/>`
+);
+
 /** An eye: changes are reviewed first. */
 export const reviewIcon = buildIcon(
   'review',

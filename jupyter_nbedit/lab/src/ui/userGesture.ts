@@ -13,11 +13,13 @@ export function isCommandLinkClick(): boolean {
  *
  * @throws Error while a click on an element that names a command is being handled.
  */
-export function requireUserGesture<Result>(execute: () => Result): () => Result {
-  return () => {
+export function requireUserGesture<Args extends readonly unknown[], Result>(
+  execute: (...args: Args) => Result
+): (...args: Args) => Result {
+  return (...args) => {
     if (isCommandLinkClick()) {
       throw new Error('What a document shows may not decide on edits.');
     }
-    return execute();
+    return execute(...args);
   };
 }

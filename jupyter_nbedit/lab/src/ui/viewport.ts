@@ -49,12 +49,24 @@ export function releaseScrollHold(notebook: Notebook): void {
   activeHolds.get(notebook)?.forEach(release => release());
 }
 
-/** Activate a cell and scroll it to the centre of the window. */
+/**
+ * Activate a cell in command mode, scroll it to the centre of the window, and focus the notebook:
+ * keys are commands there, and do not type into the cell.
+ */
 export async function goToCell(notebook: Notebook, cell: Cell): Promise<void> {
   // A cell below a collapsed heading has no position to scroll to.
   NotebookActions.expandParent(cell, notebook);
   releaseScrollHold(notebook);
-  await notebook.scrollToCell(cell, 'center');
+  notebook.mode = 'command';
+  // The promise rejects if something else scrolls the notebook meanwhile.
+  await notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center').catch(() => undefined);
+  const index = notebook.widgets.indexOf(cell);
+  if (index < 0) {
+    return;
+  }
+  notebook.deselectAll();
+  notebook.activeCellIndex = index;
+  notebook.activate();
   holdCellCenter(notebook, cell);
 }
 

@@ -1,6 +1,13 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyHunks, computeHunks, mapOffset, mergeText } from '../../src/merge/textMerge';
+import {
+  applyHunks,
+  computeHunks,
+  mapOffset,
+  mergeLines,
+  mergeText
+} from '../../src/merge/textMerge';
 import { text } from './notebooks';
 
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
@@ -119,11 +126,29 @@ test('changes to lines apart from each other are both in the merged text', () =>
   );
 });
 
-test('a line that both sides changed differently cannot be merged', () => {
-  expect(mergeText('a\nb\nc', 'a\nB\nc', 'a\nb!\nc')).toBeNull();
-  expect(mergeText('a', 'a\nmine', 'a\ntheirs')).toBeNull();
+/** Cases that the server merges alike. */
+const CASES = JSON.parse(readFileSync('../../tests/line_merges.json', 'utf-8')) as {
+  name: string;
+  base: string;
+  mine: string;
+  theirs: string;
+  merged: string | null;
+}[];
+
+test.each(CASES)('lines are merged as on the server: $name', ({ base, mine, theirs, merged }) => {
+  expect(mergeText(base, mine, theirs)).toBe(merged);
+  expect(mergeText(base, theirs, mine)).toBe(merged);
 });
 
-test('a line appended on disk does not clash with a change far above it', () => {
-  expect(mergeText('a\nb', 'A\nb', 'a\nb\nc')).toBe('A\nb\nc');
+test('where both sides changed a line, the text with a conflict has that of the other side', () => {
+  expect(mergeLines('a\nb\nc\nd', 'A\nb\nmine\nd', 'a\nb\ntheirs\nmore\nd')).toEqual({
+    text: 'A\nb\ntheirs\nmore\nd',
+    hasConflict: true
+  });
+});
+
+test('many thousand equal lines, and as many new ones, are merged', () => {
+  const lines = '0,\n'.repeat(50_000);
+  const newLines = Array.from({ length: 200_000 }, (_, index) => `${index}\n`).join('');
+  expect(mergeText(lines, `x\n${lines}`, `${lines}${newLines}y`)).toBe(`x\n${lines}${newLines}y`);
 });
