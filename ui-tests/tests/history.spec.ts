@@ -265,6 +265,245 @@ test.describe('The history panel', () => {
       .toBe('first_3 = 3\nsecond_3 = 3\nprint(3)');
   });
 
+  test('groups edits by author below headings that fold, and shows undos in one go as one row', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('sessions.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('sessions.ipynb');
+    const ids: number[] = [];
+    for (const cell of [0, 1, 2]) {
+      const { edit_id: id } = await agent.edit(
+        path,
+        [replace(`cell-id-${cell}`, `# ${cell}\nmean_${cell} = weeks.mean()`)],
+        'Claude'
+      );
+      ids.push(id!);
+    }
+    await agent.edit(path, [replace('cell-id-5', 'codex = 1')], 'Codex');
+    for (const id of ids.reverse()) {
+      await agent.undo(path, id, 'Codex');
+    }
+    await open('sessions.ipynb');
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await expect(panel.sessions).toHaveText([/^“Codex”4 edits · \S+/, /^“Claude”3 edits · \S+/]);
+    await expect(panel.titles).toHaveText([
+      'Undid 3 edits of “Claude”',
+      'cell 6 changed',
+      'cell 3 changed',
+      'cell 2 changed',
+      'cell 1 changed'
+    ]);
+    const row = panel.rows.nth(2);
+    await expect(row.locator('.jp-nbedit-edit-snippet')).toHaveText('# 2');
+    await expect(row.locator('.jp-nbedit-edit-counts')).toHaveText('+2−3');
+    await expect(panel.toggle(2)).toHaveAccessibleName(/2 lines added, 3 lines removed.*Claude/);
+
+    // Arrow keys reach the headings, too.
+    await expect(panel.toggle(0)).toBeFocused();
+    await page.keyboard.press('ArrowRight');
+    await expect(panel.titles.nth(1)).toHaveText('Undo: cell 1');
+    await expect(panel.rows).toHaveCount(8);
+    await page.keyboard.press('ArrowDown');
+    await expect(
+      panel.rows.nth(0).getByRole('listitem').nth(0).locator('button').first()
+    ).toBeFocused();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowLeft');
+    await expect(panel.rows).toHaveCount(5);
+    await page.keyboard.press('ArrowUp');
+    await expect(panel.sessions.nth(0).getByRole('button')).toBeFocused();
+    await page.keyboard.press('ArrowLeft');
+    await expect(panel.rows).toHaveCount(3);
+    await expect(panel.sessions.nth(0).getByRole('button')).toHaveAttribute(
+      'aria-expanded',
+      'false'
+    );
+    await page.keyboard.press('ArrowDown');
+    await expect(panel.sessions.nth(1).getByRole('button')).toBeFocused();
+    expect(await findViolations(panel.root)).toEqual([]);
+    // A folded session stays so when an edit is added to it.
+    await agent.edit(path, [replace('cell-id-5', 'codex = 2')], 'Codex');
+    await expect(panel.sessions.nth(0)).toContainText('5 edits');
+    await expect(panel.rows).toHaveCount(3);
+    await panel.sessions.nth(0).getByRole('button').click();
+    await expect(panel.titles.nth(1)).toHaveText('Undid 3 edits of “Claude”');
+    await panel.rows.nth(1).hover();
+    await panel.rows.nth(1).getByRole('button', { name: 'Redo all' }).click();
+    await expect
+      .poll(() => folder.readSources('sessions.ipynb').slice(0, 3))
+      .toEqual([0, 1, 2].map(cell => `# ${cell}\nmean_${cell} = weeks.mean()`));
+  });
+
+  test('shows only the edits of an agent, or with some words, also older ones @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('filtered.ipynb', formatNotebook(makeManyCells(3)));
+    const path = folder.getPath('filtered.ipynb');
+    await agent.edit(path, [replace('cell-id-0', 'weeks.plot()')], 'Claude', {
+      message: 'Draw the rain'
+    });
+    for (let i = 0; i < 60; i++) {
+      await agent.edit(path, [replace('cell-id-1', `x = ${i}`)], 'Codex');
+    }
+    await open('filtered.ipynb');
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await expect(panel.rows).toHaveCount(50);
+    const words = panel.root.getByRole('searchbox');
+    await words.fill('rain');
+    await expect(panel.rows).toHaveCount(1);
+    await expect(panel.rows).toContainText('Draw the rain');
+    await words.fill('x = 59');
+    await expect(panel.rows).toHaveCount(1);
+    await words.fill('');
+    await panel.root.getByLabel('Edits by').selectOption('“Claude”');
+    await expect(panel.rows).toHaveCount(1);
+    await words.fill('nothing has this');
+    await expect(panel.root).toContainText('No edit matches.');
+    expect(await findViolations(panel.root)).toEqual([]);
+    await panel.root.getByRole('button', { name: 'Show all edits' }).click();
+    await expect(panel.rows.first()).toContainText('x = 59');
+  });
+
+  test('restores the notebook to what it was after an edit, after a preview', async ({
+    agent,
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('restored.ipynb', formatNotebook(makeManyCells(4)));
+    const path = folder.getPath('restored.ipynb');
+    await agent.edit(path, [replace('cell-id-0', 'good = 1')]);
+    const good = folder.readText('restored.ipynb');
+    await agent.edit(path, [replace('cell-id-0', 'bad = 1')]);
+    await agent.edit(path, [{ op: 'delete', cell: 'cell-id-2' }]);
+    const bad = folder.readText('restored.ipynb');
+    const tab = await open('restored.ipynb');
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await panel.toggle(0).click();
+    await panel.getRestoreButton(0).click();
+    await expect(
+      panel.rows.nth(0).locator('.jp-nbedit-restore-action').getByRole('alert')
+    ).toHaveText('The notebook is as it was after this edit.');
+    await panel.toggle(2).click();
+    const dialog = page.locator('.jp-Dialog');
+    for (const answer of ['Cancel', 'Restore']) {
+      await panel.getRestoreButton(2).click();
+      await expect(dialog.locator('.jp-mod-removed', { hasText: '-bad = 1' })).toBeVisible();
+      await expect(dialog.locator('.jp-mod-added', { hasText: '+good = 1' })).toBeVisible();
+      expect(await findViolations(dialog)).toEqual([]);
+      expect(folder.readText('restored.ipynb')).toBe(bad);
+      await dialog.getByRole('button', { name: answer }).click();
+      await expect(dialog).toHaveCount(0);
+    }
+    await expect(panel.rows).toHaveCount(4);
+    await expect(panel.titles.first()).toHaveText('cells 1 and 3 restored');
+    expect(folder.readText('restored.ipynb')).toBe(good);
+    await expect.poll(async () => (await tab.getSources()).length).toBe(4);
+    await panel.rows.first().hover();
+    await panel.action(0, 'Undo').click();
+    await expect.poll(() => folder.readText('restored.ipynb')).toBe(bad);
+    expect(dialogs.splice(0)).toHaveLength(2);
+  });
+
+  test('shows the edits of one cell, with and without ids in the file', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const sources = ['a = 0', 'b = 0', 'c = 0'];
+    for (const [name, minor] of [
+      ['with', 5],
+      ['without', 4]
+    ] as const) {
+      const cells = sources.map((source, index) =>
+        makeCodeCell(minor === 5 ? `cell-${index}` : null, source)
+      );
+      folder.write(`${name}.ipynb`, formatNotebook(cells, minor));
+      const path = folder.getPath(`${name}.ipynb`);
+      for (const source of ['b = 1', 'b = 2']) {
+        const address = minor === 5 ? 'cell-1' : 1;
+        await agent.edit(path, [{ op: 'replace', cell: address, source }]);
+        await agent.edit(path, [{ op: 'insert', at: 'start', cell_type: 'code', source: '# new' }]);
+        await agent.edit(path, [{ op: 'delete', cell: 0 }]);
+      }
+      const tab = await open(`${name}.ipynb`);
+      const panel = new HistoryPanel(page);
+      await tab.root
+        .locator('.jp-Cell')
+        .nth(1)
+        .locator('.jp-InputPrompt')
+        .click({ button: 'right' });
+      await page.getByRole('menuitem', { name: 'Show Edit History of This Cell' }).click();
+      await expect(panel.root).toBeVisible();
+      await expect(panel.titles).toHaveText(['cell 2 changed', 'cell 2 changed']);
+      await expect(panel.root.locator('.jp-nbedit-edit-snippet')).toHaveText(['b = 2', 'b = 1']);
+      await expect(panel.root.getByRole('search')).toContainText('Cell 2');
+      await panel.root.getByRole('button', { name: 'Show all cells' }).click();
+      await expect(panel.rows).toHaveCount(6);
+    }
+  });
+
+  test('goes to a cell below a collapsed heading, in command mode @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const cells = makeManyCells(60);
+    const heading = makeMarkdownCell('heading', '# Heading');
+    heading.metadata = { 'jp-MarkdownHeadingCollapsed': true };
+    cells[30] = heading;
+    folder.write('below.ipynb', formatNotebook(cells));
+    await agent.edit(folder.getPath('below.ipynb'), [replace('cell-id-43', 'a = 1')]);
+    const tab = await open('below.ipynb');
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await panel.toggle(0).click();
+    await panel.rows.nth(0).getByRole('button', { name: 'Go to Cell 44' }).click();
+    await expect.poll(async () => tab.isInView(43)).toBe(true);
+    const { activeCellId, mode } = await tab.getViewState();
+    expect([activeCellId, mode]).toEqual(['cell-id-43', 'command']);
+    // A key of the command mode is none of the text.
+    await page.keyboard.press('Control+Alt+z');
+    await expect.poll(async () => tab.getSource(43)).toMatch(/^first_43/);
+  });
+
+  test('scrolls a row that is opened at the lower edge into view @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('edge.ipynb', formatNotebook(makeManyCells(30)));
+    const path = folder.getPath('edge.ipynb');
+    for (let cell = 0; cell < 30; cell++) {
+      await agent.edit(path, [replace(`cell-id-${cell}`, 'a = 1\nb = 1\nc = 1')]);
+    }
+    await open('edge.ipynb');
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await expect(panel.rows).toHaveCount(30);
+    const last = await panel.rows.evaluateAll(rows => {
+      const { bottom } = document.querySelector('.jp-nbedit-history-body')!.getBoundingClientRect();
+      const shown = rows.filter(row => row.getBoundingClientRect().bottom < bottom);
+      return shown.length - 1;
+    });
+    await panel.toggle(last).click();
+    await expect(panel.getCellDiffs(last)).toBeInViewport({ ratio: 1 });
+    await expect(panel.toggle(last)).toBeInViewport({ ratio: 1 });
+  });
+
   test('says which cells stand in the way of an undo @nightly', async ({
     agent,
     folder,
@@ -366,14 +605,16 @@ test.describe('The history panel', () => {
     await press('Tab');
     await expect(panel.action(1, 'Undo')).toBeFocused();
     await press('Tab');
+    await expect(panel.getRestoreButton(1)).toBeFocused();
+    await press('Tab');
     await expect(panel.getCellDiffs(1).getByRole('button', { name: 'Go to Cell 2' })).toBeFocused();
     await press('Tab');
     await expect(panel.getCellDiffs(1).locator('.cm-content')).toBeFocused();
     await press('Tab');
     await expect(panel.root.locator(':focus')).toHaveCount(0);
-    await press('Shift+Tab');
-    await press('Shift+Tab');
-    await press('Shift+Tab');
+    for (let i = 0; i < 4; i++) {
+      await press('Shift+Tab');
+    }
     await press('Enter');
     await expect(panel.titles.first()).toHaveText('Undo: cell 2');
     await expect.poll(async () => tab.getSource(1)).toMatch(/^first_1/);
@@ -467,8 +708,8 @@ test.describe('The history panel', () => {
       const opened = await page.evaluate(async () => {
         const start = performance.now();
         await window.jupyterapp.commands.execute('nbedit:show-history');
-        const list = document.querySelector('#nbedit-history ul')!;
-        while (list.childElementCount === 0) {
+        const list = document.querySelector('#nbedit-history')!;
+        while (list.querySelectorAll('li').length === 0) {
           await new Promise(resolve => requestAnimationFrame(resolve));
         }
         // The frame that paints them.
@@ -478,14 +719,13 @@ test.describe('The history panel', () => {
       await expect(panel.rows).toHaveCount(50);
       const { frames, longest } = await page.evaluate(async count => {
         const body = document.querySelector('.jp-nbedit-history-body')!;
-        const list = body.querySelector('ul')!;
         let frames = 0;
         let longest = 0;
         let last = performance.now();
         const end = last + 60_000;
         while (
           last < end &&
-          (list.childElementCount < count ||
+          (body.querySelectorAll('li').length < count ||
             body.scrollTop + body.clientHeight < body.scrollHeight - 1)
         ) {
           body.scrollTop += 400;

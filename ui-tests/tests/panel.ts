@@ -31,6 +31,16 @@ export class HistoryPanel {
     return this.rows.nth(row).locator('.jp-nbedit-cell-diff');
   }
 
+  /** The headings of the sessions. */
+  get sessions(): Locator {
+    return this.root.getByRole('heading', { level: 3 });
+  }
+
+  /** The button of an open row that restores the notebook. */
+  getRestoreButton(row: number): Locator {
+    return this.rows.nth(row).getByRole('button', { name: 'Restore to here…' });
+  }
+
   get times(): Locator {
     return this.root.locator('time');
   }

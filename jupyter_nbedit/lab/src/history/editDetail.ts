@@ -15,12 +15,22 @@ export interface DetailHost {
   readonly languages: IEditorLanguageRegistry;
   readonly themes: IEditorThemeRegistry | null;
   readonly layout: DiffLayout;
+  /** The path of the notebook. */
+  readonly path: string;
   /** Request the edit with its cell diffs. */
   fetchEdit(): Promise<DetailedEdit>;
   /** Return the language of the notebook's code, by its MIME type or its name. */
   getCodeLanguage(): Promise<string>;
   /** Bring the notebook to the front and show a cell; return why it cannot be shown, or null. */
   goToCell(part: CellDiff): Promise<string | null>;
+  /**
+   * Let the user restore the notebook to what it was after the edit.
+   *
+   * @returns What the user should know, or ''.
+   */
+  restore(): Promise<string>;
+  /** Called when the cell diffs are shown. */
+  onShown(): void;
   /** Describe in words why something failed. */
   describeError(error: unknown): string;
 }
@@ -55,9 +65,16 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
   element.setAttribute('aria-busy', 'true');
   void Promise.all([host.fetchEdit(), host.getCodeLanguage()])
     .then(([edit, code]) => {
-      if (isOpen) {
-        show(edit.parts, code);
+      if (!isOpen) {
+        return;
       }
+      element.append(makeRestoreAction(host));
+      show(edit.parts, code);
+      return Promise.all(diffViews.map(({ ready }) => ready)).then(() => {
+        if (isOpen) {
+          host.onShown();
+        }
+      });
     })
     .catch((error: unknown) => {
       if (isOpen) {
@@ -70,6 +87,23 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
     diffViews.forEach(comparison => comparison.dispose());
     element.replaceChildren();
   };
+}
+
+/** Make the button that restores the notebook, with the place for a problem. */
+function makeRestoreAction(host: DetailHost): HTMLElement {
+  const { trans } = host;
+  const node = makeElement('div', 'jp-nbedit-restore-action');
+  const problem = makeElement('p', 'jp-nbedit-error');
+  problem.setAttribute('role', 'alert');
+  const button = makeButton(trans.__('Restore to here…'), () => {
+    problem.textContent = '';
+    void host.restore().then(text => {
+      problem.textContent = text;
+    });
+  });
+  button.title = trans.__('Show what restores the notebook to how it was after this edit');
+  node.append(button, problem);
+  return node;
 }
 
 /** Make the section of one cell, or of the notebook's metadata. */
@@ -86,7 +120,7 @@ function makeSection(
   node.setAttribute('aria-label', position);
   const head = makeElement('div', 'jp-nbedit-cell-diff-head');
   head.append(
-    makeElement('h3', 'jp-nbedit-cell-diff-position', position),
+    makeElement('h4', 'jp-nbedit-cell-diff-position', position),
     makeElement('span', 'jp-nbedit-cell-diff-changes', describeChanges(part, trans).join(', '))
   );
   const problem = makeElement('p', 'jp-nbedit-error');
@@ -104,8 +138,8 @@ function makeSection(
   node.append(head, problem);
   const { before, after } = part;
   const addDiff = (texts: TextPair): void => {
-    const { layout, languages, themes } = host;
-    const diffView = new DiffView({ texts, layout, languages, themes, trans });
+    const { layout, languages, themes, path } = host;
+    const diffView = new DiffView({ texts, layout, languages, themes, trans, path });
     diffViews.push(diffView);
     node.append(diffView.node);
   };

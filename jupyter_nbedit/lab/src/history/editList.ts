@@ -1,108 +1,134 @@
 import type { HistoryEdit } from '../server/models';
 import { makeElement } from '../ui/elements';
-import { EditRow, type EditRowHost } from './editRow';
+import type { EditRowHost } from './editRow';
+import type { ListItem } from './listItem';
+import { groupSessions } from './sessions';
+import { placeChildren, SessionView } from './sessionView';
 
 /** Interval at which rows update the age of their edits, in milliseconds. */
 const UPDATE_INTERVAL = 30_000;
 
-/** The keys that move between rows; the functions map an index to the index of the target. */
-const KEY_TARGETS: Readonly<Record<string, (index: number, count: number) => number>> = {
-  ArrowUp: index => index - 1,
-  ArrowDown: index => index + 1,
-  Home: () => 0,
-  End: (_, count) => count - 1
-};
-
 /**
- * A list of edits with one row in the tab order: arrow keys, Home and End move to other rows, left
- * and right close and open a row.
+ * A list of edits below headings, with one of both in the tab order: arrow keys move between them,
+ * Home and End to the first and last row, left and right close and open.
  */
 export class EditList {
-  readonly node = makeElement('ul', 'jp-nbedit-edits');
+  readonly node = makeElement('div', 'jp-nbedit-edits');
 
   constructor(
     label: string,
     private readonly _makeHost: () => Omit<EditRowHost, 'getTime'>
   ) {
-    this.node.setAttribute('role', 'list');
+    this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
     this.node.addEventListener('keydown', event => this._onKeyDown(event));
     this.node.addEventListener('focusin', ({ target }) => {
-      const row = this._rows.find(({ node }) => node.contains(target as Node));
-      if (row !== undefined) {
-        this._setReachableRow(row);
+      const items = this._items.filter(({ node }) => node.contains(target as Node));
+      // Rows are within the node of their session.
+      const item = items.find(({ toggle }) => toggle === target) ?? items.at(-1);
+      if (item !== undefined) {
+        this._setReachableItem(item);
       }
     });
     window.setInterval(() => this._updateTimes(), UPDATE_INTERVAL);
   }
 
-  /** Show exactly these edits. Rows of edits that stay keep their state and position. */
-  show(edits: readonly HistoryEdit[]): void {
+  /**
+   * Show exactly these edits. Rows of edits that stay keep their state and position.
+   *
+   * @param hasMore Whether there are older edits that are not loaded.
+   */
+  show(edits: readonly HistoryEdit[], hasMore: boolean): void {
     this._now = Date.now();
-    const knownRows = new Map(this._rows.map(row => [row.edit.edit_id, row]));
+    this._editsById = new Map(edits.map(edit => [edit.edit_id, edit]));
     const host: EditRowHost = { ...this._makeHost(), getTime: () => this._now };
-    const rows = edits.map(edit => {
-      const row = knownRows.get(edit.edit_id) ?? new EditRow(edit, host);
-      row.edit = edit;
-      row.updateTime();
-      return row;
+    const knownViews = this._viewsById;
+    const sessions = groupSessions(edits);
+    const shownViews = new Set<SessionView>();
+    this._viewsById = new Map();
+    const views = sessions.map((session, index) => {
+      const ids = session.rows.flat().map(({ edit_id: id }) => id);
+      // A session keeps its view when edits are added to it at either end.
+      const known = ids.map(id => knownViews.get(id)).find(view => view && !shownViews.has(view));
+      const view = known ?? new SessionView(host, id => this._editsById.get(id));
+      shownViews.add(view);
+      view.show(session, hasMore && index === sessions.length - 1);
+      ids.forEach(id => this._viewsById.set(id, view));
+      return view;
     });
-    const shownRows = new Set(rows);
-    this._rows.filter(row => !shownRows.has(row)).forEach(row => row.dispose());
-    let nextNode: Element | null = this.node.firstElementChild;
-    for (const { node } of rows) {
-      if (node === nextNode) {
-        nextNode = nextNode.nextElementSibling;
-      } else {
-        this.node.insertBefore(node, nextNode);
-      }
-    }
-    this._rows = rows;
-    if (this._reachableRow === null || !shownRows.has(this._reachableRow)) {
-      this._setReachableRow(rows[0] ?? null);
+    this._views.filter(view => !shownViews.has(view)).forEach(view => view.dispose());
+    placeChildren(
+      this.node,
+      views.map(({ node }) => node)
+    );
+    this._views = views;
+    this._updateTimes();
+    if (this._reachableItem === null || !this._items.includes(this._reachableItem)) {
+      this._setReachableItem(this._rows[0] ?? this._items[0] ?? null);
     }
   }
 
   /** Remove all rows. */
   clear(): void {
-    this.show([]);
+    this.show([], false);
   }
 
   /** Close and open the open rows. */
   redrawOpenRows(): void {
-    for (const row of this._rows.filter(({ isOpen }) => isOpen)) {
+    for (const row of this._views.flatMap(({ openRows }) => openRows)) {
       row.setOpen(false);
       row.setOpen(true);
     }
   }
 
-  /** Focus the row in the tab order; return whether there is one. */
+  /** Focus the item in the tab order; return whether there is one. */
   focus(): boolean {
-    this._reachableRow?.toggle.focus();
-    return this._reachableRow !== null;
+    this._reachableItem?.toggle.focus();
+    return this._reachableItem !== null;
   }
 
-  private _setReachableRow(row: EditRow | null): void {
-    if (row !== this._reachableRow) {
-      this._reachableRow?.setReachable(false);
-      row?.setReachable(true);
-      this._reachableRow = row;
+  private get _items(): readonly ListItem[] {
+    return this._views.flatMap(({ items }) => items);
+  }
+
+  private get _rows(): readonly ListItem[] {
+    return this._items.filter(item => !(item instanceof SessionView));
+  }
+
+  private _setReachableItem(item: ListItem | null): void {
+    if (item !== this._reachableItem) {
+      this._reachableItem?.setReachable(false);
+      item?.setReachable(true);
+      this._reachableItem = item;
     }
   }
 
   private _onKeyDown(event: KeyboardEvent): void {
-    const index = this._rows.findIndex(({ toggle }) => toggle === event.target);
-    const row = this._rows[index];
-    if (row === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
+    const items = this._items;
+    const index = items.findIndex(({ toggle }) => toggle === event.target);
+    const item = items[index];
+    if (item === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
       return;
     }
-    const getTarget = KEY_TARGETS[event.key];
-    if (getTarget !== undefined) {
-      this._rows[getTarget(index, this._rows.length)]?.toggle.focus();
-    } else if (event.key === 'ArrowRight' || event.key === 'ArrowLeft') {
-      row.setOpen(event.key === 'ArrowRight');
-    } else {
-      return;
+    switch (event.key) {
+      case 'ArrowUp':
+        items[index - 1]?.toggle.focus();
+        break;
+      case 'ArrowDown':
+        items[index + 1]?.toggle.focus();
+        break;
+      case 'Home':
+        this._rows[0]?.toggle.focus();
+        break;
+      case 'End':
+        this._rows.at(-1)?.toggle.focus();
+        break;
+      case 'ArrowRight':
+      case 'ArrowLeft':
+        item.setOpen(event.key === 'ArrowRight');
+        break;
+      default:
+        return;
     }
     event.preventDefault();
     event.stopPropagation();
@@ -111,12 +137,15 @@ export class EditList {
   private _updateTimes(): void {
     if (this.node.isConnected && document.visibilityState === 'visible') {
       this._now = Date.now();
-      this._rows.forEach(row => row.updateTime());
+      this._views.forEach(view => view.updateTimes());
     }
   }
 
   /** The time that all rows use to show the age of their edits, so that they agree. */
   private _now = Date.now();
-  private _rows: EditRow[] = [];
-  private _reachableRow: EditRow | null = null;
+  private _views: readonly SessionView[] = [];
+  /** The view of each edit. */
+  private _viewsById = new Map<number, SessionView>();
+  private _editsById: ReadonlyMap<number, HistoryEdit> = new Map();
+  private _reachableItem: ListItem | null = null;
 }

@@ -11,13 +11,16 @@ import {
 import type { HistoryEdit } from '../server/models';
 import { makeElement, makeIcon, makeIconButton } from '../ui/elements';
 import { getEditAction } from './historyModel';
+import type { ListItem } from './listItem';
 import {
   describeAge,
   describeAuthor,
   describeEdit,
-  describeIdentity,
+  describeLines,
+  formatLineCounts,
   formatMessage,
-  formatPath
+  formatPath,
+  formatSnippet
 } from './wording';
 
 /** What a row needs from its list. */
@@ -27,8 +30,12 @@ export interface EditRowHost {
   readonly showsPath: boolean;
   /** Return the time to compute the age of an edit from, in milliseconds. */
   getTime(): number;
-  /** Show the cell diffs of an edit in an element; return a function that removes them. */
-  showDetail(edit: HistoryEdit, element: HTMLElement): () => void;
+  /**
+   * Show the cell diffs of an edit in an element; return a function that removes them.
+   *
+   * @param onShown Called when they are shown.
+   */
+  showDetail(edit: HistoryEdit, element: HTMLElement, onShown: () => void): () => void;
   /** Undo or redo an edit. Return the reasons if that failed, one in each line. */
   undoOrRedo(edit: HistoryEdit, action: 'undo' | 'redo'): Promise<readonly string[]>;
 }
@@ -42,7 +49,7 @@ const ICONS: Readonly<Partial<Record<HistoryEdit['kind'], LabIcon>>> = {
 let rowCount = 0;
 
 /** One edit of the list. A click opens it and shows its cell diffs. */
-export class EditRow {
+export class EditRow implements ListItem {
   readonly node = makeElement('li', 'jp-nbedit-edit');
 
   constructor(
@@ -89,7 +96,7 @@ export class EditRow {
   setOpen(isOpen: boolean): void {
     if (isOpen !== this.isOpen) {
       this._closeDetail?.();
-      this._closeDetail = isOpen ? this._host.showDetail(this._edit, this._detail) : null;
+      this._closeDetail = isOpen ? this._openDetail() : null;
       this._detail.hidden = !isOpen;
       this._render();
     }
@@ -145,14 +152,17 @@ export class EditRow {
     title.title = title.textContent;
     const icon = ICONS[edit.kind];
     first.append(...(icon === undefined ? [] : [makeIcon(icon)]), title);
-    const second = makeElement('span', 'jp-nbedit-edit-line');
-    const author = makeElement('span', 'jp-nbedit-edit-author', describeAuthor(edit, trans));
-    author.title = describeIdentity(edit, trans);
-    second.append(author);
     if (isUndone) {
-      second.append(makeElement('span', 'jp-nbedit-edit-state', trans.__('undone')));
+      first.append(makeElement('span', 'jp-nbedit-edit-state', trans.__('undone')));
     }
-    second.append(this._time);
+    const snippet = formatSnippet(edit);
+    const counts = this._makeLineCounts();
+    const second = makeElement('span', 'jp-nbedit-edit-line');
+    if (snippet !== '' || counts.length > 0) {
+      second.append(makeElement('code', 'jp-nbedit-edit-snippet', snippet), ...counts, this._time);
+    } else {
+      first.append(this._time);
+    }
     const message = formatMessage(edit);
     const lines = makeElement('span', 'jp-nbedit-edit-lines');
     lines.append(first, second);
@@ -166,6 +176,10 @@ export class EditRow {
       path.title = path.textContent;
       lines.append(path);
     }
+    // The heading of the session shows it; who moves from row to row does not hear the heading.
+    lines.append(
+      makeElement('span', 'jp-nbedit-visually-hidden', ` ${describeAuthor(edit, trans)}`)
+    );
     const caret = makeIcon(this.isOpen ? caretDownIcon : caretRightIcon);
     this.toggle.replaceChildren(caret, lines);
     const action = getEditAction(edit);
@@ -176,6 +190,32 @@ export class EditRow {
       const next = { undo: this._undo, redo: this._redo, none: this.toggle };
       next[action ?? 'none'].focus();
     }
+  }
+
+  /** Show the cell diffs, and scroll them into view when they are there. */
+  private _openDetail(): () => void {
+    const scroller = this.node.closest('.jp-nbedit-history-body');
+    const position = scroller?.scrollTop;
+    return this._host.showDetail(this._edit, this._detail, () => {
+      if (scroller?.scrollTop === position) {
+        this.node.scrollIntoView({ block: 'nearest' });
+      }
+    });
+  }
+
+  private _makeLineCounts(): HTMLElement[] {
+    const counts = formatLineCounts(this._edit);
+    if (counts === null) {
+      return [];
+    }
+    const visible = makeElement('span', 'jp-nbedit-edit-counts');
+    visible.setAttribute('aria-hidden', 'true');
+    visible.append(
+      makeElement('span', 'jp-mod-added', counts.added),
+      makeElement('span', 'jp-mod-removed', counts.removed)
+    );
+    const spoken = describeLines(this._edit, this._host.trans);
+    return [visible, makeElement('span', 'jp-nbedit-visually-hidden', ` ${spoken} `)];
   }
 
   private readonly _time = makeElement('time', 'jp-nbedit-edit-time');

@@ -6,13 +6,19 @@ import { describeError } from '../notify/wording';
 import type { NbEditClient } from '../server/client';
 import type { HistoryEdit } from '../server/models';
 import type { DiffLayout } from '../ui/codeMirrorDiff';
+import { HISTORY_PANEL } from '../ui/commands';
 import { makeButton, makeElement } from '../ui/elements';
 import { historyIcon } from '../ui/icons';
+import { CellTrace, type TracedCell } from './cellTrace';
 import { showDetail } from './editDetail';
+import { selectEdits } from './editFilter';
 import { EditList } from './editList';
 import type { EditRowHost } from './editRow';
+import { FilterBar } from './filterBar';
 import type { HistoryModel, HistoryUpdate } from './historyModel';
 import type { NotebookNavigator } from './notebookNavigator';
+import { restoreNotebook } from './restoreDialog';
+import { getAuthorKey } from './sessions';
 import { makeToolbar, type Scope } from './toolbar';
 import { describeAuthor, describeEdit, describeUndoError } from './wording';
 
@@ -29,12 +35,18 @@ export interface HistoryPanelHost {
   connectAgent(): void;
 }
 
+/** A cell whose history is shown. */
+interface ShownCell {
+  readonly path: string;
+  readonly trace: CellTrace;
+}
+
 /** The edit history of the current notebook or of all, in the right sidebar. */
 export class HistoryPanel extends Widget {
   constructor(private readonly _host: HistoryPanelHost) {
     super();
     const { trans, model } = _host;
-    this.id = 'nbedit-history';
+    this.id = HISTORY_PANEL;
     this.addClass('jp-nbedit-history');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Edit history'));
@@ -48,10 +60,14 @@ export class HistoryPanel extends Widget {
     this._announcement.setAttribute('role', 'status');
     this._failure.setAttribute('role', 'alert');
     this._emptyState.hidden = true;
-    this._emptyState.append(
-      this._emptyText,
-      makeButton(trans.__('Connect an Agent…'), () => _host.connectAgent())
+    this._connectButton = makeButton(trans.__('Connect an Agent…'), () => _host.connectAgent());
+    this._clearButton = makeButton(trans.__('Show all edits'), () => this._clearFilters());
+    this._filterBar = new FilterBar(
+      trans,
+      () => this._onFilter(),
+      () => this._showCell(null)
     );
+    this._emptyState.append(this._emptyText, this._connectButton, this._clearButton);
     body.node.append(
       this._failure,
       this._emptyState,
@@ -60,6 +76,8 @@ export class HistoryPanel extends Widget {
       this._announcement
     );
     const layout = (this.layout = new PanelLayout());
+    const heading = makeElement('h2', 'jp-nbedit-history-title', trans.__('Edit History'));
+    layout.addWidget(new Widget({ node: heading }));
     layout.addWidget(
       makeToolbar({
         trans,
@@ -69,6 +87,7 @@ export class HistoryPanel extends Widget {
         openMenu: below => _host.openMenu(below)
       })
     );
+    layout.addWidget(new Widget({ node: this._filterBar.node }));
     layout.addWidget(body);
     model.changed.connect((_, news) => this._update(news));
     const { navigator } = _host;
@@ -101,6 +120,18 @@ export class HistoryPanel extends Widget {
     }
   }
 
+  /**
+   * List only the edits that changed one cell of a notebook.
+   *
+   * @param name The name of the cell, as users see it.
+   */
+  showCellHistory(path: string, cell: TracedCell, name: string): void {
+    const { server } = this._host;
+    const trace = new CellTrace(cell, async ({ edit_id: id }) => server.getEdit(path, id));
+    this._filterBar.clear();
+    this._showCell({ path, trace }, name);
+  }
+
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
     this._updateFilter();
@@ -121,17 +152,46 @@ export class HistoryPanel extends Widget {
   private _updateFilter(): void {
     if (this.isVisible) {
       const { model, navigator } = this._host;
-      const { currentPath } = navigator;
-      model.setFilter(
-        this._scope === 'all' ? { path: null } : currentPath === null ? null : { path: currentPath }
-      );
+      const path = this._scope === 'all' ? null : navigator.currentPath;
+      if (this._shownCell !== null && path !== null && path !== this._shownCell.path) {
+        this._shownCell = null;
+        this._filterBar.showCell('');
+      }
+      if (this._shownCell !== null) {
+        model.setFilter({ path: this._shownCell.path });
+      } else {
+        model.setFilter(this._scope === 'current' && path === null ? null : { path });
+      }
     }
   }
 
   private _setScope(scope: Scope): void {
     this._scope = scope;
     this._list.clear();
+    this._showCell(null);
+  }
+
+  /** Show the edits of one cell, or of all (null). */
+  private _showCell(cell: ShownCell | null, name = ''): void {
+    this._shownCell = cell;
+    this._filterBar.showCell(name);
     this._updateFilter();
+    this._onFilter();
+  }
+
+  private _clearFilters(): void {
+    this._filterBar.clear();
+    this._showCell(null);
+    this._list.focus();
+  }
+
+  private _onFilter(): void {
+    void this._showEdits().then(count => {
+      if (count !== null && this._filterBar.isActive) {
+        const { trans } = this._host;
+        this._announcement.textContent = trans._n('%1 edit', '%1 edits', count, count);
+      }
+    });
   }
 
   private _toggleColumns(): boolean {
@@ -149,12 +209,55 @@ export class HistoryPanel extends Widget {
 
   private _update({ newEdits }: HistoryUpdate): void {
     const { model, trans } = this._host;
-    const { edits, failure, isInitial, filter } = model;
-    this._list.show(edits);
+    const { edits } = model;
+    const authors = new Map(edits.map(edit => [getAuthorKey(edit), edit]));
+    this._filterBar.showAuthors(
+      [...authors].map(([key, edit]) => ({ key, name: describeAuthor(edit, trans) }))
+    );
+    if (newEdits.length > 0) {
+      this._announce(newEdits);
+    }
+    void this._showEdits();
+  }
+
+  /**
+   * Show the loaded edits that the filters select.
+   *
+   * @returns Their number, or null if they have changed meanwhile.
+   */
+  private async _showEdits(): Promise<number | null> {
+    const { model, trans } = this._host;
+    const cell = this._shownCell;
+    let { failure }: { failure: unknown } = model;
+    let { edits } = model;
+    if (cell !== null) {
+      const loaded = edits;
+      try {
+        edits = await cell.trace.select(loaded);
+      } catch (error) {
+        failure = error;
+        edits = [];
+      }
+      if (cell !== this._shownCell || loaded !== model.edits) {
+        return null;
+      }
+    }
+    edits = selectEdits(edits, this._filterBar.filter, trans);
+    this._list.show(edits, model.hasMore);
     if (document.activeElement === this._body.node) {
       this._list.focus();
     }
     this._listEnd.hidden = !model.hasMore;
+    this._showFailure(failure);
+    const isWaiting = model.isInitial && model.filter !== null;
+    this._showEmptyState(failure === null && edits.length === 0 && !isWaiting);
+    // The end may still be visible, and the observer does not report that again.
+    this._loadOlderNearEnd();
+    return edits.length;
+  }
+
+  private _showFailure(failure: unknown): void {
+    const { model, trans } = this._host;
     this._failure.replaceChildren();
     if (failure !== null) {
       this._failure.append(
@@ -162,19 +265,29 @@ export class HistoryPanel extends Widget {
         makeButton(trans.__('Try again'), () => void model.refresh())
       );
     }
-    const isEmpty = failure === null && edits.length === 0 && !(isInitial && filter !== null);
+  }
+
+  private _showEmptyState(isEmpty: boolean): void {
+    const { model, trans } = this._host;
     this._emptyState.hidden = !isEmpty;
-    if (isEmpty) {
+    const isFiltered = this._filterBar.isActive && model.edits.length > 0;
+    this._clearButton.hidden = !isFiltered;
+    this._connectButton.hidden = isFiltered;
+    if (!isEmpty) {
+      return;
+    }
+    if (isFiltered) {
+      this._emptyText.textContent = model.hasMore
+        ? trans.__('Looking in older edits…')
+        : trans.__('No edit matches.');
+    } else {
       this._emptyText.textContent =
-        filter === null
+        model.filter === null
           ? trans.__('Open a notebook to see its edits.')
-          : trans.__('No edits yet. Edits that agents make are listed here.');
+          : trans.__(
+              'No edits yet. Edits that agents make are listed here, and can be undone. An agent can edit your notebooks as soon as it is connected.'
+            );
     }
-    if (newEdits.length > 0) {
-      this._announce(newEdits);
-    }
-    // The end may still be visible, and the observer does not report that again.
-    this._loadOlderNearEnd();
   }
 
   /** Announce new edits to screen readers. */
@@ -194,19 +307,32 @@ export class HistoryPanel extends Widget {
     return {
       trans,
       showsPath: this._scope === 'all',
-      showDetail: ({ path, edit_id: id }, element) =>
-        showDetail(element, {
+      showDetail: (edit, element, onShown) => {
+        const { path, edit_id: id } = edit;
+        return showDetail(element, {
           trans,
           languages,
           themes,
           layout: this._diffLayout,
+          path,
           fetchEdit: async () => server.getEdit(path, id),
           getCodeLanguage: async () =>
             navigator.getCodeLanguage(path) ?? languageOnDisk(server, path),
           goToCell: async part =>
             (await navigator.goToCell(path, part)) ? null : trans.__('This cell is gone.'),
+          restore: async () => {
+            try {
+              return await restoreNotebook(edit, server, trans);
+            } catch (error) {
+              return describeUndoError(error, trans).join(' ');
+            } finally {
+              await model.refresh();
+            }
+          },
+          onShown,
           describeError: error => describeError(error, trans)
-        }),
+        });
+      },
       undoOrRedo: async (edit, action) => {
         try {
           await (action === 'undo'
@@ -224,12 +350,16 @@ export class HistoryPanel extends Widget {
 
   private readonly _body = new Widget();
   private readonly _list: EditList;
+  private readonly _filterBar: FilterBar;
+  private readonly _connectButton: HTMLButtonElement;
+  private readonly _clearButton: HTMLButtonElement;
   private readonly _failure = makeElement('div', 'jp-nbedit-error');
   private readonly _emptyState = makeElement('div', 'jp-nbedit-history-empty');
   private readonly _emptyText = makeElement('p', '');
   private readonly _listEnd = makeElement('div', 'jp-nbedit-history-end');
   private readonly _announcement = makeElement('div', 'jp-nbedit-visually-hidden');
   private _scope: Scope = 'current';
+  private _shownCell: ShownCell | null = null;
   private _diffLayout: DiffLayout = 'inline';
   private _isStale = false;
   private _isNearEnd = false;

@@ -22,6 +22,7 @@ import { NotebookNavigator } from './notebookNavigator';
 import { describeCells, describeUndoError } from './wording';
 
 const SHOW = 'nbedit:show-history';
+const SHOW_CELL = 'nbedit:show-cell-history';
 const UNDO = 'nbedit:undo-last';
 const REDO = 'nbedit:redo-last';
 const FORGET = 'nbedit:forget-history';
@@ -81,6 +82,19 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
       icon: historyIcon,
       execute: () => shell.activateById(panel.id)
     });
+    commands.addCommand(SHOW_CELL, {
+      label: trans.__('Show Edit History of This Cell'),
+      caption: trans.__('Show who edited this cell, and what'),
+      icon: historyIcon,
+      isEnabled: () => navigator.currentCell !== null,
+      execute: () => {
+        const { currentCell: cell, currentPath: path } = navigator;
+        if (cell !== null && path !== null) {
+          shell.activateById(panel.id);
+          panel.showCellHistory(path, cell, trans.__('Cell %1', cell.position));
+        }
+      }
+    });
     commands.addCommand(UNDO, {
       label: trans.__('Undo Last Agent Edit'),
       caption: trans.__('Undo the last edit of this notebook that an agent made'),
@@ -113,7 +127,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
     [UNDO, REDO].forEach(command => menu.addItem({ command }));
     menu.addItem({ type: 'separator' });
     menu.addItem({ command: FORGET });
-    for (const command of [SHOW, UNDO, REDO, FORGET]) {
+    for (const command of [SHOW, SHOW_CELL, UNDO, REDO, FORGET]) {
       palette?.addItem({ command, category: trans.__('Agent Edits') });
     }
 

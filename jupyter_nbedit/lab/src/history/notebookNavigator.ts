@@ -5,6 +5,7 @@ import type { Contents } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { flashCell } from '../notify/cellMarks';
 import type { CellDiff } from '../server/models';
+import type { TracedCell } from './cellTrace';
 import { goToCell } from '../ui/viewport';
 
 /** Finds and opens notebooks by their paths on the server. */
@@ -31,6 +32,22 @@ export class NotebookNavigator {
   get currentPath(): string | null {
     const panel = this._tracker.currentWidget;
     return panel === null ? null : this._getPath(panel);
+  }
+
+  /** The active cell of the current notebook, with its position from 1, or null. */
+  get currentCell(): (TracedCell & { readonly position: number }) | null {
+    const notebook = this._tracker.currentWidget?.content;
+    const model = notebook?.activeCell?.model;
+    if (notebook?.model == null || model === undefined) {
+      return null;
+    }
+    // JupyterLab gives each cell an id, but older formats cannot store it.
+    const hasIds = notebook.model.nbformat > 4 || notebook.model.nbformatMinor >= 5;
+    return {
+      id: hasIds ? model.id : null,
+      source: model.sharedModel.getSource(),
+      position: notebook.activeCellIndex + 1
+    };
   }
 
   /** Return the MIME type of a notebook's code, or null if the notebook is not loaded. */
@@ -65,6 +82,9 @@ export class NotebookNavigator {
     content.deselectAll();
     content.activeCellIndex = cellIndex;
     await goToCell(content, cell);
+    // Whoever looks at a cell may press keys of the command mode next, such as those of an undo.
+    content.mode = 'command';
+    content.activate();
     flashCell(cell);
     return true;
   }

@@ -4,6 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type { CellDiff, ConflictingCell, HistoryEdit, OperationEntry } from '../server/models';
+import type { Session } from './sessions';
 import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
 
 /** Maximum number of cells that are listed; the rest is counted. */
@@ -27,6 +28,7 @@ const OPERATION_PHRASES: Readonly<Record<string, OperationPhrase>> = {
   move: (cells, trans) => trans.__('%1 moved', cells),
   split: (cells, trans) => trans.__('%1 split', cells),
   merge: (cells, trans) => trans.__('%1 merged', cells),
+  restore: (cells, trans) => trans.__('%1 restored', cells),
   clear_outputs: (cells, trans) => trans.__('outputs of %1 cleared', cells),
   set_metadata: (cells, trans) => trans.__('metadata of %1 changed', cells),
   [NOTEBOOK]: (_, trans) => trans.__('metadata of the notebook changed')
@@ -99,6 +101,73 @@ export function describeIdentity(
         'User %1. In quotes is what the client calls itself, which nobody has verified.',
         cleanName(user)
       );
+}
+
+/** Describe the edits of a session: "12 edits, 10:02–10:31". */
+export function describeSession(
+  { count, newest, oldest }: Session,
+  hasMore: boolean,
+  trans: TranslationBundle
+): string {
+  const number = hasMore
+    ? trans.__('%1 or more edits', count)
+    : trans._n('%1 edit', '%1 edits', count, count);
+  const times = formatPeriod(new Date(oldest.time), new Date(newest.time), new Date());
+  return `${number} · ${times}`;
+}
+
+/** Return a period: the days only if it was not today. */
+export function formatPeriod(start: Date, end: Date, now: Date): string {
+  const isToday = start.toDateString() === now.toDateString();
+  const time = new Intl.DateTimeFormat(document.documentElement.lang || undefined, {
+    ...(isToday ? {} : { month: 'short', day: 'numeric' }),
+    hour: 'numeric',
+    minute: '2-digit'
+  });
+  return time.formatRange(start, end);
+}
+
+/**
+ * Describe several undos that were made in one go.
+ *
+ * @param edits The edits that were undone; undefined for those that are not loaded.
+ */
+export function describeUndoBurst(
+  edits: readonly (HistoryEdit | undefined)[],
+  trans: TranslationBundle
+): string {
+  const authors = new Set(edits.map(edit => (edit ? describeAuthor(edit, trans) : '')));
+  const [author = ''] = authors;
+  const count = edits.length;
+  return authors.size === 1 && author !== ''
+    ? trans._n('Undid %1 edit of %2', 'Undid %1 edits of %2', count, author)
+    : trans._n('Undid %1 edit', 'Undid %1 edits', count, count);
+}
+
+/** Return the first changed line of an edit for display; '' if there is none. */
+export function formatSnippet({ snippet }: HistoryEdit): string {
+  return cleanText(snippet ?? '', MAX_TEXT_LENGTH);
+}
+
+/** Return the numbers of changed lines with their signs, or null if no line has changed. */
+export function formatLineCounts({
+  lines_added: added,
+  lines_removed: removed
+}: HistoryEdit): { readonly added: string; readonly removed: string } | null {
+  if (added === null || removed === null || added + removed === 0) {
+    return null;
+  }
+  return { added: `+${added}`, removed: `−${removed}` };
+}
+
+/** Describe for a screen reader how many lines an edit has changed. */
+export function describeLines(
+  { lines_added: added, lines_removed: removed }: HistoryEdit,
+  trans: TranslationBundle
+): string {
+  const addedText = trans._n('%1 line added', '%1 lines added', added ?? 0, added ?? 0);
+  const removedText = trans._n('%1 line removed', '%1 lines removed', removed ?? 0, removed ?? 0);
+  return `${addedText}, ${removedText}`;
 }
 
 /** Return the message of an edit for display; '' if there is none. */

@@ -22,6 +22,9 @@ export function makeEdit(id: number, given: Partial<HistoryEdit> = {}): HistoryE
     undoes: null,
     undone_by: null,
     undoable: true,
+    lines_added: 1,
+    lines_removed: 1,
+    snippet: 'x = 1',
     ...given
   };
 }

@@ -1,0 +1,53 @@
+import { Dialog, showDialog } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+import type { NbEditClient } from '../server/client';
+import type { HistoryEdit } from '../server/models';
+import { cleanName } from '../ui/displayText';
+import { makeElement } from '../ui/elements';
+import { makeUnifiedDiff } from '../ui/unifiedDiff';
+
+/**
+ * Show what would change if a notebook was again as it was after an edit, and restore it if the
+ * user confirms.
+ *
+ * The notebook is not changed if it has changed since it was shown.
+ *
+ * @returns What the user should know, or '' if the notebook is restored or the user has cancelled.
+ */
+export async function restoreNotebook(
+  { path, edit_id: id }: HistoryEdit,
+  server: NbEditClient,
+  trans: TranslationBundle
+): Promise<string> {
+  const preview = await server.restore(path, id, { dry_run: true });
+  if (preview.hash === preview.hash_before) {
+    return trans.__('The notebook is as it was after this edit.');
+  }
+  const body = new Widget();
+  body.addClass('jp-nbedit-restore');
+  body.node.append(
+    makeElement(
+      'p',
+      '',
+      trans.__(
+        '%1 will be again as it was after this edit. The restore is one edit, which you can undo.',
+        cleanName(path.split('/').pop() ?? path)
+      )
+    ),
+    makeUnifiedDiff(preview.diff, trans.__('What will change'))
+  );
+  const { button } = await showDialog({
+    title: trans.__('Restore the notebook?'),
+    body,
+    buttons: [
+      Dialog.cancelButton({ label: trans.__('Cancel') }),
+      Dialog.okButton({ label: trans.__('Restore') })
+    ]
+  });
+  if (button.accept) {
+    const { hash_before: hash } = preview;
+    await server.restore(path, id, hash === null ? {} : { hash });
+  }
+  return '';
+}
