@@ -21,7 +21,7 @@ function getBlocks(tab: Tab): Locator {
 }
 
 function getBar(tab: Tab): Locator {
-  return tab.root.getByRole('region', { name: 'Proposed changes' });
+  return tab.root.getByRole('region', { name: 'Changes by agents' });
 }
 
 function getModeStatus(page: Page): Locator {
@@ -291,8 +291,8 @@ test.describe('What is proposed', () => {
       await agent.setMode(path, 'review');
       await agent.propose(path, THREE, { message: 'Simpler, and as the guide says it should be' });
       await expect(getBlocks(tab)).toHaveCount(3);
-      for (const name of ['Next', 'Reject all', 'Accept all']) {
-        const button = getBar(tab).getByText(name, { exact: true });
+      for (const name of ['Go to the next change', 'Reject all', 'Accept all']) {
+        const button = getBar(tab).getByRole('button', { name });
         await expect(button).toBeInViewport({ ratio: 1 });
       }
       for (const name of ['Reject', 'Accept']) {
@@ -300,9 +300,9 @@ test.describe('What is proposed', () => {
         await button.scrollIntoViewIfNeeded();
         await expect(button).toBeInViewport({ ratio: 1 });
       }
-      await getBar(tab).getByRole('button', { name: 'Next' }).click();
+      await getBar(tab).getByRole('button', { name: 'Go to the next change' }).click();
       await expect(getBlock(tab, 1)).toBeFocused();
-      await getBar(tab).getByRole('button', { name: 'Next' }).focus();
+      await getBar(tab).getByRole('button', { name: 'Go to the next change' }).focus();
       await page.keyboard.press('Enter');
       await expect(getBlock(tab, 2)).toBeFocused();
       expect(await findViolations(getBar(tab))).toEqual([]);
@@ -381,7 +381,7 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
       await tab.scrollToCell(30);
       await expect(tab.cell(1)).not.toBeInViewport();
     }
-    await getBar(tab).getByRole('button', { name: 'Next' }).click();
+    await getBar(tab).getByRole('button', { name: 'Go to the next change' }).click();
     await expect(getBlock(tab, 1)).toBeFocused();
   });
 
@@ -474,154 +474,6 @@ test.describe('The list of proposals', () => {
   });
 });
 
-test.describe('The status bar', () => {
-  test('shows how edits are taken, and lets the user change it @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('mode.ipynb', formatNotebook(makeManyCells(3)));
-    const path = folder.getPath('mode.ipynb');
-    const tab = await open('mode.ipynb');
-    await expect(getModeStatus(page)).toHaveAccessibleName(
-      'Agents in this notebook: edits allowed'
-    );
-    await agent.setMode(path, 'review');
-    await expect(getModeStatus(page)).toContainText('Review first');
-
-    await getModeStatus(page).focus();
-    await page.keyboard.press('Enter');
-    const menu = page.locator('.jp-nbedit-mode-menu');
-    const item = (name: string) => menu.getByRole('menuitem', { name, exact: true });
-    // Not by its role, which is `menuitem` in JupyterLab 4.2.
-    await expect(
-      menu.locator('.lm-mod-toggled', { hasText: 'This notebook: Review first' })
-    ).toBeVisible();
-    await item('This notebook: Paused').click();
-    await expect(getModeStatus(page)).toContainText('Paused');
-    await expect(getModeStatus(page)).toBeFocused();
-    await expect(agent.edit(path, THREE.slice(0, 1))).rejects.toThrow(/plan_mode/);
-    expect(await tab.getSource(1)).not.toContain('theirs');
-
-    await getModeStatus(page).click();
-    await item('This notebook: As the server (Edits allowed)').click();
-    await expect(getModeStatus(page)).toHaveAccessibleName(
-      'Agents in this notebook: edits allowed'
-    );
-    await agent.edit(path, THREE.slice(0, 1));
-    await expect(tab.editor(1)).toHaveText('theirs = 1');
-  });
-
-  test('counts what is proposed for its notebook, and names what is for others as such @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    for (const name of ['mine', 'other', 'none']) {
-      folder.write(`${name}.ipynb`, formatNotebook(makeManyCells(5)));
-      await agent.setMode(folder.getPath(`${name}.ipynb`), 'review');
-    }
-    await agent.propose(folder.getPath('mine.ipynb'), THREE);
-    await agent.propose(folder.getPath('other.ipynb'), THREE.slice(0, 1));
-    const mine = await open('mine.ipynb');
-    await expect(getBar(mine)).toContainText('Claude proposes 3 changes');
-    await expect(getModeStatus(page)).toHaveText('Review first · 3 changes proposed');
-    // Other tests propose to their notebooks at the same time.
-    await expect(getModeStatus(page)).toHaveAccessibleName(
-      /^Agents in this notebook: review first, 3 changes proposed, \d+ changes? proposed in other notebooks$/
-    );
-    const none = await open('none.ipynb');
-    await expect(getBar(none)).toBeHidden();
-    await expect(getModeStatus(page)).toHaveText(
-      /^Review first · \d+ changes proposed in other notebooks$/
-    );
-  });
-
-  test('says that edits are stopped while the modes cannot be read, and lets the user resume', async ({
-    dialogs,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('stopped.ipynb', formatNotebook(makeManyCells(3)));
-    let unreadable: string | null = 'The database is damaged.';
-    const asked: unknown[] = [];
-    await page.route(/\/nbedit\/mode(\?|$)/, async route => {
-      const request = route.request();
-      if (request.method() === 'PUT') {
-        asked.push(request.postDataJSON());
-        unreadable = null;
-      }
-      const address = new URL(request.url());
-      const path = address.searchParams.get('path');
-      const reply = { path, mode: 'edit', own: null, server: 'edit', fixed: false, unreadable };
-      await route.fulfill({ json: reply });
-    });
-    await open('stopped.ipynb');
-    const why =
-      'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
-    await expect(getModeStatus(page)).toHaveText('Agent edits stopped');
-    await expect(getModeStatus(page)).toHaveAccessibleName(`${why} The database is damaged.`);
-    const toast = page.locator('.Toastify__toast').filter({ hasText: why });
-    await expect(toast).toHaveCount(1);
-    // Told once, however often it is read.
-    folder.write('another.ipynb', formatNotebook(makeManyCells(3)));
-    await open('another.ipynb');
-    await expect(getModeStatus(page)).toHaveText('Agent edits stopped');
-    await expect(toast).toHaveCount(1);
-
-    await getModeStatus(page).click();
-    const menu = page.locator('.jp-nbedit-mode-menu');
-    await expect(menu).toContainText(why);
-    await expect(menu).toContainText('The database is damaged.');
-    await menu.getByRole('menuitem', { name: 'Resume Agent Edits…' }).click();
-    const dialog = page.locator('.jp-Dialog');
-    await expect(dialog).toContainText('The database is damaged.');
-    expect(await findViolations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
-    expect(asked).toEqual([]);
-    await dialog.getByRole('button', { name: 'Resume' }).click();
-    await expect(getModeStatus(page)).toHaveAccessibleName(
-      'Agents in this notebook: edits allowed'
-    );
-    await expect(toast).toHaveCount(0);
-    expect(asked).toEqual([expect.objectContaining({ mode: null })]);
-    expect(dialogs.splice(0)).toHaveLength(1);
-  });
-
-  test('goes along with the commands that pause and review a notebook @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('pause.ipynb', formatNotebook(makeManyCells(3)));
-    folder.write('other.ipynb', formatNotebook(makeManyCells(3)));
-    await open('other.ipynb');
-    const tab = await open('pause.ipynb');
-    const path = folder.getPath('pause.ipynb');
-    await expect(getModeStatus(page)).toBeVisible();
-    await runCommand(page, 'nbedit:pause-notebook');
-    await expect(getModeStatus(page)).toContainText('Paused');
-    await expect(agent.edit(path, THREE.slice(0, 1))).rejects.toThrow(/plan_mode/);
-    await runCommand(page, 'nbedit:review-notebook');
-    await expect(getModeStatus(page)).toContainText('Review first');
-    await agent.propose(path, THREE.slice(0, 1));
-    await expect(getModeStatus(page)).toContainText('proposed');
-    await expect(getBlocks(tab)).toHaveCount(1);
-    await runCommand(page, 'nbedit:review-notebook');
-    await expect(getModeStatus(page)).not.toContainText('Review first');
-    await runCommand(page, 'nbedit:accept-proposals');
-    await expect(tab.editor(1)).toHaveText('theirs = 1');
-
-    await runCommand(page, 'nbedit:pause-notebook');
-    await expect(getModeStatus(page)).toContainText('Paused');
-    await open('other.ipynb');
-    await expect(getModeStatus(page)).not.toContainText('Paused');
-  });
-});
-
 test.describe('A proposal', () => {
   for (const theme of THEMES) {
     test(`looks as in its picture, and can be used by everybody, in the ${theme} theme @nightly`, async ({
@@ -662,7 +514,7 @@ test.describe('A proposal', () => {
       await tab.waitFrames(40);
       await expectPicture(tab.cell(0), `proposal-${theme}`);
       await expectPicture(getBar(tab), `proposal-bar-${theme}`);
-      for (const shown of [...(await getBlocks(tab).all()), getBar(tab), getModeStatus(page)]) {
+      for (const shown of [...(await getBlocks(tab).all()), getBar(tab)]) {
         expect(await findViolations(shown)).toEqual([]);
       }
       await runCommand(page, 'nbedit:review-proposals');

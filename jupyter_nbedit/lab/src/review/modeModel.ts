@@ -120,51 +120,62 @@ export class ModeModel {
   private _lastReadId = 0;
 }
 
-/** Return the name of a mode. */
-export function getModeName(mode: Mode, trans: TranslationBundle): string {
-  switch (mode) {
-    case 'edit':
-      return trans.__('Edits allowed');
-    case 'review':
-      return trans.__('Review first');
-    case 'plan':
-      return trans.__('Paused');
-  }
-}
+/** The modes, from the least to the most careful. */
+const MODES: readonly Mode[] = ['edit', 'review', 'plan'];
 
-/** An entry of the menu: a mode, or for a notebook to use the mode of the server. */
+/** A mode of the current notebook or of all, or for a notebook to have that of all. */
 export interface ModeChoice {
   readonly scope: 'notebook' | 'server';
   readonly mode: Mode | null;
-  readonly label: string;
-  readonly isSelected: boolean;
 }
 
-/** Return the entries of the menu. */
-export function listModeChoices(
-  { path, own, server }: ModeReply,
+/** All choices, in the order of menus. */
+export const MODE_CHOICES: readonly ModeChoice[] = [
+  ...MODES.map(mode => ({ scope: 'notebook' as const, mode })),
+  { scope: 'notebook', mode: null },
+  ...MODES.map(mode => ({ scope: 'server' as const, mode }))
+];
+
+/** Return the choice that the arguments of a command name, or null. */
+export function findChoice(args: {
+  readonly scope?: unknown;
+  readonly mode?: unknown;
+}): ModeChoice | null {
+  return MODE_CHOICES.find(({ scope, mode }) => scope === args.scope && mode === args.mode) ?? null;
+}
+
+/** Return the label of a choice. */
+export function labelChoice(
+  { scope, mode }: ModeChoice,
+  reply: ModeReply | null,
   trans: TranslationBundle
-): ModeChoice[] {
-  const modes: readonly Mode[] = ['edit', 'review', 'plan'];
-  const serverChoices = modes.map(mode => ({
-    scope: 'server' as const,
-    mode,
-    label: trans.__('All notebooks: %1', getModeName(mode, trans)),
-    isSelected: mode === server
-  }));
-  const notebookChoices = modes.map(mode => ({
-    scope: 'notebook' as const,
-    mode,
-    label: trans.__('This notebook: %1', getModeName(mode, trans)),
-    isSelected: mode === own
-  }));
-  const inheritChoice = {
-    scope: 'notebook' as const,
-    mode: null,
-    label: trans.__('This notebook: As the server (%1)', getModeName(server, trans)),
-    isSelected: own === null
-  };
-  return path === null ? serverChoices : [...notebookChoices, inheritChoice, ...serverChoices];
+): string {
+  if (mode === null) {
+    return reply === null
+      ? trans.__('This Notebook: Default')
+      : trans.__('This Notebook: Default (%1)', getModeName(reply.server, trans));
+  }
+  const name = getModeName(mode, trans);
+  return scope === 'notebook'
+    ? trans.__('This Notebook: %1', name)
+    : trans.__('Default for All Notebooks: %1', name);
+}
+
+/** Return whether a choice is the current one. */
+export function isSelected({ scope, mode }: ModeChoice, reply: ModeReply | null): boolean {
+  return reply !== null && mode === (scope === 'notebook' ? reply.own : reply.server);
+}
+
+/** Return the name of a mode in a label. */
+function getModeName(mode: Mode, trans: TranslationBundle): string {
+  switch (mode) {
+    case 'edit':
+      return trans.__('Edits Allowed');
+    case 'review':
+      return trans.__('Review First');
+    case 'plan':
+      return trans.__('Paused');
+  }
 }
 
 /** Number of changes that wait for a decision. */
@@ -173,6 +184,12 @@ export interface ProposalCounts {
   readonly currentNotebook: number;
   /** In all other notebooks. */
   readonly otherNotebooks: number;
+}
+
+/** Number of changes that wait for the user. */
+export interface ChangeCounts extends ProposalCounts {
+  /** Made in the current notebook, and not kept yet. */
+  readonly unseen: number;
 }
 
 /** Return whether the server refuses all changes because it cannot read the modes of notebooks. */
@@ -202,58 +219,76 @@ export function describeResumption(trans: TranslationBundle): string {
 }
 
 /**
- * Describe the mode and the proposals.
+ * Describe what agents may do, and what waits for the user.
  *
- * @returns The text beside the icon, '' if nothing needs attention, and the accessible name of the
- *   status item.
+ * @returns The two texts of the status item, and its accessible name, which says more.
  */
 export function describeStatus(
   reply: ModeReply | null,
-  { currentNotebook, otherNotebooks }: ProposalCounts,
+  { currentNotebook, otherNotebooks, unseen }: ChangeCounts,
   trans: TranslationBundle
-): { readonly label: string; readonly name: string } {
-  const mode = reply?.mode ?? 'edit';
+): { readonly mode: string; readonly waiting: string; readonly name: string } {
   const hasNotebook = reply?.path != null;
-  const ownProposals =
-    currentNotebook > 0 ? [trans.__('%1 proposed', formatChangeCount(currentNotebook, trans))] : [];
-  const otherProposals =
-    otherNotebooks === 0
-      ? []
-      : hasNotebook
-        ? [trans.__('%1 proposed in other notebooks', formatChangeCount(otherNotebooks, trans))]
-        : [trans.__('%1 proposed', formatChangeCount(otherNotebooks, trans))];
-  const state = isStopped(reply)
-    ? {
-        label: [trans.__('Agent edits stopped')],
-        name: `${describeStop(trans)} ${getStopReason(reply)}`
-      }
-    : {
-        label: mode === 'edit' ? [] : [getModeName(mode, trans)],
-        name: describeMode(mode, hasNotebook, trans)
-      };
+  // Other notebooks only if the current one has no proposals: the space is small.
+  const proposedLabel =
+    currentNotebook > 0
+      ? [trans.__('%1 proposed', currentNotebook)]
+      : otherNotebooks > 0
+        ? hasNotebook
+          ? [trans.__('%1 proposed elsewhere', otherNotebooks)]
+          : [trans.__('%1 proposed', otherNotebooks)]
+        : [];
+  const mode = describeMode(reply, trans);
+  const here = [
+    ...(currentNotebook > 0
+      ? [trans.__('%1 proposed', formatChangeCount(currentNotebook, trans))]
+      : []),
+    ...(unseen > 0 ? [trans.__('%1 unseen', formatChangeCount(unseen, trans))] : [])
+  ].join(', ');
+  const elsewhere =
+    otherNotebooks > 0 ? trans.__('%1 proposed', formatChangeCount(otherNotebooks, trans)) : '';
   return {
-    // Other notebooks only if the current one has no proposals: the space is small.
-    label: [...state.label, ...(currentNotebook > 0 ? ownProposals : otherProposals)].join(' · '),
-    name: [state.name, ...ownProposals, ...otherProposals].join(', ')
+    mode,
+    waiting: [...proposedLabel, ...(unseen > 0 ? [trans.__('%1 unseen', unseen)] : [])].join(' · '),
+    name: [
+      mode,
+      ...(isStopped(reply) ? [describeStop(trans), getStopReason(reply)] : []),
+      ...(here === '' ? [] : [trans.__('This notebook: %1', here)]),
+      ...(elsewhere === ''
+        ? []
+        : [hasNotebook ? trans.__('Other notebooks: %1', elsewhere) : elsewhere])
+    ]
+      .map(text => (/[.!?]$/.test(text) ? text : `${text}.`))
+      .join(' ')
   };
 }
 
-/** Describe what agents may do. */
-function describeMode(mode: Mode, hasNotebook: boolean, trans: TranslationBundle): string {
-  const name = getInlineModeName(mode, trans);
-  return hasNotebook
-    ? trans.__('Agents in this notebook: %1', name)
-    : trans.__('Agents in all notebooks: %1', name);
+/** Describe what agents may do in a few words. */
+function describeMode(reply: ModeReply | null, trans: TranslationBundle): string {
+  if (isStopped(reply)) {
+    return trans.__('Agents: stopped');
+  }
+  switch (reply?.mode ?? 'edit') {
+    case 'edit':
+      return trans.__('Agents: edits allowed');
+    case 'review':
+      return trans.__('Agents: review first');
+    case 'plan':
+      return trans.__('Agents: paused');
+  }
 }
 
-/** Return the name of a mode within a sentence. */
-function getInlineModeName(mode: Mode, trans: TranslationBundle): string {
-  switch (mode) {
-    case 'edit':
-      return trans.__('edits allowed');
-    case 'review':
-      return trans.__('review first');
-    case 'plan':
-      return trans.__('paused');
-  }
+/**
+ * Return what the user should know of the modes, line by line: that edits are stopped and why, and
+ * why the modes cannot be changed.
+ */
+export function listNotices(
+  reply: ModeReply | null,
+  disabledReason: string,
+  trans: TranslationBundle
+): string[] {
+  return [
+    ...(isStopped(reply) ? [describeStop(trans), getStopReason(reply)] : []),
+    ...(disabledReason === '' ? [] : [disabledReason])
+  ];
 }

@@ -3,36 +3,83 @@ import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/a
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
+import { countUnseen } from '../notify/unseenCounts';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import type { Mode } from '../server/models';
+import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
 import { makeElement } from '../ui/elements';
 import { requireUserGesture } from '../ui/userGesture';
 import {
   describeResumption,
   describeStop,
+  findChoice,
   getStopReason,
+  isSelected,
   isStopped,
+  labelChoice,
+  listNotices,
+  MODE_CHOICES,
   ModeModel,
+  type ChangeCounts,
   type ModeChoice
 } from './modeModel';
 import { ModeStatus } from './modeStatus';
 import type { ProposalModel } from './proposalModel';
-import { COMMANDS, IProposalModel } from './reviewPlugin';
+import { IProposalModel } from './reviewPlugin';
+
+/** The ids of the commands; menus in `schema/plugin.json` have them, too. */
+const COMMANDS = {
+  setMode: 'nbedit:set-mode',
+  notice: 'nbedit:mode-notice',
+  resume: 'nbedit:resume-edits'
+} as const;
+
+/** The commands of other plugins that the menu of the status item has. */
+const LISTED_COMMANDS = [
+  'nbedit:next-change',
+  'nbedit:review-proposals',
+  'nbedit:show-history'
+] as const;
+
+const SET_MODE_ARGS = {
+  type: 'object',
+  properties: {
+    scope: {
+      type: 'string',
+      enum: ['notebook', 'server'],
+      description: 'Whether the mode is that of the current notebook, or of all without their own'
+    },
+    mode: {
+      type: ['string', 'null'],
+      enum: ['edit', 'review', 'plan', null],
+      description: 'Null, for a notebook only: it has the mode of all notebooks'
+    }
+  },
+  required: ['scope', 'mode']
+} as const;
+
+const NOTICE_ARGS = {
+  type: 'object',
+  properties: { line: { type: 'integer', minimum: 0, maximum: 2 } },
+  required: ['line']
+} as const;
 
 export const modePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:modes',
   description: 'Shows and changes how edits are taken: at once, after a review, or not at all.',
   autoStart: true,
   requires: [IFileChangeFeed, IProposalModel, INotebookTracker],
-  optional: [ICommandPalette, IStatusBar, ITranslator],
+  optional: [IUnseenModel, ICommandPalette, IStatusBar, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     files: FileChangeFeed,
     proposals: ProposalModel,
     tracker: INotebookTracker,
+    unseen: UnseenModel | null,
     palette: ICommandPalette | null,
     statusBar: IStatusBar | null,
     translator: ITranslator | null
@@ -84,47 +131,78 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       }
     });
 
-    // Commands that set the mode of the current notebook, or remove it.
-    const toggles: readonly { readonly id: string; readonly label: string; readonly mode: Mode }[] =
-      [
-        {
-          id: 'nbedit:pause-notebook',
-          label: trans.__('Pause Agent Edits for This Notebook'),
-          mode: 'plan'
-        },
-        {
-          id: 'nbedit:review-notebook',
-          label: trans.__('Review Agent Edits of This Notebook'),
-          mode: 'review'
+    const isKnown = ({ scope }: ModeChoice): boolean =>
+      model.current !== null && (scope === 'server' || model.current.path !== null);
+    commands.addCommand(COMMANDS.setMode, {
+      label: args => {
+        const choice = findChoice(args);
+        return choice === null
+          ? trans.__('Set What Agents May Do')
+          : labelChoice(choice, model.current, trans);
+      },
+      caption: trans.__('Set whether edits of agents are made at once, reviewed first, or refused'),
+      describedBy: { args: SET_MODE_ARGS },
+      isToggleable: true,
+      isToggled: args => {
+        const choice = findChoice(args);
+        return choice !== null && isSelected(choice, model.current);
+      },
+      isVisible: args => {
+        const choice = findChoice(args);
+        return choice !== null && isKnown(choice);
+      },
+      isEnabled: args => {
+        const choice = findChoice(args);
+        return choice !== null && isKnown(choice) && model.disabledReason === '';
+      },
+      execute: requireUserGesture(async (args: ReadonlyPartialJSONObject) => {
+        const choice = findChoice(args);
+        if (choice === null) {
+          throw new Error(`There is no mode ${JSON.stringify(args)}.`);
         }
-      ];
-    for (const { id, label, mode } of toggles) {
-      commands.addCommand(id, {
-        label,
-        isToggleable: true,
-        isToggled: () => model.current?.own === mode,
-        isEnabled: () => model.current?.path != null && model.disabledReason === '',
-        execute: requireUserGesture(async () =>
-          setMode('notebook', model.current?.own === mode ? null : mode)
-        )
-      });
-      palette?.addItem({ command: id, category: trans.__('Agent Edits') });
-    }
+        await setMode(choice.scope, choice.mode);
+      })
+    });
+    const getNotice = ({ line }: { readonly line?: unknown }): string | undefined =>
+      listNotices(model.current, model.disabledReason, trans)[Number(line)];
+    commands.addCommand(COMMANDS.notice, {
+      label: args => getNotice(args) ?? trans.__('Show Why Edits Are Stopped'),
+      describedBy: { args: NOTICE_ARGS },
+      isVisible: args => getNotice(args) !== undefined,
+      isEnabled: () => false,
+      execute: () => null
+    });
+    commands.addCommand(COMMANDS.resume, {
+      label: trans.__('Resume Agent Edits…'),
+      caption: trans.__('Let agents edit again although the modes of notebooks cannot be read'),
+      isVisible: () => isStopped(model.current),
+      isEnabled: () => isStopped(model.current) && model.disabledReason === '',
+      execute: requireUserGesture(confirmAndResume)
+    });
+    const category = trans.__('Agent Edits');
+    const choices = MODE_CHOICES.map(choice => ({
+      command: COMMANDS.setMode,
+      args: { ...choice }
+    }));
+    choices.forEach(item => palette?.addItem({ ...item, category }));
+    palette?.addItem({ command: COMMANDS.resume, category });
     model.changed.connect(() => {
-      toggles.forEach(({ id }) => commands.notifyCommandChanged(id));
+      Object.values(COMMANDS).forEach(id => commands.notifyCommandChanged(id));
     });
 
     if (statusBar !== null) {
-      const item = new ModeStatus(
-        model,
-        () => proposals.count(model.path),
-        {
-          setMode: (scope, mode) => void setMode(scope, mode),
-          review: () => void commands.execute(COMMANDS.review),
-          resume: () => void confirmAndResume()
-        },
-        trans
-      );
+      const items = [
+        [0, 1, 2].map(line => ({ command: COMMANDS.notice, args: { line } })),
+        [{ command: COMMANDS.resume }],
+        LISTED_COMMANDS.map(command => ({ command })),
+        choices.filter(({ args }) => args.scope === 'notebook'),
+        choices.filter(({ args }) => args.scope === 'server')
+      ];
+      const countChanges = (): ChangeCounts => ({
+        ...proposals.count(model.path),
+        unseen: unseen === null || model.path === null ? 0 : countUnseen(unseen, model.path)
+      });
+      const item = new ModeStatus(model, countChanges, commands, items, trans);
       const changed = new Signal<ModeStatus, void>(item);
       const refreshItem = (): void => {
         item.refresh();
@@ -132,10 +210,14 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       };
       model.changed.connect(refreshItem);
       proposals.changed.connect(refreshItem);
+      unseen?.changed.connect(refreshItem);
+      unseen?.notebooksChanged.connect(refreshItem);
       statusBar.registerStatusItem(modePlugin.id, {
         item,
         align: 'right',
         rank: 100,
+        // In narrow windows, too: it says that changes wait.
+        priority: 1,
         isActive: () => model.current !== null,
         activeStateChanged: changed
       });

@@ -1,68 +1,60 @@
 import type { Cell } from '@jupyterlab/cells';
-import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { Proposal, ProposedPart } from '../server/models';
+import type { PartialJSONObject } from '@lumino/coreutils';
+import type { BlockAction } from '../blocks/cellBlock';
+import type { BarSection } from '../blocks/notebookBar';
+import type {
+  BlockEntry,
+  BlockSource,
+  NotebookBlocks,
+  SourceState
+} from '../blocks/notebookBlocks';
+import { mergeLines } from '../merge/textMerge';
+import type { CellDiff, Proposal, ProposedPart } from '../server/models';
 import type { DiffView } from '../ui/diffView';
-import { goToCell, preserveViewport, releaseScrollHold } from '../ui/viewport';
+import { preserveViewport } from '../ui/viewport';
 import { DecisionController, type DecisionHost } from './decisionController';
-import { locatePart, type Anchor, type TabCell } from './proposalPartPosition';
+import { DecisionToast } from './decisionToast';
+import { MoveLine } from './moveLine';
+import { computeOutcome } from './partOutcome';
+import { locateMoveTarget, locatePart, type Anchor, type TabCell } from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
 import type { ProposalModel } from './proposalModel';
-import { ReviewBar } from './reviewBar';
-import { getPartKey, planLayoutChanges, sortParts, type ShownPart } from './proposalPartView';
+import { getPartKey, sortParts, type ShownPart } from './proposalPartView';
 import * as wording from './wording';
 
-/** Changes within this time cause one update, in milliseconds. */
-const UPDATE_DELAY = 50;
+/**
+ * Draws a cell diff, or returns null if there is no text to compare.
+ *
+ * @param onEdit Lets the user edit the text after; called with the text after each change.
+ */
+export type DrawDiff = (cell: CellDiff, onEdit?: (text: string) => void) => DiffView | null;
 
-/** Draws the diff of a part, or returns null if there is no text to compare. */
-export type DrawDiff = (part: ProposedPart) => DiffView | null;
+/** A part that waits for a decision. */
+interface PendingPart {
+  readonly proposal: Proposal;
+  readonly part: ProposedPart;
+}
 
-/** The proposals for one notebook in one of its views: a bar above it, and a block at each cell. */
-export class NotebookReview {
+/** The proposals for one notebook in one of its views. */
+export class NotebookReview implements BlockSource {
+  /** After changes that were made: these may be made. */
+  readonly rank = 2;
+
   /** @param _getPath Returns the path of the notebook in the Contents API. */
   constructor(
-    private readonly _panel: NotebookPanel,
+    private readonly _blocks: NotebookBlocks,
     private readonly _proposals: ProposalModel,
     private readonly _getPath: () => string,
     private readonly _drawDiff: DrawDiff,
     private readonly _trans: TranslationBundle
   ) {
-    this._bar = new ReviewBar(
-      {
-        acceptAll: () => this.decideAll(true),
-        rejectAll: () => this.decideAll(false),
-        goToNext: () => void this.goToNext()
-      },
-      _trans
-    );
-    this._bar.hide();
-    const tab: DecisionHost = {
-      // In a room the server has every change at once.
-      hasUnsavedChanges: () =>
-        _panel.context.model.dirty && _panel.context.model.collaborative !== true,
-      getSource: ({ position }) =>
-        _panel.content.widgets[position.cell]?.model.sharedModel.getSource() ?? null,
-      showNotice: notice => {
-        this._bar.notice = notice;
-        this._describe();
-      }
-    };
-    this._decisions = new DecisionController(_proposals, tab, _trans);
-    _panel.contentHeader.addWidget(this._bar);
-    const { content, context } = _panel;
-    const listen = (): void => {
-      content.model?.metadataChanged.connect(this.update);
-      content.model?.contentChanged.connect(this.update);
-      content.model?.cells.changed.connect(this.update);
-      this.update();
-    };
-    content.modelChanged.connect(listen);
-    context.pathChanged.connect(this.update);
-    void context.ready.then(this.update);
-    _proposals.changed.connect(this.update);
-    _panel.disposed.connect(() => _proposals.changed.disconnect(this.update));
-    listen();
+    const { panel, requestUpdate } = _blocks;
+    this._toast = new DecisionToast(_proposals, _getPath, _trans);
+    this._decisions = new DecisionController(_proposals, this._makeHost(), _trans);
+    _proposals.changed.connect(requestUpdate);
+    panel.disposed.connect(() => _proposals.changed.disconnect(requestUpdate));
+    _blocks.addSource(this);
   }
 
   /** Number of changes that are proposed for the notebook. */
@@ -70,214 +62,303 @@ export class NotebookReview {
     return this._listPending().length;
   }
 
-  /** Schedule an update. */
-  readonly update = (): void => {
-    if (!this._isScheduled && (this._parts.size > 0 || this.count > 0)) {
-      this._isScheduled = true;
-      setTimeout(() => {
-        this._isScheduled = false;
-        this._updateNow();
-      }, UPDATE_DELAY);
-    }
-  };
-
-  /** Go to the next block, or from the last one to the first. */
-  async goToNext(): Promise<void> {
-    const { content } = this._panel;
-    const order = sortParts(this._parts);
-    const last = order.findIndex(({ key }) => key === this._visitedKey);
-    const next =
-      (last < 0
-        ? order.find(({ shownPart }) => shownPart.position.cell >= content.activeCellIndex)
-        : order[last + 1]) ?? order[0];
-    const cell = content.widgets[next?.shownPart.position.cell ?? -1];
-    if (next === undefined || cell === undefined) {
-      return;
-    }
-    this._visitedKey = next.key;
-    await next.shownPart.whenDrawn;
-    if (cell.isDisposed || this._parts.get(next.key) !== next.shownPart) {
-      return;
-    }
-    NotebookActions.expandParent(cell, content);
-    await goToCell(content, cell);
-    await cell.ready;
-    this._updateNow();
-    releaseScrollHold(content);
-    next.shownPart.block?.node.scrollIntoView({ block: 'nearest' });
-    next.shownPart.block?.node.focus({ preventScroll: true });
+  get isEmpty(): boolean {
+    return this._parts.size === 0 && this.count === 0;
   }
 
-  /** Accept or reject everything that is proposed for the notebook. */
-  decideAll(isAccepted: boolean): void {
-    const shownParts = [...this._parts.values()];
-    for (const id of new Set(shownParts.map(({ proposal }) => proposal.proposal_id))) {
-      const all = shownParts.filter(({ proposal }) => proposal.proposal_id === id);
-      void this._decisions.decide(all, isAccepted);
-    }
+  /** Whether a decision can be undone. */
+  get canUndo(): boolean {
+    return this._toast.canUndo;
   }
 
-  private _listPending(): { readonly proposal: Proposal; readonly part: ProposedPart }[] {
-    return this._proposals
-      .listForNotebook(this._getPath())
-      .filter(({ kind }) => kind === 'edit')
-      .flatMap(proposal => wording.listPendingParts(proposal).map(part => ({ proposal, part })));
-  }
-
-  private _updateNow(): void {
-    const { content } = this._panel;
-    // The viewport of a hidden notebook cannot be preserved; it is updated when it is shown.
-    if (this._panel.isDisposed || !this._panel.isVisible || content.model === null) {
-      return;
-    }
-    // Before it is loaded, neither its cells nor its language are known.
-    if (!this._panel.context.isReady) {
-      return;
-    }
+  update(): SourceState {
     const pendingParts = this._listPending();
-    const cells = content.widgets.map(readTabCell);
+    const cells = this._blocks.panel.content.widgets.map(readTabCell);
     const keys = new Set(pendingParts.map(getPartKey));
     const removedParts = [...this._parts].filter(([key]) => !keys.has(key));
     for (const item of pendingParts) {
       this._updatePart(item, cells);
     }
     removedParts.forEach(([key]) => this._parts.delete(key));
+    const section = this._parts.size === 0 ? null : this._describeAll();
+    this._describeBlocks(section?.purpose !== '');
     const order = sortParts(this._parts);
-    const placedWidgets = order.flatMap(({ shownPart: { block: widget, position } }) =>
-      widget === null ? [] : [{ widget, position }]
-    );
-    const layoutChanges = planLayoutChanges(content.widgets, placedWidgets);
-    const isShown = pendingParts.length > 0;
-    this._describe();
-    if (removedParts.length > 0 || layoutChanges.length > 0 || isShown === this._bar.isHidden) {
-      const hadFocus = this._bar.node.contains(document.activeElement);
-      if (content.outerNode.scrollTop === 0) {
-        // At the top, the cells move down for the bar; their position is held from there.
-        this._bar.setShown(isShown);
-      }
-      preserveViewport(content, () => {
-        removedParts.forEach(([, { block }]) => block?.dispose());
-        layoutChanges.forEach(step => step());
-        this._bar.setShown(isShown);
-      });
-      if (hadFocus && !isShown) {
-        content.activate();
-      }
-    }
-    this._awaitCells(placedWidgets.map(({ position }) => content.widgets[position.cell]));
+    return {
+      entries: order.map(({ key, shownPart }) => this._makeEntry(key, shownPart)),
+      lines: order.flatMap(({ shownPart: { moveLine } }) =>
+        moveLine === null ? [] : [{ widget: moveLine, position: moveLine.position }]
+      ),
+      removedWidgets: removedParts.flatMap(([, { block, moveLine }]) =>
+        [block, moveLine].filter(widget => widget !== null)
+      ),
+      section
+    };
+  }
+
+  /** Accept or reject everything that is proposed for the notebook. */
+  decideAll(isAccepted: boolean): void {
+    const shownParts = [...this._parts.values()];
+    void (isAccepted ? this._decisions.acceptAll(shownParts) : this._decisions.reject(shownParts));
+  }
+
+  /** Undo the last decision. */
+  async undoDecision(): Promise<void> {
+    await this._toast.undo();
+  }
+
+  private _makeHost(): DecisionHost {
+    const { panel } = this._blocks;
+    const { content, context } = panel;
+    return {
+      // In a room the server has every change at once.
+      hasUnsavedChanges: () => context.model.dirty && context.model.collaborative !== true,
+      save: async () => context.save(),
+      getSource: ({ position }) =>
+        content.widgets[position.cell]?.model.sharedModel.getSource() ?? null,
+      insertCell: ({ part: { after }, position }) => {
+        content.model?.sharedModel.insertCell(position.cell + 1, {
+          cell_type: after?.cell_type ?? 'code',
+          source: after?.source ?? '',
+          metadata: { ...(after?.metadata as PartialJSONObject | undefined) }
+        });
+      },
+      showNotice: (notice, acceptable) => {
+        this._notice = notice;
+        this._acceptable = acceptable;
+        this._blocks.update();
+      },
+      showDecision: decision => this._toast.show(decision)
+    };
+  }
+
+  private _listPending(): PendingPart[] {
+    return this._proposals
+      .listForNotebook(this._getPath())
+      .filter(({ kind }) => kind === 'edit')
+      .flatMap(proposal => wording.listPendingParts(proposal).map(part => ({ proposal, part })));
   }
 
   /** Add or update a part, and compute its position. */
-  private _updatePart(
-    item: { readonly proposal: Proposal; readonly part: ProposedPart },
-    cells: readonly TabCell[]
-  ): void {
+  private _updatePart(item: PendingPart, cells: readonly TabCell[]): void {
     const { proposal, part } = item;
     const key = getPartKey(item);
-    const language = this._panel.content.codeMimetype;
     const previous = this._parts.get(key);
-    const reusable = previous?.language === language ? previous : undefined;
-    const position = locatePart(part, proposal.parts, cells, this._anchors.get(key));
-    const { id } = cells[position.cell] ?? {};
-    if (id !== undefined) {
-      this._anchors.set(key, { id, side: position.side });
+    if (previous?.isBusy === true) {
+      // The tab may have the result before the decision is known.
+      return;
     }
-    if (reusable === undefined) {
-      const shownPart: ShownPart = {
-        proposal,
-        part,
-        position,
-        language,
-        block: null,
-        whenDrawn: Promise.resolve(),
-        problem: previous?.problem ?? null,
-        isBusy: false
-      };
-      this._parts.set(key, shownPart);
-      // Drawn again with the highlighting of another language.
-      previous?.block?.dispose();
-      shownPart.whenDrawn = this._makeBlock(key, shownPart);
-    } else {
-      Object.assign(reusable, { proposal, part, position });
-      const source = cells[position.cell]?.source ?? null;
-      if (reusable.problem !== null && reusable.problem.source !== source) {
-        reusable.problem = null;
-      }
+    const { content } = this._blocks.panel;
+    const found = locatePart(part, proposal.parts, cells, this._anchors.get(key));
+    const cell = cells[found.cell];
+    const outcome = computeOutcome(part, found.state, cell);
+    const standsForCell = found.state !== 'gone' && changesSource(part);
+    // In place of the text that it compares.
+    const position = standsForCell ? { ...found, side: 'above' as const } : found;
+    if (cell !== undefined) {
+      this._anchors.set(key, { id: cell.id, side: position.side });
+    }
+    const shownPart: ShownPart = previous ?? {
+      proposal,
+      part,
+      position,
+      outcome,
+      standsForCell,
+      // A cell in which somebody types is not folded.
+      isCellShown: content.mode === 'edit' && content.activeCellIndex === position.cell,
+      editedSource: null,
+      drawnKey: '',
+      block: null,
+      moveLine: null,
+      whenDrawn: Promise.resolve(),
+      problem: null,
+      isBusy: false
+    };
+    rebaseEdit(shownPart, outcome.diff.before?.source);
+    Object.assign(shownPart, { proposal, part, position, outcome, standsForCell });
+    if (shownPart.problem !== null && shownPart.problem.source !== (cell?.source ?? null)) {
+      shownPart.problem = null;
+    }
+    this._parts.set(key, shownPart);
+    this._updateMoveLine(shownPart, cells.length);
+    const drawnKey = this._getDrawnKey(shownPart);
+    if (shownPart.drawnKey !== drawnKey) {
+      shownPart.drawnKey = drawnKey;
+      shownPart.whenDrawn = this._draw(key, shownPart);
     }
   }
 
-  /** Draw the diff before the block is shown, so that the block does not grow. */
-  private async _makeBlock(key: string, shownPart: ShownPart): Promise<void> {
-    const diffView = this._drawDiff(shownPart.part);
+  private _updateMoveLine(shownPart: ShownPart, cellCount: number): void {
+    const { proposal, part } = shownPart;
+    if (part.moved && part.before !== null && part.after !== null) {
+      shownPart.moveLine ??= new MoveLine(proposal, part, this._trans);
+      shownPart.moveLine.position = locateMoveTarget(part, proposal.parts, cellCount);
+    }
+  }
+
+  /** Return what decides how a diff looks. */
+  private _getDrawnKey({ outcome: { diff }, editedSource }: ShownPart): string {
+    const { before, after } = diff;
+    const shownAfter = editedSource === null ? after : 'edited';
+    return JSON.stringify([this._blocks.panel.content.codeMimetype, before, shownAfter]);
+  }
+
+  /** Draw the diff before it is shown, so that the block does not grow. */
+  private async _draw(key: string, shownPart: ShownPart): Promise<void> {
+    const { panel, requestUpdate } = this._blocks;
+    const { drawnKey } = shownPart;
+    const diffView = this._drawPart(shownPart);
+    await diffView?.ready.catch((error: unknown) => {
+      console.warn('jupyter-nbedit: a difference could not be drawn.', error);
+    });
+    const isOutdated = shownPart.drawnKey !== drawnKey || this._parts.get(key) !== shownPart;
+    if (isOutdated || panel.isDisposed) {
+      diffView?.dispose();
+      return;
+    }
+    const { block } = shownPart;
+    if (block === null) {
+      shownPart.block = this._makeBlock(key, shownPart, diffView);
+    } else {
+      preserveViewport(panel.content, () => (block.diff = diffView));
+      if (shownPart.editedSource !== null) {
+        diffView?.focus();
+      }
+    }
+    requestUpdate();
+  }
+
+  private _drawPart(shownPart: ShownPart): DiffView | null {
+    const { outcome, editedSource } = shownPart;
+    const { after } = outcome.diff;
+    if (editedSource === null || after === null) {
+      return this._drawDiff(outcome.diff);
+    }
+    return this._drawDiff({ ...outcome.diff, after: { ...after, source: editedSource } }, text => {
+      shownPart.editedSource = text;
+    });
+  }
+
+  private _makeBlock(key: string, shownPart: ShownPart, diffView: DiffView | null): ProposalBlock {
+    const { requestUpdate, panel } = this._blocks;
     const block = new ProposalBlock(
       shownPart.proposal,
       shownPart.part,
       diffView,
-      isAccepted => void this._decisions.decide([shownPart], isAccepted),
-      () => {
-        // JupyterLab does not move the focus while it is within the notebook.
-        (document.activeElement as HTMLElement | null)?.blur();
-        this._panel.content.activate();
+      {
+        accept: () => void this._blocks.decide(key, () => this._decisions.accept(shownPart)),
+        reject: reason =>
+          void this._blocks.decide(key, () => this._decisions.reject([shownPart], reason)),
+        edit: () => {
+          shownPart.editedSource = shownPart.outcome.diff.after?.source ?? '';
+          this._blocks.update();
+        },
+        toggleCell: () => {
+          shownPart.isCellShown = !shownPart.isCellShown;
+          this._blocks.update();
+        }
       },
       this._trans
     );
-    await diffView?.ready.catch((error: unknown) => {
-      console.warn('jupyter-nbedit: a difference could not be drawn.', error);
-    });
-    if (this._parts.get(key) !== shownPart || this._panel.isDisposed) {
-      block.dispose();
-      return;
-    }
-    shownPart.block = block;
     // A removed cell disposes its block: the block is made again at its new position.
     block.disposed.connect(() => {
-      if (this._parts.get(key) === shownPart) {
-        this._parts.delete(key);
-        this.update();
+      if (this._parts.get(key) === shownPart && !panel.isDisposed) {
+        Object.assign(shownPart, { block: null, drawnKey: '' });
+        requestUpdate();
       }
     });
-    this.update();
+    return block;
   }
 
-  /** Update when cells that are not rendered yet are ready. */
-  private _awaitCells(cells: readonly (Cell | undefined)[]): void {
-    for (const cell of cells) {
-      if (cell?.inputArea === null && !this._awaitedCells.has(cell)) {
-        this._awaitedCells.add(cell);
-        void cell.ready.then(() => this._updateNow());
-      }
-    }
-  }
-
-  private _describe(): void {
+  private _describeAll(): BarSection {
+    const { _trans: trans } = this;
     const shownParts = [...this._parts.values()];
     const proposals = [...new Set(shownParts.map(({ proposal }) => proposal))];
     const purposes = new Set(proposals.map(wording.formatPurpose));
-    this._bar.describe(
-      wording.describeProposals(
-        proposals.map(proposal => wording.getProposer(proposal, this._trans)),
-        shownParts.length,
-        this._trans
-      ),
-      purposes.size === 1 ? ([...purposes][0] ?? '') : ''
-    );
-    this._bar.isEnabled = !shownParts.every(({ isBusy }) => isBusy);
-    for (const { block, problem, position, isBusy } of shownParts) {
+    const proposers = proposals.map(proposal => wording.getProposer(proposal, trans));
+    return {
+      summary: wording.describeProposals(proposers, shownParts.length, trans),
+      shortSummary: trans.__('%1 proposed', shownParts.length),
+      purpose: purposes.size === 1 ? ([...purposes][0] ?? '') : '',
+      notice: this._notice,
+      noticeActions: this._listNoticeActions(shownParts),
+      actions: [
+        {
+          label: trans.__('Reject all'),
+          name: trans.__('Reject all proposed changes'),
+          kind: 'reject',
+          run: () => this.decideAll(false)
+        },
+        {
+          label: trans.__('Accept all'),
+          name: trans.__('Accept all proposed changes'),
+          kind: 'accept',
+          run: () => this.decideAll(true)
+        }
+      ],
+      isEnabled: !shownParts.every(({ isBusy }) => isBusy)
+    };
+  }
+
+  private _listNoticeActions(shownParts: readonly ShownPart[]): BlockAction[] {
+    const acceptable = this._acceptable.filter(shownPart => shownParts.includes(shownPart));
+    const { length: count } = acceptable;
+    const label = this._trans._n('Accept the other %1', 'Accept the other %1', count, count);
+    const run = (): void => void this._decisions.acceptAll(acceptable);
+    return this._notice === '' || count === 0 ? [] : [{ label, name: label, kind: 'accept', run }];
+  }
+
+  /** @param isPurposeShown Whether the bar shows the purpose of all proposals. */
+  private _describeBlocks(isPurposeShown: boolean): void {
+    for (const shownPart of this._parts.values()) {
+      const { block, problem, proposal, outcome, editedSource, isBusy } = shownPart;
       if (block !== null) {
-        block.notice = problem?.text ?? wording.describeCellState(position.state, this._trans);
+        const isEdited = editedSource !== null;
+        block.purpose = isPurposeShown ? '' : wording.formatPurpose(proposal);
+        block.notice = problem?.text ?? wording.describeOutcome(outcome, isEdited, this._trans);
+        const isCellFolded = shownPart.standsForCell ? !shownPart.isCellShown : null;
+        block.state = { outcome, isEdited, isCellFolded };
         block.isEnabled = !isBusy;
       }
     }
   }
 
-  private readonly _bar: ReviewBar;
+  private _makeEntry(key: string, shownPart: ShownPart): BlockEntry {
+    const { block, position, standsForCell, isCellShown } = shownPart;
+    return {
+      key,
+      position,
+      widgets: block === null ? [] : [block],
+      block,
+      isCellFolded: block !== null && standsForCell && !isCellShown,
+      showCell: () => (shownPart.isCellShown = true),
+      open: async () => {
+        await shownPart.whenDrawn;
+        return shownPart.block;
+      }
+    };
+  }
+
   private readonly _decisions: DecisionController;
+  private readonly _toast: DecisionToast;
   private readonly _parts = new Map<string, ShownPart>();
   /** The last positions of the parts. */
   private readonly _anchors = new Map<string, Anchor>();
-  private readonly _awaitedCells = new WeakSet<Cell>();
-  private _visitedKey = '';
-  private _isScheduled = false;
+  private _notice = '';
+  /** The parts that can be accepted without those that the notice is about. */
+  private _acceptable: readonly ShownPart[] = [];
+}
+
+/** Keep what the user has edited if the cell has changed meanwhile. */
+function rebaseEdit(shownPart: ShownPart, source: string | null | undefined): void {
+  const former = shownPart.outcome.diff.before?.source;
+  if (shownPart.editedSource !== null && former != null && source != null && former !== source) {
+    shownPart.editedSource = mergeLines(former, source, shownPart.editedSource).text;
+  }
+}
+
+/** Return whether a part changes the source of a cell, or deletes it. */
+function changesSource({ before, after }: CellDiff): boolean {
+  return before?.source != null && before.source !== after?.source;
 }
 
 function readTabCell({ model }: Cell): TabCell {

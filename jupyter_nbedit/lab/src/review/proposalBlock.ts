@@ -1,80 +1,184 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { Widget } from '@lumino/widgets';
+import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import type { Proposal, ProposedPart } from '../server/models';
 import type { DiffView } from '../ui/diffView';
-import { makeDecisionButton, makeElement, setEnabled, showText } from '../ui/elements';
-import { describeIdentity, describePart, formatPurpose, getProposer } from './wording';
+import { makeButton, makeElement } from '../ui/elements';
+import { isEditable, type PartOutcome } from './partOutcome';
+import { describeIdentity, describePart, getProposer } from './wording';
 
-/** Handles a click on one of the buttons. */
-export type OnDecision = (isAccepted: boolean) => void;
+/** Maximum length of a reason, as the server has it. */
+const MAX_REASON_LENGTH = 1000;
 
-/** One part of a proposal, shown at its cell with two buttons. */
-export class ProposalBlock extends Widget {
-  /**
-   * @param _diffView The diff, or null if there is no text to compare.
-   * @param returnFocus Moves the focus back to the notebook.
-   */
+/** What users can do with a part. */
+export interface PartActions {
+  readonly accept: () => void;
+  /** @param reason Why, for the agent; or ''. */
+  readonly reject: (reason: string) => void;
+  /** Let the user edit the text before it is accepted. */
+  readonly edit: () => void;
+  /** Show or fold the cell that the block stands for. */
+  readonly toggleCell: () => void;
+}
+
+/** What the block of a part shows besides its diff. */
+export interface PartState {
+  readonly outcome: PartOutcome;
+  readonly isEdited: boolean;
+  /** Whether the cell is folded; null if the block does not stand for it. */
+  readonly isCellFolded: boolean | null;
+}
+
+/** The block of one part of a proposal. */
+export class ProposalBlock extends CellBlock {
+  /** @param diff The diff, or null if there is no text to compare. */
   constructor(
     proposal: Proposal,
     part: ProposedPart,
-    private readonly _diffView: DiffView | null,
-    decide: OnDecision,
-    returnFocus: () => void,
-    trans: TranslationBundle
+    diff: DiffView | null,
+    private readonly _partActions: PartActions,
+    private readonly _trans: TranslationBundle
   ) {
-    super();
+    super({
+      actor: getProposer(proposal, _trans),
+      deed: describePart(part, _trans),
+      identity: describeIdentity(proposal, _trans),
+      purpose: '',
+      diff,
+      actions: []
+    });
     this.addClass('jp-nbedit-proposal');
-    const { node } = this;
-    const title = makeElement('div', 'jp-nbedit-proposal-title');
-    title.append(
-      makeElement('strong', '', getProposer(proposal, trans)),
-      ` ${describePart(part, trans)}`
-    );
-    title.title = describeIdentity(proposal, trans);
-    const name = title.textContent;
-    this._buttons = [
-      makeDecisionButton(trans.__('Reject'), trans.__('Reject: %1', name), 'reject', () =>
-        decide(false)
-      ),
-      makeDecisionButton(trans.__('Accept'), trans.__('Accept: %1', name), 'accept', () =>
-        decide(true)
-      )
+    this._toggle.addEventListener('mousedown', event => event.preventDefault());
+    this._form.hidden = true;
+    this.details.append(this._foldLine, this._form);
+  }
+
+  /** Show the actions that are possible in a state. */
+  set state({ outcome, isEdited, isCellFolded }: PartState) {
+    this._showFold(isCellFolded);
+    const key = JSON.stringify([outcome.kind, isEditable(outcome), isEdited]);
+    if (key !== this._stateKey) {
+      this._stateKey = key;
+      this.actions = this._listActions(outcome, isEdited);
+    }
+  }
+
+  private _listActions(outcome: PartOutcome, isEdited: boolean): BlockAction[] {
+    const { name, _trans: trans } = this;
+    const { accept, reject, edit } = this._partActions;
+    const isConflict = outcome.kind === 'conflict' && !isEdited;
+    const reasonAction: BlockAction = {
+      label: trans.__('Reject with a reason…'),
+      name: trans.__('Reject with a reason: %1', name),
+      kind: 'other',
+      run: () => this._askReason()
+    };
+    const editAction: BlockAction = {
+      label: trans.__('Edit first'),
+      name: trans.__('Edit before accepting: %1', name),
+      kind: 'other',
+      run: edit
+    };
+    const rejectAction: BlockAction = {
+      label: isConflict ? trans.__('Mine') : trans.__('Reject'),
+      name: isConflict
+        ? trans.__('Keep my text and reject: %1', name)
+        : trans.__('Reject: %1', name),
+      kind: 'reject',
+      run: () => reject('')
+    };
+    return [
+      reasonAction,
+      ...(isEditable(outcome) && !isEdited ? [editAction] : []),
+      rejectAction,
+      ...this._listAcceptActions(outcome, isConflict, accept)
     ];
-    const actions = makeElement('div', 'jp-nbedit-actions');
-    actions.append(...this._buttons);
-    const head = makeElement('div', 'jp-nbedit-proposal-head');
-    const purposeText = makeElement('div', 'jp-nbedit-proposal-purpose', formatPurpose(proposal));
-    head.append(title, purposeText, actions);
-    this._notice.setAttribute('role', 'alert');
-    showText(this._notice, '');
-    node.append(head, this._notice, ...(_diffView === null ? [] : [_diffView.node]));
-    node.tabIndex = -1;
-    node.setAttribute('role', 'group');
-    node.setAttribute('aria-label', name);
-    // Keys pressed here must not reach the cell: one of them would delete it.
-    node.dataset.lmSuppressShortcuts = 'true';
-    node.addEventListener('keydown', event => {
+  }
+
+  private _listAcceptActions(
+    { kind, diff }: PartOutcome,
+    isConflict: boolean,
+    run: () => void
+  ): BlockAction[] {
+    const { name, _trans: trans } = this;
+    if (kind === 'gone') {
+      return diff.after?.source == null
+        ? []
+        : [
+            {
+              label: trans.__('Insert as a new cell'),
+              name: trans.__('Insert as a new cell: %1', name),
+              kind: 'accept',
+              run
+            }
+          ];
+    }
+    return [
+      {
+        label: isConflict ? trans.__('Theirs') : trans.__('Accept'),
+        name: isConflict
+          ? trans.__('Overwrite my text and accept: %1', name)
+          : trans.__('Accept: %1', name),
+        kind: 'accept',
+        run
+      }
+    ];
+  }
+
+  private _showFold(isFolded: boolean | null): void {
+    this._foldLine.hidden = isFolded === null;
+    this._foldText.textContent =
+      isFolded === true
+        ? this._trans.__('The cell is folded.')
+        : this._trans.__('The cell is shown below.');
+    this._toggle.textContent =
+      isFolded === true ? this._trans.__('Show the cell') : this._trans.__('Fold the cell');
+  }
+
+  private _askReason(): void {
+    this._form.hidden = false;
+    this._input.focus();
+  }
+
+  private _makeForm(): HTMLFormElement {
+    const form = makeElement('form', 'jp-nbedit-reason');
+    const label = makeElement('label', '', this._trans.__('Reason, for the agent:'));
+    label.append(this._input);
+    const submit = makeElement('button', 'jp-nbedit-button jp-mod-styled jp-mod-reject');
+    submit.type = 'submit';
+    submit.textContent = this._trans.__('Reject');
+    submit.setAttribute('aria-label', this._trans.__('Reject with this reason: %1', this.name));
+    form.append(label, submit);
+    form.addEventListener('submit', event => {
+      event.preventDefault();
+      this._partActions.reject(this._input.value);
+    });
+    form.addEventListener('keydown', event => {
       if (event.key === 'Escape') {
-        returnFocus();
+        event.preventDefault();
+        form.hidden = true;
+        this.node.focus({ preventScroll: true });
       }
     });
+    return form;
   }
 
-  override dispose(): void {
-    this._diffView?.dispose();
-    super.dispose();
+  private readonly _toggle = makeButton('', () => this._partActions.toggleCell());
+  private readonly _foldText = makeElement('span', '');
+  private readonly _foldLine = this._makeFoldLine();
+  private readonly _input = this._makeInput();
+  private readonly _form = this._makeForm();
+  private _stateKey = '';
+
+  private _makeFoldLine(): HTMLElement {
+    const line = makeElement('div', 'jp-nbedit-fold-line');
+    line.append(this._foldText, this._toggle);
+    return line;
   }
 
-  /** Whether its buttons are enabled. */
-  set isEnabled(isEnabled: boolean) {
-    setEnabled(this._buttons, isEnabled);
+  private _makeInput(): HTMLInputElement {
+    const input = makeElement('input', 'jp-mod-styled');
+    input.type = 'text';
+    input.maxLength = MAX_REASON_LENGTH;
+    return input;
   }
-
-  /** Why it cannot be accepted, or ''. */
-  set notice(text: string) {
-    showText(this._notice, text);
-  }
-
-  private readonly _buttons: HTMLButtonElement[];
-  private readonly _notice = makeElement('div', 'jp-nbedit-notice');
 }

@@ -22,6 +22,8 @@ export interface ProposalListActions {
   readonly trans: TranslationBundle;
   /** Open the notebook of a proposal. */
   readonly open: (proposal: Proposal) => void;
+  /** Show a new notebook that was accepted. */
+  readonly showNew: (proposal: Proposal) => void;
   /** Draw the content of a part of a new notebook. */
   readonly draw: (part: ProposedPart, proposal: Proposal) => DiffView | null;
 }
@@ -131,7 +133,13 @@ class ProposalItem {
         trans.__('Accept'),
         trans.__('Accept what is proposed for %1', shownPath),
         'accept',
-        () => void this._decide(() => proposals.accept(_proposal))
+        () =>
+          void this._decide(async () => {
+            await proposals.accept(_proposal);
+            if (kind === 'create') {
+              _actions.showNew(_proposal);
+            }
+          })
       )
     ];
     const actions = makeElement('div', 'jp-nbedit-actions');
@@ -145,7 +153,7 @@ class ProposalItem {
       title,
       ...[formatPurpose(_proposal)]
         .filter(Boolean)
-        .map(text => makeElement('div', 'jp-nbedit-proposal-purpose', text)),
+        .map(text => makeElement('div', 'jp-nbedit-purpose', text)),
       time,
       ...(kind === 'create' ? [this._makeContents(parts)] : []),
       this._notice,

@@ -1,6 +1,7 @@
 import type { Event } from '@jupyterlab/services';
+import { PromiseDelegate } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
-import type { EditReply, Proposal } from '../server/models';
+import type { ChosenSource, EditReply, Proposal, ProposedPart } from '../server/models';
 import type { ProposalCounts } from './modeModel';
 import { listPendingParts } from './wording';
 
@@ -19,8 +20,17 @@ const MAX_EXPIRY_DELAY = 2 ** 31 - 1;
 /** The requests that the model sends. */
 export interface ProposalClient {
   listProposals(options: { status: 'pending'; limit: number }): Promise<readonly Proposal[]>;
-  acceptProposal(id: number, parts?: readonly number[]): Promise<EditReply>;
-  rejectProposal(id: number, parts?: readonly number[]): Promise<Proposal>;
+  getProposal(id: number): Promise<Proposal>;
+  /** Return the source hash of a cell, by its id or index. */
+  getSourceHash(path: string, cell: string | number): Promise<string>;
+  acceptProposal(
+    id: number,
+    parts?: readonly number[],
+    options?: { readonly sources?: readonly ChosenSource[] }
+  ): Promise<EditReply>;
+  rejectProposal(id: number, parts?: readonly number[], reason?: string): Promise<Proposal>;
+  reopenProposal(id: number, parts?: readonly number[]): Promise<Proposal>;
+  undo(path: string, id: number): Promise<EditReply>;
 }
 
 /** The pending proposals. */
@@ -35,6 +45,11 @@ export class ProposalModel {
         this.refresh();
       }
     });
+  }
+
+  /** Resolves when the proposals were read for the first time. */
+  get ready(): Promise<void> {
+    return this._ready.promise;
   }
 
   /** Emitted when the pending proposals have changed. */
@@ -68,23 +83,58 @@ export class ProposalModel {
     });
   }
 
+  /** Read a proposal, and how its parts fit to the notebook as it is stored now. */
+  async read({ proposal_id: id }: Proposal): Promise<Proposal> {
+    return this._client.getProposal(id);
+  }
+
+  /** Return the source hash of the cell that a part changes. */
+  async getSourceHash({ path }: Proposal, part: ProposedPart): Promise<string> {
+    return this._client.getSourceHash(path, part.cell_id ?? part.index_before ?? 0);
+  }
+
   /**
    * Accept a proposal, or parts of it.
    *
+   * @param sources The sources of cells that differ from what is proposed.
    * @throws NbEditError if it cannot be accepted any more.
    */
-  async accept(proposal: Proposal, parts?: readonly number[]): Promise<void> {
-    await this._decide(() => this._client.acceptProposal(proposal.proposal_id, parts));
+  async accept(
+    proposal: Proposal,
+    parts?: readonly number[],
+    sources: readonly ChosenSource[] = []
+  ): Promise<EditReply> {
+    const options = sources.length > 0 ? { sources } : {};
+    return this._decide(() => this._client.acceptProposal(proposal.proposal_id, parts, options));
   }
 
-  /** Reject a proposal, or parts of it. */
-  async reject(proposal: Proposal, parts?: readonly number[]): Promise<void> {
-    await this._decide(() => this._client.rejectProposal(proposal.proposal_id, parts));
+  /**
+   * Reject a proposal, or parts of it.
+   *
+   * @param reason Why, for the agent; or ''.
+   */
+  async reject(proposal: Proposal, parts?: readonly number[], reason = ''): Promise<void> {
+    const text = reason.trim() === '' ? undefined : reason.trim();
+    await this._decide(() => this._client.rejectProposal(proposal.proposal_id, parts, text));
   }
 
-  private async _decide(sendDecision: () => Promise<unknown>): Promise<void> {
+  /** Let rejected parts wait for a decision again. */
+  async reopen(id: number, parts?: readonly number[]): Promise<void> {
+    await this._decide(() => this._client.reopenProposal(id, parts));
+  }
+
+  /** Undo edits that accepted a proposal, newest first. */
+  async undoEdits(path: string, edits: readonly number[]): Promise<void> {
+    await this._decide(async () => {
+      for (const edit of [...edits].reverse()) {
+        await this._client.undo(path, edit);
+      }
+    });
+  }
+
+  private async _decide<Reply>(sendDecision: () => Promise<Reply>): Promise<Reply> {
     try {
-      await sendDecision();
+      return await sendDecision();
     } finally {
       this.refresh();
       await this._currentRead;
@@ -121,8 +171,10 @@ export class ProposalModel {
       this._pending = pending;
       this._changed.emit();
     }
+    this._ready.resolve();
   }
 
+  private readonly _ready = new PromiseDelegate<void>();
   private readonly _changed = new Signal<this, void>(this);
   private _pending: readonly Proposal[] = [];
   private _isStale = false;

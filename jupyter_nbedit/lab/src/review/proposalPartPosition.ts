@@ -1,3 +1,5 @@
+import { getGapPosition, type BlockPosition } from '../blocks/blockPosition';
+import { isAboutNotebook } from '../blocks/cellDiff';
 import type { CellDiff, ProposedPart } from '../server/models';
 
 /** A cell of the tab, as far as positions depend on it. */
@@ -8,10 +10,7 @@ export interface TabCell {
 }
 
 /** Where a part of a proposal is shown. */
-export interface PartPosition {
-  /** The index of the cell at which it is shown. */
-  readonly cell: number;
-  readonly side: 'above' | 'below';
+export interface PartPosition extends BlockPosition {
   /** The state of the cell in the tab: as the proposal expects it, changed, or removed. */
   readonly state: 'as-proposed' | 'changed' | 'gone';
 }
@@ -20,11 +19,6 @@ export interface PartPosition {
 export interface Anchor {
   readonly id: string;
   readonly side: PartPosition['side'];
-}
-
-/** Return whether a part changes only the metadata of the notebook. */
-export function isAboutNotebook(part: CellDiff): boolean {
-  return part.cell_id === null && part.index_before === null && part.index === null;
 }
 
 /** Return whether a part inserts a cell. */
@@ -61,10 +55,8 @@ export function locatePart(
     if (anchor !== null && isFound(findIndex(anchor.id))) {
       return { cell: findIndex(anchor.id), side: anchor.side, state: 'as-proposed' };
     }
-    const cellsAbove = order.countCellsBefore(part);
-    return cellsAbove === 0
-      ? { cell: 0, side: 'above', state: 'as-proposed' }
-      : { cell: clampIndex(cellsAbove - 1, cells), side: 'below', state: 'as-proposed' };
+    const position = getGapPosition(order.countCellsBefore(part), cells.length);
+    return { ...position, state: 'as-proposed' };
   }
   const expectedIndex = order.mapIndex(part.index_before ?? 0);
   const cellIndex = findCell(part, expectedIndex, cells);
@@ -74,6 +66,15 @@ export function locatePart(
   }
   const isSame = cell.source === part.before?.source && cell.type === part.before.cell_type;
   return { cell: cellIndex, side: 'below', state: isSame ? 'as-proposed' : 'changed' };
+}
+
+/** Return where a part moves its cell. */
+export function locateMoveTarget(
+  part: ProposedPart,
+  parts: readonly ProposedPart[],
+  cellCount: number
+): BlockPosition {
+  return getGapPosition(new ProposalOrder(parts).countCellsBefore(part), cellCount);
 }
 
 function findCell(part: CellDiff, expectedIndex: number, cells: readonly TabCell[]): number | null {
@@ -121,7 +122,7 @@ class ProposalOrder {
     return index - deletedCells.length + insertedCells.length;
   }
 
-  /** Count the current cells that are before a cell to insert. */
+  /** Count the current cells that are before a cell to insert or to move. */
   countCellsBefore(part: ProposedPart): number {
     const above = this._countStayingAbove(part);
     const insertedCount = this._listAcceptedInsertsBefore(part).length;

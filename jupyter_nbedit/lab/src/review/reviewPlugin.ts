@@ -8,25 +8,28 @@ import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codem
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
+import { BLOCK_COMMANDS, INotebookBlocks } from '../blocks/blocksPlugin';
+import { drawCellDiff } from '../blocks/cellDiffView';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
-import type { ProposedPart } from '../server/models';
-import { DiffView, getCellLanguage } from '../ui/diffView';
+import type { Proposal } from '../server/models';
 import { reviewIcon } from '../ui/icons';
 import { requireUserGesture } from '../ui/userGesture';
-import { NotebookReview } from './notebookReview';
-import { isAboutNotebook } from './proposalPartPosition';
+import { NotebookReview, type DrawDiff } from './notebookReview';
 import { ProposalList } from './proposalList';
 import { ProposalModel } from './proposalModel';
-import { getTextPair } from './wording';
 
 /** The ids of the commands; all of them are in the palette. */
 export const COMMANDS = {
   review: 'nbedit:review-proposals',
   next: 'nbedit:next-proposal',
   acceptAll: 'nbedit:accept-proposals',
-  rejectAll: 'nbedit:reject-proposals'
+  rejectAll: 'nbedit:reject-proposals',
+  undo: 'nbedit:undo-decision'
 } as const;
+
+/** JupyterLab's command that shows new files in the file browser. */
+const REFRESH_FILES = 'filebrowser:refresh';
 
 /** The language of code in a new notebook that does not name one. */
 const DEFAULT_LANGUAGE = 'text/x-python';
@@ -55,12 +58,13 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:review',
   description: 'Shows proposed changes at their cells, to be accepted or rejected.',
   autoStart: true,
-  requires: [IProposalModel, INotebookTracker, IEditorLanguageRegistry],
+  requires: [IProposalModel, INotebookTracker, INotebookBlocks, IEditorLanguageRegistry],
   optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     proposals: ProposalModel,
     tracker: INotebookTracker,
+    blocks: INotebookBlocks,
     languages: IEditorLanguageRegistry,
     themes: IEditorThemeRegistry | null,
     palette: ICommandPalette | null,
@@ -71,41 +75,33 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
     const { contents } = app.serviceManager;
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
 
-    const drawDiff = (part: ProposedPart, code: string): DiffView | null => {
-      const { before, after, isMetadata } = getTextPair(part);
-      if (before === null && after === null) {
-        return null;
-      }
-      const type = isMetadata ? null : ((part.after ?? part.before)?.cell_type ?? null);
-      const label = isAboutNotebook(part)
-        ? trans.__('Metadata of the notebook')
-        : trans.__('Cell %1', (part.index_before ?? part.index ?? 0) + 1);
-      return new DiffView({
-        texts: { before, after, language: getCellLanguage(type, code), label },
-        layout: 'inline',
-        languages,
-        themes,
-        trans
-      });
-    };
+    const services = { languages, themes, trans };
 
     const reviews = new Map<NotebookPanel, NotebookReview>();
     const addPanel = (panel: NotebookPanel): void => {
       const path = (): string => contents.localPath(panel.context.path);
-      const drawPart = (part: ProposedPart): DiffView | null =>
-        drawDiff(part, panel.content.codeMimetype);
-      reviews.set(panel, new NotebookReview(panel, proposals, path, drawPart, trans));
+      const drawDiff: DrawDiff = (cell, onEdit) =>
+        drawCellDiff(cell, panel.content.codeMimetype, services, onEdit);
+      reviews.set(panel, new NotebookReview(blocks.get(panel), proposals, path, drawDiff, trans));
       panel.disposed.connect(() => reviews.delete(panel));
     };
     tracker.forEach(addPanel);
     tracker.widgetAdded.connect((_, panel) => addPanel(panel));
-    // Proposals that arrive while a notebook is hidden are shown when it becomes visible.
-    shell.currentChanged?.connect(() => reviews.forEach(each => each.update()));
 
+    const openNotebook = ({ path }: Proposal): void => {
+      void commands.execute('docmanager:open', { path, factory: 'Notebook' });
+    };
+    const showNewNotebook = (proposal: Proposal): void => {
+      if (commands.hasCommand(REFRESH_FILES)) {
+        void commands.execute(REFRESH_FILES);
+      }
+      openNotebook(proposal);
+    };
     const list = new ProposalList(proposals, {
       trans,
-      open: ({ path }) => void commands.execute('docmanager:open', { path, factory: 'Notebook' }),
-      draw: (part, { language }) => drawDiff(part, language ?? DEFAULT_LANGUAGE)
+      open: openNotebook,
+      showNew: showNewNotebook,
+      draw: (part, { language }) => drawCellDiff(part, language ?? DEFAULT_LANGUAGE, services)
     });
     list.id = 'jp-nbedit-proposals';
     list.title.icon = reviewIcon;
@@ -130,7 +126,7 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
     commands.addCommand(COMMANDS.next, {
       label: trans.__('Go to Next Proposed Change'),
       isEnabled,
-      execute: () => getCurrentReview()?.goToNext()
+      execute: () => commands.execute(BLOCK_COMMANDS.next)
     });
     commands.addCommand(COMMANDS.acceptAll, {
       label: trans.__('Accept All Proposed Changes of This Notebook'),
@@ -141,6 +137,12 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Reject All Proposed Changes of This Notebook'),
       isEnabled,
       execute: requireUserGesture(() => getCurrentReview()?.decideAll(false))
+    });
+    commands.addCommand(COMMANDS.undo, {
+      label: trans.__('Undo the Last Accept or Reject'),
+      caption: trans.__('Undo what was decided last on changes proposed for this notebook'),
+      isEnabled: () => getCurrentReview()?.canUndo ?? false,
+      execute: requireUserGesture(() => getCurrentReview()?.undoDecision())
     });
     const category = trans.__('Agent Edits');
     Object.values(COMMANDS).forEach(command => palette?.addItem({ command, category }));

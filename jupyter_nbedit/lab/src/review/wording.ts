@@ -1,7 +1,9 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { isAboutNotebook } from '../blocks/cellDiff';
 import type { CellDiff, ConflictingCell, Proposal, ProposedPart } from '../server/models';
 import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
-import { isAboutNotebook, isInsert, type PartPosition } from './proposalPartPosition';
+import type { PartOutcome } from './partOutcome';
+import { isInsert } from './proposalPartPosition';
 
 /** Maximum number of proposers that are listed; more are counted. */
 const MAX_LISTED_NAMES = 2;
@@ -115,16 +117,43 @@ export function formatChangeCount(count: number, trans: TranslationBundle): stri
   return trans._n('%1 change', '%1 changes', count, count);
 }
 
-/** Describe a cell that is not in the state that the proposal expects. */
-export function describeCellState(state: PartPosition['state'], trans: TranslationBundle): string {
-  switch (state) {
-    case 'changed':
-      return trans.__('The cell has changed since this was proposed.');
+/** Describe what is unusual about accepting a part. */
+export function describeOutcome(
+  { kind, diff }: PartOutcome,
+  isEdited: boolean,
+  trans: TranslationBundle
+): string {
+  if (isEdited && kind !== 'gone') {
+    return trans.__('Edit the text, then accept it.');
+  }
+  switch (kind) {
+    case 'merged':
+      return trans.__(
+        'The cell has changed since this was proposed. Both changes fit together; this is the cell with both.'
+      );
+    case 'conflict':
+      return diff.after === null
+        ? trans.__(
+            'The cell has changed since this was proposed. Mine keeps the cell, Theirs deletes it.'
+          )
+        : trans.__(
+            'The same lines of the cell have changed since this was proposed. Mine keeps the cell as it is, Theirs overwrites these lines.'
+          );
     case 'gone':
       return trans.__('The cell is gone.');
     case 'as-proposed':
       return '';
   }
+}
+
+/** Say that nothing was accepted because some changes need a decision of their own. */
+export function describeUndecided(count: number, trans: TranslationBundle): string {
+  return trans._n(
+    'Nothing was accepted: %1 change needs a decision of its own.',
+    'Nothing was accepted: %1 changes need decisions of their own.',
+    count,
+    count
+  );
 }
 
 /** Describe why a part was not accepted. */
@@ -144,26 +173,6 @@ export function describeConflict(why: ConflictingCell['why'], trans: Translation
 /** Return whether a conflicting cell belongs to a part. */
 export function isConflictOf({ cell_id: id, index }: ConflictingCell, part: CellDiff): boolean {
   return id !== null ? id === part.cell_id : index === part.index_before || index === part.index;
-}
-
-/** Return the two texts of a part; null for both if there is nothing to compare. */
-export function getTextPair(part: CellDiff): {
-  readonly before: string | null;
-  readonly after: string | null;
-  readonly isMetadata: boolean;
-} {
-  const { before, after } = part;
-  if (before?.source !== after?.source) {
-    return { before: before?.source ?? null, after: after?.source ?? null, isMetadata: false };
-  }
-  const keys = [
-    ...new Set([...Object.keys(before?.metadata ?? {}), ...Object.keys(after?.metadata ?? {})])
-  ].filter(key => JSON.stringify(before?.metadata[key]) !== JSON.stringify(after?.metadata[key]));
-  const getShownSource = (side: CellDiff['before']): string | null => {
-    const entries = Object.entries(side?.metadata ?? {}).filter(([key]) => keys.includes(key));
-    return keys.length === 0 ? null : JSON.stringify(Object.fromEntries(entries), null, 2);
-  };
-  return { before: getShownSource(before), after: getShownSource(after), isMetadata: true };
 }
 
 /** Return the parts that are not decided yet. */

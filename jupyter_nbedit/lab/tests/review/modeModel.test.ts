@@ -3,8 +3,12 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   describeStatus,
+  findChoice,
+  isSelected,
   isStopped,
-  listModeChoices,
+  labelChoice,
+  listNotices,
+  MODE_CHOICES,
   ModeModel,
   type ModeClient
 } from '../../src/review/modeModel';
@@ -128,86 +132,132 @@ test('it is said why the mode cannot be changed', async () => {
   expect(modes.disabledReason).toBe('The mode is fixed in the configuration of the server');
 });
 
-test('the choices are those of the notebook and of the server, each with what holds', () => {
-  const reply: ModeReply = {
-    path: 'a.ipynb',
-    mode: 'review',
-    own: null,
-    server: 'review',
-    fixed: false
-  };
-  const listChosen = (choices: ReturnType<typeof listModeChoices>): string[] =>
-    choices.filter(({ isSelected }) => isSelected).map(({ label }) => label);
-  expect(listModeChoices(reply, trans).map(({ scope, mode }) => `${scope} ${mode}`)).toEqual([
-    'notebook edit',
-    'notebook review',
-    'notebook plan',
-    'notebook null',
-    'server edit',
-    'server review',
-    'server plan'
-  ]);
-  expect(listChosen(listModeChoices(reply, trans))).toEqual([
-    'This notebook: As the server (Review first)',
-    'All notebooks: Review first'
-  ]);
-  expect(listChosen(listModeChoices({ ...reply, own: 'plan' }, trans))).toContain(
-    'This notebook: Paused'
-  );
-  expect(listModeChoices({ ...reply, path: null }, trans).map(({ scope }) => scope)).toEqual([
-    'server',
-    'server',
-    'server'
-  ]);
+const answer = (more: Partial<ModeReply> = {}): ModeReply => ({
+  path: 'a.ipynb',
+  mode: 'edit',
+  own: null,
+  server: 'edit',
+  fixed: false,
+  ...more
+});
+
+describe('The choices', () => {
+  const listSelected = (reply: ModeReply | null): string[] =>
+    MODE_CHOICES.filter(choice => isSelected(choice, reply)).map(choice =>
+      labelChoice(choice, reply, trans)
+    );
+
+  test('are those of the notebook and of all notebooks, each with its label', () => {
+    const reply = answer({ server: 'review' });
+    expect(MODE_CHOICES.map(choice => labelChoice(choice, reply, trans))).toEqual([
+      'This Notebook: Edits Allowed',
+      'This Notebook: Review First',
+      'This Notebook: Paused',
+      'This Notebook: Default (Review First)',
+      'Default for All Notebooks: Edits Allowed',
+      'Default for All Notebooks: Review First',
+      'Default for All Notebooks: Paused'
+    ]);
+  });
+
+  test('show what is set', () => {
+    expect(listSelected(answer({ mode: 'review', server: 'review' }))).toEqual([
+      'This Notebook: Default (Review First)',
+      'Default for All Notebooks: Review First'
+    ]);
+    expect(listSelected(answer({ mode: 'plan', own: 'plan' }))).toEqual([
+      'This Notebook: Paused',
+      'Default for All Notebooks: Edits Allowed'
+    ]);
+    expect(listSelected(null)).toEqual([]);
+  });
+
+  test('are named by the arguments of a command, and by no others', () => {
+    for (const choice of MODE_CHOICES) {
+      expect(findChoice({ ...choice })).toBe(choice);
+    }
+    expect(findChoice({})).toBeNull();
+    expect(findChoice({ scope: 'server', mode: null })).toBeNull();
+    expect(findChoice({ scope: 'notebook', mode: 'all' })).toBeNull();
+  });
 });
 
 describe('The status item', () => {
-  const holds = (more: Partial<ModeReply> = {}): ModeReply => ({
-    path: 'a.ipynb',
-    mode: 'edit',
-    own: null,
-    server: 'edit',
-    fixed: false,
-    ...more
-  });
-  const counts = (currentNotebook: number, otherNotebooks: number) => ({
+  const counts = (currentNotebook: number, otherNotebooks: number, unseen = 0) => ({
     currentNotebook,
-    otherNotebooks
+    otherNotebooks,
+    unseen
+  });
+
+  test('says what agents may do', () => {
+    const describeMode = (more: Partial<ModeReply>) =>
+      describeStatus(answer(more), counts(0, 0), trans);
+    expect(describeMode({})).toEqual({
+      mode: 'Agents: edits allowed',
+      waiting: '',
+      name: 'Agents: edits allowed.'
+    });
+    expect(describeMode({ mode: 'review' }).mode).toBe('Agents: review first');
+    expect(describeMode({ mode: 'plan' }).mode).toBe('Agents: paused');
   });
 
   test('counts the changes that are proposed for the notebook in front', () => {
-    expect(describeStatus(holds({ mode: 'review' }), counts(9, 3), trans)).toEqual({
-      label: 'Review first · 9 changes proposed',
-      name: 'Agents in this notebook: review first, 9 changes proposed, 3 changes proposed in other notebooks'
+    expect(describeStatus(answer({ mode: 'review' }), counts(9, 3), trans)).toEqual({
+      mode: 'Agents: review first',
+      waiting: '9 proposed',
+      name: 'Agents: review first. This notebook: 9 changes proposed. Other notebooks: 3 changes proposed.'
     });
   });
 
   test('names changes that are proposed for other notebooks as such', () => {
-    expect(describeStatus(holds(), counts(0, 1), trans)).toEqual({
-      label: '1 change proposed in other notebooks',
-      name: 'Agents in this notebook: edits allowed, 1 change proposed in other notebooks'
+    expect(describeStatus(answer(), counts(0, 1), trans)).toEqual({
+      mode: 'Agents: edits allowed',
+      waiting: '1 proposed elsewhere',
+      name: 'Agents: edits allowed. Other notebooks: 1 change proposed.'
     });
   });
 
   test('counts the changes for all notebooks where none is in front', () => {
-    expect(describeStatus(holds({ path: null }), counts(0, 4), trans)).toEqual({
-      label: '4 changes proposed',
-      name: 'Agents in all notebooks: edits allowed, 4 changes proposed'
+    expect(describeStatus(answer({ path: null }), counts(0, 4), trans)).toEqual({
+      mode: 'Agents: edits allowed',
+      waiting: '4 proposed',
+      name: 'Agents: edits allowed. 4 changes proposed.'
+    });
+  });
+
+  test('counts the changes of the notebook in front that are not kept yet', () => {
+    expect(describeStatus(answer(), counts(0, 0, 5), trans)).toEqual({
+      mode: 'Agents: edits allowed',
+      waiting: '5 unseen',
+      name: 'Agents: edits allowed. This notebook: 5 changes unseen.'
+    });
+    expect(describeStatus(answer(), counts(2, 0, 1), trans)).toEqual({
+      mode: 'Agents: edits allowed',
+      waiting: '2 proposed · 1 unseen',
+      name: 'Agents: edits allowed. This notebook: 2 changes proposed, 1 change unseen.'
     });
   });
 
   test('says that edits are stopped, and why, while the modes cannot be read', () => {
-    const stopped = holds({ unreadable: 'The database is damaged.' });
+    const stopped = answer({ unreadable: 'The database is damaged.' });
+    const why =
+      'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
     expect(isStopped(stopped)).toBe(true);
     expect(describeStatus(stopped, counts(0, 0), trans)).toEqual({
-      label: 'Agent edits stopped',
-      name: 'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed. The database is damaged.'
+      mode: 'Agents: stopped',
+      waiting: '',
+      name: `Agents: stopped. ${why} The database is damaged.`
     });
+    expect(listNotices(stopped, '', trans)).toEqual([why, 'The database is damaged.']);
+    expect(listNotices(answer(), 'You have no right to change the mode', trans)).toEqual([
+      'You have no right to change the mode'
+    ]);
+    expect(listNotices(answer(), '', trans)).toEqual([]);
   });
 
   test('takes a server that does not speak of unreadable modes for one that can read them', () => {
-    expect(isStopped(holds())).toBe(false);
-    expect(isStopped(holds({ unreadable: null }))).toBe(false);
+    expect(isStopped(answer())).toBe(false);
+    expect(isStopped(answer({ unreadable: null }))).toBe(false);
     expect(isStopped(null)).toBe(false);
   });
 });

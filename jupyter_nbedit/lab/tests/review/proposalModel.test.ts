@@ -30,10 +30,31 @@ class TestServer implements ProposalClient {
     return {} as EditReply;
   }
 
-  async rejectProposal(id: number, parts?: readonly number[]): Promise<Proposal> {
-    this.asked.push(`reject ${id} ${parts?.join()}`);
+  async rejectProposal(id: number, parts?: readonly number[], reason?: string): Promise<Proposal> {
+    this.asked.push(`reject ${id} ${parts?.join()} ${reason}`);
     await this.release;
     throw new Error('closed');
+  }
+
+  async reopenProposal(id: number, parts?: readonly number[]): Promise<Proposal> {
+    await Promise.resolve();
+    this.asked.push(`reopen ${id} ${parts?.join()}`);
+    this.pending = [older, newer];
+    return older;
+  }
+
+  getProposal(id: number): Promise<Proposal> {
+    return Promise.resolve({ ...older, proposal_id: id });
+  }
+
+  getSourceHash(path: string, cell: string | number): Promise<string> {
+    return Promise.resolve(`${path} ${cell}`);
+  }
+
+  async undo(path: string, id: number): Promise<EditReply> {
+    await Promise.resolve();
+    this.asked.push(`undo ${path} ${id}`);
+    return {} as EditReply;
   }
 }
 
@@ -128,6 +149,25 @@ test('a decision that is refused is told, and what is left is known', async () =
   expect(proposals.pending).toEqual([]);
 });
 
+test('what was rejected is pending again when it is reopened', async () => {
+  server.pending = [];
+  await proposals.reopen(older.proposal_id, [0]);
+  expect(server.asked).toContain('reopen 1 0');
+  expect(proposals.pending).toEqual([newer, older]);
+});
+
+test('the edits that accepted proposals are undone newest first', async () => {
+  await proposals.undoEdits('a.ipynb', [4, 7]);
+  expect(server.asked.slice(0, 2)).toEqual(['undo a.ipynb 7', 'undo a.ipynb 4']);
+});
+
+test('a blank reason is no reason', async () => {
+  await expect(proposals.reject(older, [0], ' too long ')).rejects.toThrow('closed');
+  await expect(proposals.reject(older, [0], '  ')).rejects.toThrow('closed');
+  expect(server.asked).toContain('reject 1 0 too long');
+  expect(server.asked).toContain('reject 1 0 undefined');
+});
+
 test('what was known stays while the server does not answer, which is said once', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   proposals.refresh();
@@ -149,4 +189,19 @@ test('the changes of a notebook are counted apart from those of the others', asy
   expect(proposals.count('b.ipynb')).toEqual({ currentNotebook: 1, otherNotebooks: 1 });
   expect(proposals.count('c.ipynb')).toEqual({ currentNotebook: 0, otherNotebooks: 2 });
   expect(proposals.count(null)).toEqual({ currentNotebook: 0, otherNotebooks: 2 });
+});
+
+test('the proposals are ready when they were read once, also if there are none', async () => {
+  server.pending = [];
+  server.fails = true;
+  let isReady = false;
+  void proposals.ready.then(() => (isReady = true));
+  proposals.refresh();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(server.asked).toEqual(['list']);
+  expect(isReady).toBe(false);
+  server.fails = false;
+  proposals.refresh();
+  await proposals.ready;
+  expect(changes).toBe(0);
 });

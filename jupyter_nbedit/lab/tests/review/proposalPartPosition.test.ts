@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isAboutNotebook, isInsert, locatePart } from '../../src/review/proposalPartPosition';
+import { isAboutNotebook } from '../../src/blocks/cellDiff';
+import { isInsert, locatePart } from '../../src/review/proposalPartPosition';
 import {
   makeCells,
   makeChangedPart,

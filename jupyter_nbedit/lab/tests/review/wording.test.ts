@@ -93,37 +93,6 @@ test('a purpose is shown without control characters, and cut', () => {
   expect(wording.formatPurpose(makeProposal([]))).toBe('');
 });
 
-describe('The texts that are compared', () => {
-  test('are the sources, of which a new and a deleted cell have one', () => {
-    expect(wording.getTextPair(makeInsertPart('n', 1))).toMatchObject({
-      before: null,
-      after: 'new n'
-    });
-    expect(wording.getTextPair(makeDeletePart('a', 1))).toMatchObject({ before: 'a', after: null });
-    expect(wording.getTextPair(makeChangedPart('a', 1))).toEqual({
-      before: 'a',
-      after: 'other',
-      isMetadata: false
-    });
-  });
-
-  test('are the metadata that differ where the source stays', () => {
-    const tagged = makeChangedPart('a', 1, {
-      before: makeCellState('a', { metadata: { kept: 1, gone: true, tags: [] } }),
-      after: makeCellState('a', { metadata: { kept: 1, tags: ['x'] } })
-    });
-    const { before, after, isMetadata } = wording.getTextPair(tagged);
-    expect(isMetadata).toBe(true);
-    expect(JSON.parse(before ?? '')).toEqual({ gone: true, tags: [] });
-    expect(JSON.parse(after ?? '')).toEqual({ tags: ['x'] });
-  });
-
-  test('are none for a cell that is only moved', () => {
-    const moved = makeChangedPart('a', 1, { after: makeCellState('a'), moved: true });
-    expect(wording.getTextPair(moved)).toMatchObject({ before: null, after: null });
-  });
-});
-
 test('a cell in the way is that of the part with its id, or with its index where it has none', () => {
   const part = makeChangedPart('a', 3);
   expect(wording.isConflictOf({ cell_id: 'a', index: null, why: 'gone' }, part)).toBe(true);

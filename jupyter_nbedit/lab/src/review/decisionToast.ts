@@ -1,0 +1,67 @@
+import { Notification } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { TOAST_TIME } from '../notify/liveToast';
+import type { Decision } from './decisionController';
+import type { ProposalModel } from './proposalModel';
+
+/** Tells what was decided last in a notebook, and undoes it. */
+export class DecisionToast {
+  constructor(
+    private readonly _proposals: Pick<ProposalModel, 'reopen' | 'undoEdits'>,
+    private readonly _getPath: () => string,
+    private readonly _trans: TranslationBundle
+  ) {}
+
+  /** Whether there is a decision that was not undone. */
+  get canUndo(): boolean {
+    return this._last !== null;
+  }
+
+  /** Show a decision in place of the one before. */
+  show(decision: Decision): void {
+    const { verdict, count } = decision;
+    const text =
+      verdict === 'accepted'
+        ? this._trans._n('Accepted %1 change', 'Accepted %1 changes', count, count)
+        : this._trans._n('Rejected %1 change', 'Rejected %1 changes', count, count);
+    this._dismiss();
+    this._last = decision;
+    this._toast = Notification.emit(text, 'success', {
+      autoClose: TOAST_TIME,
+      actions: [{ label: this._trans.__('Undo'), callback: () => void this.undo() }]
+    });
+  }
+
+  /** Undo the last decision, and tell if that is not possible. */
+  async undo(): Promise<void> {
+    const last = this._last;
+    if (last === null) {
+      return;
+    }
+    this._last = null;
+    this._dismiss();
+    try {
+      if (last.verdict === 'accepted') {
+        await this._proposals.undoEdits(this._getPath(), last.edits);
+      } else {
+        for (const { id, parts } of last.proposals) {
+          await this._proposals.reopen(id, parts);
+        }
+      }
+    } catch (error) {
+      Notification.error(error instanceof Error ? error.message : String(error), {
+        autoClose: false
+      });
+    }
+  }
+
+  private _dismiss(): void {
+    if (this._toast !== null) {
+      Notification.dismiss(this._toast);
+      this._toast = null;
+    }
+  }
+
+  private _last: Decision | null = null;
+  private _toast: string | null = null;
+}
