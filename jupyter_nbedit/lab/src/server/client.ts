@@ -6,12 +6,15 @@ import { localEdits } from './localEdits';
 import type {
   AboutReply,
   AgentsReply,
+  ChosenSource,
   DetailedEdit,
   EditReply,
   HistoryReply,
   Mode,
   ModeReply,
-  Proposal
+  Proposal,
+  UnseenNotebook,
+  UnseenReply
 } from './models';
 
 /** The name of JupyterLab as a client in the history. */
@@ -40,6 +43,14 @@ interface RequestOptions {
   readonly body?: object;
   readonly query?: Readonly<Record<string, string | number | null | undefined>>;
   readonly cache?: RequestCache;
+}
+
+/** Options of accepting a proposal of which cells have changed since. */
+export interface AcceptOptions extends EditOptions {
+  /** The sources of cells, as a person chose them. */
+  readonly sources?: readonly ChosenSource[];
+  /** Merge cells by line where both changes fit together. */
+  readonly merge?: boolean;
 }
 
 /** Calls the REST API of the extension. A request that fails throws an `NbEditError`. */
@@ -91,6 +102,16 @@ export class NbEditClient {
     return this._request('GET', buildNotebookPath(path), { query, cache: 'reload' });
   }
 
+  /** Return the source hash of a cell, by its id or index. */
+  async getSourceHash(path: string, cell: string | number): Promise<string> {
+    const { cells } = await this._request<{ cells: readonly { source_hash: string }[] }>(
+      'GET',
+      `${buildNotebookPath(path)}/cells/${encodeURIComponent(cell)}`,
+      { query: { view: 'outline' } }
+    );
+    return cells[0]?.source_hash ?? '';
+  }
+
   /** Return the language of the notebook's code, if it is known. */
   async getLanguage(path: string): Promise<string | null> {
     const query = { view: 'outline', limit: 1 };
@@ -115,6 +136,55 @@ export class NbEditClient {
   async redo(path: string, id?: number, options?: EditOptions): Promise<EditReply> {
     return localEdits.track(
       this._sendChange('POST', `${buildNotebookPath(path)}/redo`, { edit_id: id }, options)
+    );
+  }
+
+  /** Read what edits have changed since this user's last Keep. */
+  async getUnseen(path: string): Promise<UnseenReply> {
+    return this._request('GET', `${buildNotebookPath(path)}/unseen`);
+  }
+
+  /** List the notebooks with edits that this user has not kept. */
+  async listUnseen(): Promise<readonly UnseenNotebook[]> {
+    const { notebooks } = await this._request<{ notebooks: readonly UnseenNotebook[] }>(
+      'GET',
+      'unseen'
+    );
+    return notebooks;
+  }
+
+  /**
+   * Mark changes as seen.
+   *
+   * @param cells The keys of the changes; by default all.
+   * @param until Mark only edits up to this one.
+   */
+  async keep(path: string, cells?: readonly string[], until?: number): Promise<UnseenReply> {
+    const body = { cells, until };
+    return this._request('POST', `${buildNotebookPath(path)}/keep`, { body });
+  }
+
+  /**
+   * Return cells to the state that this user kept last.
+   *
+   * @param cells The keys of the changes.
+   * @param until Refuse changes that contain a newer edit.
+   */
+  async undoCells(
+    path: string,
+    cells: readonly string[],
+    until?: number,
+    options?: EditOptions
+  ): Promise<EditReply> {
+    return localEdits.track(
+      this._sendChange('POST', `${buildNotebookPath(path)}/undo`, { cells, until }, options)
+    );
+  }
+
+  /** Return the notebook to what it was after an edit. */
+  async restore(path: string, editId: number, options?: EditOptions): Promise<EditReply> {
+    return localEdits.track(
+      this._sendChange('POST', `${buildNotebookPath(path)}/restore`, { edit_id: editId }, options)
     );
   }
 
@@ -169,16 +239,24 @@ export class NbEditClient {
   async acceptProposal(
     id: number,
     parts?: readonly number[],
-    options?: EditOptions
+    options?: AcceptOptions
   ): Promise<EditReply> {
     return localEdits.track(
       this._sendChange('POST', `${buildProposalPath(id)}/accept`, { parts }, options)
     );
   }
 
-  /** @param parts The parts to reject; by default all that are pending. */
-  async rejectProposal(id: number, parts?: readonly number[]): Promise<Proposal> {
-    return this._request('POST', `${buildProposalPath(id)}/reject`, { body: { parts } });
+  /**
+   * @param parts The parts to reject; by default all that are pending.
+   * @param reason Why, for the agent.
+   */
+  async rejectProposal(id: number, parts?: readonly number[], reason?: string): Promise<Proposal> {
+    return this._request('POST', `${buildProposalPath(id)}/reject`, { body: { parts, reason } });
+  }
+
+  /** @param parts Rejected parts that wait for a decision again; by default all. */
+  async reopenProposal(id: number, parts?: readonly number[]): Promise<Proposal> {
+    return this._request('POST', `${buildProposalPath(id)}/reopen`, { body: { parts } });
   }
 
   private async _sendChange(

@@ -52,6 +52,11 @@ export interface HistoryEdit {
   readonly undoes: number | null;
   readonly undone_by: number | null;
   readonly undoable: boolean;
+  /** Number of lines of sources that it added, or null if it is not known. */
+  readonly lines_added: number | null;
+  readonly lines_removed: number | null;
+  /** The first line that it added, or else removed. */
+  readonly snippet: string | null;
 }
 
 /** A page of the history, newest first. */
@@ -78,6 +83,39 @@ export interface CellDiff {
   readonly outputs_cleared: boolean;
   readonly before: CellState | null;
   readonly after: CellState | null;
+}
+
+/** The net change of a cell since this user's last Keep; of the notebook if it has neither id nor index. */
+export interface UnseenCell extends CellDiff {
+  /** Names the change in keep and undo; the same as long as its first edit is not kept. */
+  readonly key: string;
+  /** The edits that made the change, oldest first. */
+  readonly edit_ids: readonly number[];
+  /** Of a deleted or moved cell: the number of cells that are now before the place where it was. */
+  readonly gap: number | null;
+}
+
+/** What edits have changed in a notebook since this user's last Keep. */
+export interface UnseenReply {
+  readonly path: string;
+  readonly hash: string;
+  /** The newest edit that is considered, or 0 if there is none. */
+  readonly until: number;
+  readonly cells: readonly UnseenCell[];
+  /** The edits that the cells name, oldest first. */
+  readonly edits: readonly HistoryEdit[];
+  /** Whether there are more edits than are compared; older ones count as seen. */
+  readonly truncated: boolean;
+}
+
+/** A notebook with edits that this user has not kept. */
+export interface UnseenNotebook {
+  readonly path: string;
+  /** Number of edits. */
+  readonly edits: number;
+  readonly clients: readonly string[];
+  /** The time of the newest edit, as defined in RFC 3339. */
+  readonly time: string;
 }
 
 /** An edit with its cell diffs. */
@@ -135,6 +173,26 @@ export type ProposalStatus = 'pending' | 'accepted' | 'rejected' | 'partly_accep
 
 export interface ProposedPart extends CellDiff {
   readonly status: 'pending' | 'accepted' | 'rejected';
+  /**
+   * Of a pending part: its cell in the notebook as it is stored now. This and the fields below are
+   * in the reply for a single proposal.
+   */
+  readonly state?: 'as_proposed' | 'changed' | 'gone' | 'ambiguous';
+  /** The cell now, if it has changed. */
+  readonly current?: CellState;
+  /** The source hash of `current`. */
+  readonly current_hash?: string;
+  /** The source with both changes merged by line, or null if lines conflict. */
+  readonly merged?: string | null;
+}
+
+/** The source that a person wants in the cell of a part. */
+export interface ChosenSource {
+  readonly part: number;
+  /** The source hash that the cell must have. */
+  readonly source_hash: string;
+  /** Null deletes the cell, if the part is about that. */
+  readonly source: string | null;
 }
 
 /** A change that waits for the decision of a person. */
@@ -157,6 +215,8 @@ export interface Proposal {
   readonly parts: readonly ProposedPart[];
   readonly edit_ids: readonly number[];
   readonly decided_by: string | null;
+  /** Why a person rejected it; servers that take no reason do not have the field. */
+  readonly reason?: string | null;
 }
 
 /** A cell that prevents an undo or the acceptance of a proposal. */

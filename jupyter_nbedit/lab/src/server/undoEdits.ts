@@ -21,6 +21,17 @@ export interface UndoResult {
   readonly failure: string | null;
 }
 
+/** Return the result of an undo of all edits. */
+export function makeUndoResult(count: number): UndoResult {
+  return {
+    requestedCount: count,
+    undoneCount: count,
+    conflictingCells: [],
+    hasMetadataConflict: false,
+    failure: null
+  };
+}
+
 /**
  * Undo edits of one notebook, newest first, so that each finds the cells as it left them.
  *

@@ -1,0 +1,86 @@
+/** A cell of a notebook, as far as headings matter. */
+export interface SectionCell {
+  /** Whether it is hidden below a collapsed heading. */
+  readonly isHidden: boolean;
+  /** Whether it is a collapsed heading. */
+  readonly isCollapsed: boolean;
+}
+
+/** Something at a cell. */
+export interface CellEntry {
+  readonly key: string;
+  readonly position: { readonly cell: number };
+}
+
+/**
+ * Group entries by the collapsed heading that hides them.
+ *
+ * @returns The keys of the entries by the index of the heading's cell; visible entries are left out.
+ */
+export function groupByCollapsedHeading(
+  cells: readonly SectionCell[],
+  entries: readonly CellEntry[]
+): Map<number, string[]> {
+  const groups = new Map<number, string[]>();
+  for (const { key, position } of entries) {
+    let index = position.cell;
+    if (cells[index]?.isHidden !== true) {
+      continue;
+    }
+    // A collapsed heading may itself be hidden by one above.
+    while (index >= 0 && (cells[index]?.isHidden === true || cells[index]?.isCollapsed !== true)) {
+      index--;
+    }
+    if (index >= 0) {
+      groups.set(index, [...(groups.get(index) ?? []), key]);
+    }
+  }
+  return groups;
+}
+
+/** A heading of a table of contents. */
+export interface TocHeading {
+  /** The index of its cell, or -1 if the cell is gone. */
+  readonly cell: number;
+  readonly level: number;
+  /** Whether the headings below it are not shown. */
+  readonly isCollapsed: boolean;
+}
+
+/**
+ * Count the entries of each heading: of its section up to the next heading, and of the sections that
+ * it hides if it is collapsed.
+ */
+export function countByHeading(
+  headings: readonly TocHeading[],
+  entries: readonly CellEntry[]
+): number[] {
+  const counts = headings.map(() => 0);
+  for (const { position } of entries) {
+    const index = findHeading(headings, position.cell);
+    if (index !== null) {
+      counts[index] = (counts[index] ?? 0) + 1;
+    }
+  }
+  return headings.map(({ isCollapsed, level }, index) => {
+    let total = counts[index] ?? 0;
+    for (
+      let next = index + 1;
+      isCollapsed && next < headings.length && (headings[next]?.level ?? 0) > level;
+      next++
+    ) {
+      total += counts[next] ?? 0;
+    }
+    return total;
+  });
+}
+
+/** Return the heading to which a cell belongs: the first one in it, or else the last one above it. */
+function findHeading(headings: readonly TocHeading[], cell: number): number | null {
+  const own = headings.findIndex(heading => heading.cell === cell);
+  if (own >= 0) {
+    return own;
+  }
+  const above = headings.map(heading => heading.cell >= 0 && heading.cell < cell).lastIndexOf(true);
+  return above < 0 ? null : above;
+}

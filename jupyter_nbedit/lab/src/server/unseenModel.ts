@@ -1,0 +1,218 @@
+import type { Event } from '@jupyterlab/services';
+import { Token } from '@lumino/coreutils';
+import { Signal, type ISignal } from '@lumino/signaling';
+import { NbEditError } from './client';
+import type { FileChangeFeed } from './fileChanges';
+import type { EditReply, UnseenNotebook, UnseenReply } from './models';
+
+const SEEN_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/seen/v1';
+
+/** Events within this time cause one request, in milliseconds. */
+const READ_DELAY = 100;
+
+/** Statuses of a server without this route, of a user without the right, and without a history. */
+const UNAVAILABLE_STATUSES: readonly number[] = [403, 404, 503];
+
+/** The requests that the model sends. */
+export interface UnseenClient {
+  getUnseen(path: string): Promise<UnseenReply>;
+  listUnseen(): Promise<readonly UnseenNotebook[]>;
+  keep(path: string, cells?: readonly string[], until?: number): Promise<UnseenReply>;
+  undoCells(path: string, cells: readonly string[], until?: number): Promise<EditReply>;
+}
+
+/** The changes of edits that this user has not kept. Paths are those of the Contents API. */
+export class UnseenModel {
+  /**
+   * @param events The server's events: hints only. What is unseen is read from the server.
+   * @param _isOpen Return whether a notebook is open: others are not read again after an event.
+   */
+  constructor(
+    private readonly _client: UnseenClient,
+    events: Event.IManager,
+    files: Pick<FileChangeFeed, 'addListener'>,
+    private readonly _isOpen: (path: string) => boolean
+  ) {
+    events.stream.connect((_, { schema_id: schema, path }) => {
+      if (schema === SEEN_SCHEMA && typeof path === 'string') {
+        this._onChange(path.replace(/^\/+/, ''));
+      }
+    });
+    files.addListener({
+      onFileChange: ({ path }) => this._onChange(path),
+      onResync: () => {
+        this._notebookReads.schedule();
+        this._reads.forEach((_, path) => this._onChange(path));
+      }
+    });
+  }
+
+  /** Emitted with the path of a notebook of which the unseen changes may differ now. */
+  get changed(): ISignal<this, string> {
+    return this._changed;
+  }
+
+  /** Return what was read last; null if it is not known. */
+  get(path: string): UnseenReply | null {
+    return this._replies.get(path) ?? null;
+  }
+
+  /**
+   * Read what is unseen in a notebook, and read it again whenever it may have changed, as long as
+   * the notebook is open.
+   *
+   * @returns The reply to a request that was sent after this call; null if the server cannot say.
+   */
+  async read(path: string): Promise<UnseenReply | null> {
+    let reads = this._reads.get(path);
+    if (reads === undefined) {
+      reads = new CoalescedReads(() => this._read(path));
+      this._reads.set(path, reads);
+    }
+    await reads.run();
+    return this.get(path);
+  }
+
+  /**
+   * Mark changes as seen, as they were read last.
+   *
+   * @param keys The keys of the changes; by default all.
+   * @throws NbEditError if the server refuses it.
+   */
+  async keep(path: string, keys?: readonly string[]): Promise<void> {
+    try {
+      this._setReply(path, await this._client.keep(path, keys, this.get(path)?.until));
+    } catch (error) {
+      await this.read(path);
+      throw error;
+    } finally {
+      this._notebookReads.schedule();
+    }
+  }
+
+  /**
+   * Return cells to the state that was kept last.
+   *
+   * @throws NbEditError if the server refuses it.
+   */
+  async undo(path: string, keys: readonly string[]): Promise<EditReply> {
+    try {
+      return await this._client.undoCells(path, keys, this.get(path)?.until);
+    } finally {
+      await this.read(path);
+      this._notebookReads.schedule();
+    }
+  }
+
+  /** The notebooks with unseen edits, for badges. */
+  get notebooks(): readonly UnseenNotebook[] {
+    return this._notebooks;
+  }
+
+  /** Emitted when `notebooks` has changed. */
+  get notebooksChanged(): ISignal<this, void> {
+    return this._notebooksChanged;
+  }
+
+  /** Read `notebooks` soon. */
+  refreshNotebooks(): void {
+    this._notebookReads.schedule();
+  }
+
+  private _onChange(path: string): void {
+    this._notebookReads.schedule();
+    if (this._isOpen(path)) {
+      this._reads.get(path)?.schedule();
+    } else {
+      this._reads.delete(path);
+      this._replies.delete(path);
+    }
+  }
+
+  private async _read(path: string): Promise<void> {
+    try {
+      this._setReply(path, await this._client.getUnseen(path));
+    } catch (error) {
+      if (isUnavailable(error)) {
+        this._setReply(path, null);
+      } else {
+        console.warn(`jupyter-nbedit: the unseen changes of ${path} could not be read.`, error);
+      }
+    }
+  }
+
+  private _setReply(path: string, reply: UnseenReply | null): void {
+    if (JSON.stringify(reply) === JSON.stringify(this.get(path))) {
+      return;
+    }
+    if (reply === null) {
+      this._replies.delete(path);
+    } else {
+      this._replies.set(path, reply);
+    }
+    this._changed.emit(path);
+  }
+
+  private async _readNotebooks(): Promise<void> {
+    let notebooks: readonly UnseenNotebook[] = [];
+    try {
+      notebooks = await this._client.listUnseen();
+    } catch (error) {
+      if (!isUnavailable(error)) {
+        console.warn('jupyter-nbedit: the notebooks with unseen edits could not be read.', error);
+        return;
+      }
+    }
+    if (JSON.stringify(notebooks) !== JSON.stringify(this._notebooks)) {
+      this._notebooks = notebooks;
+      this._notebooksChanged.emit();
+    }
+  }
+
+  private readonly _changed = new Signal<this, string>(this);
+  private readonly _notebooksChanged = new Signal<this, void>(this);
+  private readonly _replies = new Map<string, UnseenReply>();
+  private readonly _reads = new Map<string, CoalescedReads>();
+  private readonly _notebookReads = new CoalescedReads(() => this._readNotebooks());
+  private _notebooks: readonly UnseenNotebook[] = [];
+}
+
+/** Runs a read at most once at a time. */
+class CoalescedReads {
+  /** @param _read May not reject. */
+  constructor(private readonly _read: () => Promise<void>) {}
+
+  /** Run the read soon, once for all calls until then. */
+  schedule(): void {
+    this._timer ??= setTimeout(() => void this.run(), READ_DELAY);
+  }
+
+  /** Wait for a read that starts after this call; calls while one is running share the next. */
+  run(): Promise<void> {
+    clearTimeout(this._timer);
+    this._timer = undefined;
+    if (this._current === null) {
+      this._current = this._read().finally(() => (this._current = null));
+      return this._current;
+    }
+    this._next ??= this._current.then(() => {
+      this._next = null;
+      return this.run();
+    });
+    return this._next;
+  }
+
+  private _timer: ReturnType<typeof setTimeout> | undefined;
+  private _current: Promise<void> | null = null;
+  private _next: Promise<void> | null = null;
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof NbEditError && UNAVAILABLE_STATUSES.includes(error.status);
+}
+
+/** The token of the model that all plugins of the page share. */
+export const IUnseenModel = new Token<UnseenModel>(
+  'jupyter-nbedit:IUnseenModel',
+  'The changes of edits that the user has not kept.'
+);

@@ -1,0 +1,28 @@
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { NbEditClient } from './client';
+import { FileChangeFeed, IFileChangeFeed } from './fileChanges';
+import { IUnseenModel, UnseenModel } from './unseenModel';
+
+export const unseenPlugin: JupyterFrontEndPlugin<UnseenModel> = {
+  id: 'jupyter-nbedit:unseen',
+  description: 'Knows the changes of edits that the user has not kept.',
+  autoStart: true,
+  provides: IUnseenModel,
+  requires: [IFileChangeFeed, INotebookTracker],
+  activate: (
+    { serviceManager }: JupyterFrontEnd,
+    files: FileChangeFeed,
+    tracker: INotebookTracker
+  ) => {
+    const { contents, events, serverSettings } = serviceManager;
+    const model = new UnseenModel(
+      new NbEditClient(serverSettings),
+      events,
+      files,
+      path => tracker.filter(({ context }) => contents.localPath(context.path) === path).length > 0
+    );
+    model.refreshNotebooks();
+    return model;
+  }
+};
