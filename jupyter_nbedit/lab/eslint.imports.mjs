@@ -9,10 +9,11 @@ import { dirname, relative, resolve, sep } from 'node:path';
 const LAYERS = [
   ['merge', 'ui'],
   ['server'],
+  ['blocks'],
   ['notify'],
   ['sync'],
-  ['history', 'review'],
-  ['connect'],
+  ['history', 'review', 'changes'],
+  ['badges', 'connect'],
   ['']
 ];
 

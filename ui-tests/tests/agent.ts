@@ -79,6 +79,11 @@ export class Agent {
     return (await this.get(`/nbedit/proposals/${id}?wait=${wait}`)) as ProposalReply;
   }
 
+  /** Reject a proposal, or parts of it. */
+  async reject(id: number, parts?: number[]): Promise<void> {
+    await this.send('POST', `/nbedit/proposals/${id}/reject`, { parts });
+  }
+
   private getProposalId({ body, status }: { body: unknown; status: number }): number {
     if (status !== 202) {
       throw new Error(`Expected 202 for a proposal, got ${status}: ${JSON.stringify(body)}`);

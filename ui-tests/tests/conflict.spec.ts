@@ -1,11 +1,34 @@
+import type { Locator } from '@playwright/test';
 import type { Agent } from './agent';
+import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import type { Folder } from './folder';
-import { makeCodeCell, formatNotebook } from './notebooks';
+import { formatNotebook, makeCodeCell, makeManyCells } from './notebooks';
+import { setTheme, THEMES } from './pictures';
 import type { Tab } from './tab';
 
 const MINE = 'x = 1 + 10';
 const THEIRS = 'x = 2';
+
+/** The block of the conflict at a cell; the other one there is that of the edit's change. */
+function getBlock(tab: Tab, index: number): Locator {
+  return tab
+    .cell(index)
+    .locator('.jp-nbedit-block')
+    .filter({ has: tab.page.getByRole('button', { name: /^Mine/ }) });
+}
+
+function getMark(tab: Tab, index: number): Locator {
+  return tab.cell(index).locator('.jp-nbedit-conflict-mark');
+}
+
+function getToast(tab: Tab): Locator {
+  return tab.page.locator('.Toastify__toast', { hasText: 'both changed' });
+}
+
+function getBar(tab: Tab): Locator {
+  return tab.root.getByRole('region', { name: 'Changes by agents' });
+}
 
 /** Both sides change the same line: the user in the tab, the agent on disk. */
 async function createConflict(
@@ -19,35 +42,66 @@ async function createConflict(
   );
   const tab = await open('both.ipynb');
   await tab.typeText(0, ' + 10');
-  await agent.edit(folder.getPath('both.ipynb'), [
-    { op: 'replace', cell: 'one', source: THEIRS },
-    { op: 'replace', cell: 'two', source: 'y = 2' }
-  ]);
+  await agent.edit(
+    folder.getPath('both.ipynb'),
+    [
+      { op: 'replace', cell: 'one', source: THEIRS },
+      { op: 'replace', cell: 'two', source: 'y = 2' }
+    ],
+    'Claude'
+  );
   // The other cell, which they do not disagree about, arrives at once.
   await expect(tab.editor(1)).toHaveText('y = 2');
-  for (const name of ['Keep mine', 'Take theirs', 'Show both']) {
-    await expect(tab.page.getByRole('button', { name })).toBeVisible();
-  }
+  await expect(getBlock(tab, 0)).toBeVisible();
   expect(await tab.getSource(0)).toBe(MINE);
   expect(folder.readSources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
   return tab;
 }
 
 test.describe('A cell that was changed on both sides', () => {
-  test('keeps the user’s text, and "Keep mine" saves it', async ({ agent, folder, open }) => {
+  test('has a block with both texts, a mark and a toast, and its user goes on typing', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
     const tab = await createConflict(agent, folder, open);
-    await tab.page.getByRole('button', { name: 'Keep mine' }).click();
-    await expect(tab.page.getByRole('button', { name: 'Keep mine' })).toHaveCount(0);
+    const block = getBlock(tab, 0);
+    await expect(block).toContainText('Claude and you both changed this cell');
+    await expect(block.locator('.cm-deletedChunk')).toContainText(MINE);
+    await expect(block.locator('.cm-changedLine')).toContainText(THEIRS);
+    await expect(getMark(tab, 0)).toHaveAttribute(
+      'title',
+      'Claude and you both changed this cell. Show both'
+    );
+    await expect(getToast(tab)).toHaveText(
+      /^Claude and you both changed 1 cell\. Yours stays until you choose\./
+    );
+    await expect(getBar(tab)).toContainText('Claude and you both changed 1 cell');
+    await page.keyboard.type(' + 100');
+    expect(await tab.getSource(0)).toBe(`${MINE} + 100`);
+    // What is typed is compared, too.
+    await expect(block.locator('.cm-deletedChunk')).toContainText(`${MINE} + 100`);
+  });
+
+  test('keeps the user’s text by "Mine", and a save stores it', async ({ agent, folder, open }) => {
+    const tab = await createConflict(agent, folder, open);
+    await getBlock(tab, 0).getByRole('button', { name: /^Mine/ }).click();
+    await expect(getBlock(tab, 0)).toHaveCount(0);
+    await expect(getMark(tab, 0)).toHaveCount(0);
+    await expect(getToast(tab)).toHaveCount(0);
     expect(await tab.getSources()).toEqual([MINE, 'y = 2']);
 
     expect(await tab.save()).toContain('completed');
     expect(folder.readSources('both.ipynb')).toEqual([MINE, 'y = 2']);
   });
 
-  test('has the agent’s text after "Take theirs" @nightly', async ({ agent, folder, open }) => {
+  test('has the agent’s text after "Theirs"', async ({ agent, folder, open }) => {
     const tab = await createConflict(agent, folder, open);
-    await tab.page.getByRole('button', { name: 'Take theirs' }).click();
-    await expect(tab.page.getByRole('button', { name: 'Take theirs' })).toHaveCount(0);
+    await getBlock(tab, 0)
+      .getByRole('button', { name: /^Theirs/ })
+      .click();
+    await expect(getBlock(tab, 0)).toHaveCount(0);
     await expect(tab.editor(0)).toHaveText(THEIRS);
 
     expect(await tab.save()).toContain('completed');
@@ -55,35 +109,43 @@ test.describe('A cell that was changed on both sides', () => {
     expect(await tab.isDirty()).toBe(false);
   });
 
-  test('is shown in both texts by "Show both", and can be decided there or later @nightly', async ({
+  test('has one text after the other after "Both"', async ({ agent, folder, open }) => {
+    const tab = await createConflict(agent, folder, open);
+    await getBlock(tab, 0).getByRole('button', { name: /^Both/ }).click();
+    await expect(getBlock(tab, 0)).toHaveCount(0);
+    await expect.poll(async () => tab.getSource(0)).toBe(`${MINE}\n${THEIRS}`);
+    expect(await tab.isDirty()).toBe(true);
+
+    expect(await tab.save()).toContain('completed');
+    expect(folder.readSources('both.ipynb')).toEqual([`${MINE}\n${THEIRS}`, 'y = 2']);
+  });
+
+  test('can be decided later: the bar counts it, and its mark and the keys lead to it', async ({
     agent,
-    dialogs,
     folder,
     open,
     page
   }) => {
     const tab = await createConflict(agent, folder, open);
-    const dialog = page.locator('.jp-Dialog');
-    const showBoth = page.getByRole('button', { name: 'Show both' });
-    const asked = await showBoth.elementHandle();
-    await showBoth.click();
-    await expect(dialog.locator('.jp-nbedit-mine pre')).toHaveText(MINE);
-    await expect(dialog.locator('.jp-nbedit-theirs pre')).toHaveText(THEIRS);
-    await dialog.getByRole('button', { name: 'Decide later' }).click();
-    await expect(dialog).toHaveCount(0);
+    await getToast(tab).getByRole('button', { name: 'Hide notification' }).click();
+    await expect(getToast(tab)).toHaveCount(0);
+    const isFocused = async () =>
+      getBlock(tab, 0).evaluate(node => node.contains(document.activeElement));
+    await getMark(tab, 0).click();
+    await expect.poll(isFocused).toBe(true);
+    await page.keyboard.press('Escape');
+    await expect.poll(isFocused).toBe(false);
+    expect((await tab.getViewState()).mode).toBe('command');
+    await expect(getBar(tab)).toContainText('Claude and you both changed 1 cell');
+    // To the change of the other cell, which is the last one, and on to the first one.
+    await page.keyboard.press('Alt+Shift+F5');
+    await expect(tab.cell(1).locator('.jp-nbedit-block')).toBeFocused();
+    await page.keyboard.press('Alt+F5');
+    await expect.poll(isFocused).toBe(true);
+    // As in all blocks: the agent's text is taken, or not.
+    await page.keyboard.press('n');
+    await expect(getBlock(tab, 0)).toHaveCount(0);
     expect(await tab.getSource(0)).toBe(MINE);
-
-    // The toast that asked before slides away under the one that asks again.
-    await asked!.waitForElementState('hidden');
-    await expect(showBoth).toHaveCount(1);
-    await showBoth.click();
-    await dialog.getByRole('button', { name: 'Take theirs' }).click();
-    await expect(tab.editor(0)).toHaveText(THEIRS);
-    await expect(showBoth).toHaveCount(0);
-    expect(dialogs.splice(0)).toHaveLength(2);
-
-    expect(await tab.save()).toContain('completed');
-    expect(folder.readSources('both.ipynb')).toEqual([THEIRS, 'y = 2']);
   });
 
   test('is saved with the user’s text while the question is open @nightly', async ({
@@ -95,7 +157,9 @@ test.describe('A cell that was changed on both sides', () => {
     expect(await tab.save()).toContain('completed');
     expect(folder.readSources('both.ipynb')).toEqual([MINE, 'y = 2']);
     expect(await tab.getSources()).toEqual([MINE, 'y = 2']);
-    await tab.page.getByRole('button', { name: 'Take theirs' }).click();
+    await getBlock(tab, 0)
+      .getByRole('button', { name: /^Theirs/ })
+      .click();
     await expect(tab.editor(0)).toHaveText(THEIRS);
     expect(await tab.isDirty()).toBe(true);
   });
@@ -114,10 +178,118 @@ test.describe('A cell that was changed on both sides', () => {
     ]);
     const merged = ['a = 2', 'b = 1', 'c = 1', 'd = 1', 'e = 1  # mine'].join('\n');
     await expect.poll(async () => tab.getSource(0)).toBe(merged);
-    await expect(tab.page.getByRole('button', { name: 'Keep mine' })).toHaveCount(0);
+    await expect(getBlock(tab, 0)).toHaveCount(0);
     expect(await tab.getCaret()).toMatchObject({ line: 4, before: 'e = 1  # mine' });
 
     expect(await tab.save()).toContain('completed');
     expect(folder.readSources('lines.ipynb')).toEqual([merged]);
   });
 });
+
+test.describe('One edit against several changed cells', () => {
+  async function createConflicts(
+    agent: Agent,
+    folder: Folder,
+    open: (name: string) => Promise<Tab>
+  ): Promise<Tab> {
+    folder.write('many.ipynb', formatNotebook(makeManyCells(40)));
+    const tab = await open('many.ipynb');
+    for (const index of [1, 3, 35]) {
+      await tab.typeText(index, '  # mine');
+    }
+    await tab.scrollToCell(1);
+    await agent.edit(
+      folder.getPath('many.ipynb'),
+      [1, 3, 35].map(index => ({
+        op: 'replace',
+        cell: `cell-id-${index}`,
+        source: `theirs = ${index}`
+      })),
+      'Claude'
+    );
+    await expect(getToast(tab)).toHaveText(/^Claude and you both changed 3 cells\./);
+    return tab;
+  }
+
+  test('is one toast, whose "View" goes from one to the next, and "All theirs" takes all', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    const tab = await createConflicts(agent, folder, open);
+    const toast = getToast(tab);
+    for (const [round, index] of [1, 3, 35].entries()) {
+      const view = toast.getByRole('button', { name: /^View/ });
+      await expect(view).toHaveText(`View ${round + 1} of 3`);
+      await view.click();
+      await expect.poll(async () => tab.isInView(index)).toBe(true);
+      await expect
+        .poll(async () =>
+          getBlock(tab, index).evaluate(node => node.contains(document.activeElement))
+        )
+        .toBe(true);
+    }
+    await getBlock(tab, 35).getByRole('button', { name: /^Mine/ }).click();
+    await expect(toast).toHaveText(/^Claude and you both changed 2 cells\./);
+    await toast.getByRole('button', { name: 'All theirs' }).click();
+    await expect(toast).toHaveCount(0);
+    await expect.poll(async () => tab.getSource(1)).toBe('theirs = 1');
+    await expect.poll(async () => tab.getSource(3)).toBe('theirs = 3');
+    expect(await tab.getSource(35)).toContain('# mine');
+    await expect(tab.root.locator('.jp-nbedit-conflict-mark')).toHaveCount(0);
+  });
+
+  test('keeps all texts of the user by "All mine" @nightly', async ({ agent, folder, open }) => {
+    const tab = await createConflicts(agent, folder, open);
+    const before = await tab.getSources();
+    await getToast(tab).getByRole('button', { name: 'All mine' }).click();
+    await expect(tab.root.locator('.jp-nbedit-conflict-mark')).toHaveCount(0);
+    expect(await tab.getSources()).toEqual(before);
+    expect(await tab.save()).toContain('completed');
+    expect(folder.readSources('many.ipynb')).toEqual(before);
+  });
+});
+
+test('A cell that one side deleted can stay deleted, or stay @nightly', async ({
+  agent,
+  folder,
+  open
+}) => {
+  folder.write('gone.ipynb', formatNotebook(makeManyCells(4)));
+  const path = folder.getPath('gone.ipynb');
+  const tab = await open('gone.ipynb');
+  await tab.typeText(1, '  # mine');
+  await tab.typeText(2, '  # mine');
+  await agent.edit(
+    path,
+    [1, 2].map(index => ({ op: 'delete', cell: `cell-id-${index}` })),
+    'Claude'
+  );
+  await expect(getBlock(tab, 1)).toContainText('Claude deleted this cell, which you changed');
+  await expect(getBlock(tab, 1).getByRole('button', { name: /^Both/ })).toHaveCount(0);
+  await getBlock(tab, 1)
+    .getByRole('button', { name: /^Theirs/ })
+    .click();
+  await expect.poll(async () => tab.getIds()).toEqual(['cell-id-0', 'cell-id-2', 'cell-id-3']);
+  await getBlock(tab, 1).getByRole('button', { name: /^Mine/ }).click();
+  await expect(getBlock(tab, 1)).toHaveCount(0);
+  expect(await tab.save()).toContain('completed');
+  expect(folder.readSources('gone.ipynb')).toEqual(await tab.getSources());
+  expect(await tab.getSource(1)).toContain('# mine');
+});
+
+for (const theme of THEMES) {
+  test(`axe-core finds no problem in a conflict: ${theme} @nightly`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const tab = await createConflict(agent, folder, open);
+    await setTheme(page, theme);
+    await expect(getBlock(tab, 0).locator('.cm-changedLine')).toContainText(THEIRS);
+    for (const element of [getBlock(tab, 0), getMark(tab, 0), getToast(tab), getBar(tab)]) {
+      expect(await findViolations(element)).toEqual([]);
+    }
+  });
+}

@@ -56,8 +56,8 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     { scope: 'worker' }
   ],
   withExample: [false, { option: true }],
-  context: async ({ context, login, dialogs, withExample }, use) => {
-    await prepareContext(context, login, dialogs);
+  context: async ({ context, login, dialogs, tmpPath, withExample }, use) => {
+    await prepareContext(context, login, dialogs, tmpPath);
     if (!withExample) {
       // Another worker may have installed it, and it shows notifications of edits, too.
       await context.route('**/extensions/nbedit-example/**', async route =>
@@ -65,6 +65,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
       );
     }
     await use(context);
+    await context.unrouteAll({ behavior: 'ignoreErrors' });
   },
   // Galata makes folders and stops kernels with this request context, which has no cookies.
   request: async ({ playwright }, use) => {
@@ -108,7 +109,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     await use(async () => {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
       contexts.push(context);
-      await prepareContext(context, login, dialogs);
+      await prepareContext(context, login, dialogs, tmpPath);
       return galata.initTestPage(
         '/lab',
         false,
@@ -124,7 +125,10 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
         waitForLab
       );
     });
-    await Promise.all(contexts.map(async context => context.close()));
+    for (const context of contexts) {
+      await context.unrouteAll({ behavior: 'ignoreErrors' });
+      await context.close();
+    }
   }
 });
 
@@ -146,9 +150,17 @@ async function waitForLab(page: Page): Promise<void> {
 async function prepareContext(
   context: BrowserContext,
   login: WorkerArgs['login'],
-  dialogs: string[]
+  dialogs: string[],
+  folder: string
 ): Promise<void> {
   await context.addCookies(login);
+  // Proposals of other tests on this server would be announced here, too.
+  await context.route('**/nbedit/proposals?*', async route => {
+    const response = await route.fetch();
+    const reply = (await response.json()) as { proposals?: { path: string }[] };
+    const proposals = reply.proposals?.filter(({ path }) => path.startsWith(`${folder}/`));
+    await route.fulfill({ response, json: { ...reply, ...(proposals && { proposals }) } });
+  });
   if (process.env.NBEDIT_FULL_READS) {
     await context.route('**/nbedit/notebooks/**view=nbformat*', async route =>
       route.fulfill({ status: 410, json: { message: 'Gone.', reason: 'version_unknown' } })

@@ -88,7 +88,7 @@ for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
       await tab.scrollToCell(0);
       await agent.edit(folder.getPath('collapsed.ipynb'), [replace(43)]);
       const toast = page.locator('.Toastify__toast');
-      await expect(toast).toContainText('cell 44');
+      await expect(toast).toContainText('1 cell changed');
       expect(await tab.isFullyVisible(43)).toBe(false);
       await toast.getByRole('button', { name: 'View' }).click();
       await expect.poll(async () => tab.isFullyVisible(43)).toBe(true);

@@ -60,7 +60,10 @@ test.describe('The reply to an edit', () => {
     await tab.typeText(0, '  # mine');
     const { tabs } = await replace(0, 'theirs = 0');
     expect(tabs).toEqual({ ...NOBODY, open: 1, waiting: 1 });
-    await tab.page.getByRole('button', { name: 'Take theirs' }).click();
+    await tab
+      .cell(0)
+      .getByRole('button', { name: /^Theirs/ })
+      .click();
     await expect(tab.editor(0)).toHaveText('theirs = 0');
     const after = await replace(1, 'theirs = 1');
     expect(after.tabs.waiting).toBe(0);

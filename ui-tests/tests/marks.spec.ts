@@ -86,7 +86,7 @@ test.describe('The mark at a cell that was changed from outside', () => {
       await tab.placeCaret(1);
       await agent.edit(folder.getPath('rainfall.ipynb'), [replace(1), replace(2)], 'Data agent');
       const toast = page.locator('.Toastify__toast');
-      await expect(toast).toContainText('Data agent edited rainfall.ipynb: cells 2 and 3');
+      await expect(toast).toContainText('Data agent: 2 cells changed');
       await toast.hover();
       await expect(tab.root.locator('.jp-nbedit-flash')).toHaveCount(0);
       // A toast closes when its animation has come to an end.

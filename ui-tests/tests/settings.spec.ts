@@ -29,13 +29,13 @@ test.describe('A setting', () => {
     await expect(front.mark(1)).toHaveCount(1);
     await changeSettings(page, { toasts: 'background' });
     await edit('quiet');
-    await expect(toast).toHaveText(/quiet edited behind.ipynb/);
+    await expect(toast).toHaveText(/^quiet in behind.ipynb: 1 cell changed/);
     await changeSettings(page, { toasts: 'all' });
     await edit('loud');
     await expect(toast).toHaveText([
-      /loud edited front/,
-      /loud edited behind/,
-      /quiet edited behind/
+      /^loud: 1 cell changed/,
+      /^loud in behind.ipynb: 1 cell changed/,
+      /^quiet in behind.ipynb: /
     ]);
   });
 
@@ -57,7 +57,7 @@ test.describe('A setting', () => {
     expect(await tab.listMarkedCells()).toEqual([]);
     await agent.edit(path, [replace(2)]);
     await expect(tab.editor(2)).toHaveText('theirs = 2');
-    await expect(page.locator('.Toastify__toast')).toContainText('cells 2 and 3');
+    await expect(page.locator('.Toastify__toast')).toContainText('2 cells changed');
     expect(await tab.listMarkedCells()).toEqual([]);
 
     await changeSettings(page, { flash: true, marks: true });
@@ -103,7 +103,7 @@ test.describe('A setting', () => {
   });
 
   for (const [rule, mine, text] of [
-    ['keepMine', true, 'Your text was kept'],
+    ['keepMine', true, 'Yours was kept'],
     ['takeTheirs', false, 'Theirs was taken']
   ] as const) {
     test(`decides on conflicts: ${rule} @nightly`, async ({ agent, folder, open, page }) => {
@@ -119,7 +119,7 @@ test.describe('A setting', () => {
       ]);
       await expect.poll(async () => tab.getHash()).toBe(hash);
       await expect(page.locator('.Toastify__toast', { hasText: text })).toBeVisible();
-      await expect(page.getByRole('button', { name: 'Keep mine' })).toHaveCount(0);
+      await expect(page.getByRole('button', { name: /^Mine/ })).toHaveCount(0);
       await expect.poll(async () => tab.getSource(0)).toBe(mine ? 'x = 1 + 10' : 'x = 2');
       expect(await tab.isDirty()).toBe(mine);
       await tab.placeCaret(0);

@@ -1,5 +1,8 @@
+import type { Page } from '@playwright/test';
+import { findViolations } from './axe';
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
+import { setTheme, THEMES } from './pictures';
 
 const replace = (index: number, text = 'theirs') => ({
   op: 'replace',
@@ -7,31 +10,178 @@ const replace = (index: number, text = 'theirs') => ({
   source: `${text} = ${index}`
 });
 
-test.describe('A toast tells no more of an edit', () => {
-  for (const [button, what] of [
-    ['View', 'that was viewed'],
-    ['Hide notification', 'of a toast that was closed @nightly']
-  ]) {
-    test(what, async ({ agent, folder, open, page }) => {
-      folder.write('seen.ipynb', formatNotebook(makeManyCells(40)));
-      const path = folder.getPath('seen.ipynb');
-      const before = folder.readSources('seen.ipynb');
-      const tab = await open('seen.ipynb');
-      await agent.edit(path, [replace(4)], 'Bot');
-      const toast = page.locator('.Toastify__toast');
-      await expect(toast).toHaveText(/Bot edited seen.ipynb: cell 5/);
-      await toast.getByRole('button', { name: button }).click();
-      await expect(toast).toHaveCount(0);
-      await agent.edit(path, [replace(35)], 'Bot');
-      await expect(toast).toHaveText(/Bot edited seen.ipynb: cell 36/);
-      await toast.getByRole('button', { name: 'Undo' }).click();
-      await expect(toast).toHaveText('Undid the edit by Bot in seen.ipynb.');
-      await expect.poll(async () => tab.getSource(35)).toBe(before[35]);
-      expect(await tab.getSource(4)).toBe('theirs = 4');
+const toastsOf = (page: Page, text: string | RegExp) =>
+  page.locator('.Toastify__toast', { hasText: text });
+
+/** Keep all changes of a notebook, as the user of this browser. */
+async function keepAll(page: Page, path: string): Promise<void> {
+  const status = await page.evaluate(async path => {
+    const { baseUrl } = window.jupyterapp.serviceManager.serverSettings;
+    const token = /(?:^|; )_xsrf=([^;]*)/.exec(document.cookie)?.[1] ?? '';
+    const { status } = await fetch(`${baseUrl}nbedit/notebooks/${path}/keep`, {
+      method: 'POST',
+      headers: { 'X-XSRFToken': token, 'Content-Type': 'application/json' },
+      body: '{}'
+    });
+    return status;
+  }, path);
+  expect(status).toBe(200);
+}
+
+test('A toast says who, why and what has changed all in all, of a whole burst', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('net.ipynb', formatNotebook(makeManyCells(8)));
+  const path = folder.getPath('net.ipynb');
+  await open('net.ipynb');
+  await agent.edit(path, [replace(1), { op: 'delete', cell: 'cell-id-2' }], 'Claude', {
+    message: 'Drop the test account'
+  });
+  const toast = page.locator('.Toastify__toast');
+  await expect(toast).toHaveText(/^Claude: Drop the test account - 1 cell changed, 1 deleted/);
+  await toast.hover();
+  await agent.edit(
+    path,
+    [
+      replace(1, 'again'),
+      { op: 'insert', id: 'new', at: 'end', cell_type: 'code', source: 'new' },
+      { op: 'move', cell: 'cell-id-6', at: 'start' }
+    ],
+    'Claude',
+    { message: 'Sum up' }
+  );
+  await expect(toast).toHaveText(
+    /^Claude: Sum up, and 1 more - 1 cell changed, 1 added, 1 moved, 1 deleted/
+  );
+  // What came and went has not changed anything.
+  await agent.edit(path, [{ op: 'delete', cell: 'new' }], 'Claude');
+  await expect(toast).toHaveText(/ - 1 cell changed, 1 moved, 1 deleted/);
+  await expect(toast).toHaveCount(1);
+});
+
+test('"View" keeps the toast, and goes to one cell after the other in command mode', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  const cells = makeManyCells(60);
+  cells[30] = makeMarkdownCell('heading', '# Heading');
+  cells[30].metadata = { 'jp-MarkdownHeadingCollapsed': true };
+  folder.write('view.ipynb', formatNotebook(cells));
+  const path = folder.getPath('view.ipynb');
+  const before = folder.readText('view.ipynb');
+  const tab = await open('view.ipynb');
+  await tab.typeText(0, ' ');
+  await page.keyboard.press('Backspace');
+  await agent.edit(path, [replace(5), replace(25), replace(50)], 'Bot');
+  const toast = page.locator('.Toastify__toast', { hasText: 'Bot' });
+  const view = toast.getByRole('button', { name: /^View/ });
+  await toast.hover();
+  await expect(tab.root.locator('.jp-nbedit-flash')).toHaveCount(0);
+  for (const [round, index] of [5, 25, 50, 5].entries()) {
+    await expect(view).toHaveText(`View ${(round % 3) + 1} of 3`);
+    const flashed = await tab.watchFlashes();
+    await view.click();
+    await expect.poll(async () => tab.isFullyVisible(index)).toBe(true);
+    await expect.poll(flashed).toContain(`cell-id-${index}`);
+    expect(await tab.getViewState()).toMatchObject({
+      activeCellId: `cell-id-${index}`,
+      mode: 'command'
     });
   }
+  expect(await tab.root.evaluate(node => node.contains(document.activeElement))).toBe(true);
+  // Look, then undo: the keys of the notebook work, and so does the toast's own button.
+  await page.keyboard.press('Control+Alt+z');
+  await expect.poll(() => folder.readText('view.ipynb')).toBe(before);
+  await expect(toast).toHaveCount(0);
+});
 
-  test('that its reader took back by the key @nightly', async ({ agent, folder, open, page }) => {
+test('An edit that comes after "View" is added to the toast, and is viewed next', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('next.ipynb', formatNotebook(makeManyCells(40)));
+  const path = folder.getPath('next.ipynb');
+  const before = folder.readText('next.ipynb');
+  const tab = await open('next.ipynb');
+  await agent.edit(path, [replace(4)], 'Bot');
+  const toast = page.locator('.Toastify__toast');
+  const view = toast.getByRole('button', { name: /^View/ });
+  await expect(view).toHaveText('View');
+  await view.click();
+  await expect.poll(async () => tab.isFullyVisible(4)).toBe(true);
+  await expect(toast).toHaveText(/^Bot: 1 cell changed/);
+  await agent.edit(path, [replace(35)], 'Bot');
+  await expect(view).toHaveText('View 2 of 2');
+  await view.click();
+  await expect.poll(async () => tab.isFullyVisible(35)).toBe(true);
+  await toast.getByRole('button', { name: 'Undo' }).click();
+  await expect(toast).toHaveText('Undid 2 edits by Bot in next.ipynb.');
+  expect(folder.readText('next.ipynb')).toBe(before);
+});
+
+test('"View" goes to the place of a deleted cell @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('gone.ipynb', formatNotebook(makeManyCells(40)));
+  const tab = await open('gone.ipynb');
+  await agent.edit(folder.getPath('gone.ipynb'), [{ op: 'delete', cell: 'cell-id-30' }], 'Bot');
+  const toast = page.locator('.Toastify__toast');
+  await expect(toast).toHaveText(/^Bot: 1 cell deleted/);
+  await toast.getByRole('button', { name: 'View' }).click();
+  await expect.poll(async () => tab.isFullyVisible(30)).toBe(true);
+  expect((await tab.getViewState()).activeCellId).toBe('cell-id-31');
+});
+
+test('A toast about a notebook behind names its file @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('behind.ipynb', formatNotebook(makeManyCells(6)));
+  folder.write('front.ipynb', formatNotebook(makeManyCells(6)));
+  const behind = await open('behind.ipynb');
+  await open('front.ipynb');
+  await agent.edit(folder.getPath('behind.ipynb'), [replace(3)], 'Bot', { message: 'Tidy' });
+  const toast = page.locator('.Toastify__toast');
+  await expect(toast).toHaveText(/^Bot in behind.ipynb: Tidy - 1 cell changed/);
+  await toast.getByRole('button', { name: 'View' }).click();
+  await expect.poll(async () => behind.isInFront()).toBe(true);
+  await expect.poll(async () => behind.isFullyVisible(3)).toBe(true);
+  expect(await behind.getViewState()).toMatchObject({ mode: 'command', activeCellIndex: 3 });
+  await expect(toast).toHaveCount(1);
+});
+
+test.describe('A toast tells no more of an edit', () => {
+  test('of a toast that was closed @nightly', async ({ agent, folder, open, page }) => {
+    folder.write('seen.ipynb', formatNotebook(makeManyCells(40)));
+    const path = folder.getPath('seen.ipynb');
+    const before = folder.readSources('seen.ipynb');
+    const tab = await open('seen.ipynb');
+    await agent.edit(path, [replace(4)], 'Bot', { message: 'First' });
+    const toast = page.locator('.Toastify__toast');
+    await expect(toast).toHaveText(/^Bot: First - 1 cell changed/);
+    await toast.getByRole('button', { name: 'Hide notification' }).click();
+    await expect(toast).toHaveCount(0);
+    await agent.edit(path, [replace(35)], 'Bot', { message: 'Second' });
+    await expect(toast).toHaveText(/^Bot: Second - 1 cell changed/);
+    await toast.getByRole('button', { name: 'Undo' }).click();
+    await expect(toast).toHaveText('Undid the edit by Bot in seen.ipynb.');
+    await expect.poll(async () => tab.getSource(35)).toBe(before[35]);
+    expect(await tab.getSource(4)).toBe('theirs = 4');
+  });
+
+  test('that its reader undid by the key', async ({ agent, folder, open, page }) => {
     folder.write('key.ipynb', formatNotebook(makeManyCells(6)));
     const path = folder.getPath('key.ipynb');
     const tab = await open('key.ipynb');
@@ -39,39 +189,98 @@ test.describe('A toast tells no more of an edit', () => {
     await page.keyboard.press('Escape');
     await agent.edit(path, [replace(1)], 'Bot');
     await agent.edit(path, [replace(2), replace(3)], 'Bot');
-    const toast = page.locator('.Toastify__toast', { hasText: 'Bot' });
-    await expect(toast).toHaveText(/Bot edited key.ipynb: cells 2, 3 and 4/);
+    const toast = toastsOf(page, 'Bot');
+    await expect(toast).toHaveText(/^Bot: 3 cells changed/);
     // JupyterLab does not close a toast that the mouse is on.
     await toast.hover();
     await page.keyboard.press('Control+Alt+z');
-    await expect(page.locator('.Toastify__toast', { hasText: 'Undone' })).toHaveText(
-      'Undone: cells 3 and 4'
-    );
-    await expect(toast).toHaveText(/Bot edited key.ipynb: cell 2(?!,)/);
+    await expect(toastsOf(page, 'Undone')).toHaveText('Undone: cells 3 and 4');
+    await expect(toast).toHaveText(/^Bot: 1 cell changed/);
     await page.keyboard.press('Control+Alt+z');
     await expect(toast).toHaveCount(0);
     await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('key.ipynb'));
     expect(await tab.getSource(1)).toContain('first_1');
   });
 
-  test('that somebody else took back @nightly', async ({ agent, folder, open, page }) => {
+  test('that somebody else undid @nightly', async ({ agent, folder, open, page }) => {
     folder.write('else.ipynb', formatNotebook(makeManyCells(6)));
     const path = folder.getPath('else.ipynb');
     const tab = await open('else.ipynb');
     const { edit_id: first } = await agent.edit(path, [replace(1)], 'Bot');
     await agent.edit(path, [replace(2)], 'Bot');
-    const toast = page.locator('.Toastify__toast', { hasText: 'Bot' });
-    await expect(toast).toHaveText(/Bot edited else.ipynb: cells 2 and 3/);
+    const toast = toastsOf(page, 'Bot');
+    await expect(toast).toHaveText(/^Bot: 2 cells changed/);
     await toast.hover();
     await agent.undo(path, first, 'Another');
-    await expect(toast).toHaveText(/Bot edited else.ipynb: cell 3/);
+    await expect(toast).toHaveText(/^Bot: 1 cell changed/);
     await toast.getByRole('button', { name: 'Undo' }).click();
-    await expect(page.locator('.Toastify__toast', { hasText: 'Undid' })).toHaveText(
-      'Undid the edit by Bot in else.ipynb.'
-    );
+    await expect(toastsOf(page, 'Undid')).toHaveText('Undid the edit by Bot in else.ipynb.');
     await expect.poll(async () => tab.getSource(2)).toContain('first_2');
   });
+
+  test('that is kept in another browser', async ({ agent, anotherWindow, folder, open, page }) => {
+    folder.write('kept.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('kept.ipynb');
+    await open('kept.ipynb');
+    const other = await anotherWindow();
+    await open('kept.ipynb', { page: other });
+    await agent.edit(path, [replace(1), replace(2)], 'Bot');
+    for (const window of [page, other]) {
+      await expect(toastsOf(window, 'Bot')).toHaveText(/^Bot: 2 cells changed/);
+      await toastsOf(window, 'Bot').hover();
+    }
+    await keepAll(page, path);
+    for (const window of [page, other]) {
+      await expect(toastsOf(window, 'Bot')).toHaveCount(0);
+    }
+  });
 });
+
+test('Five agents have a toast each, and all others share one', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('crowd.ipynb', formatNotebook(makeManyCells(12)));
+  const path = folder.getPath('crowd.ipynb');
+  const before = folder.readSources('crowd.ipynb');
+  const tab = await open('crowd.ipynb');
+  const toasts = page.locator('.Toastify__toast');
+  await agent.edit(path, [replace(1), replace(2), replace(3)], 'Agent 1');
+  await expect(toasts).toHaveText(/^Agent 1: 3 cells changed/);
+  // JupyterLab closes no toast while its window has no focus.
+  await page.evaluate(() => window.dispatchEvent(new Event('blur')));
+  for (const number of [2, 3, 4, 5, 6, 7]) {
+    await agent.edit(path, [replace(number + 2)], `Agent ${number}`);
+  }
+  await expect(toasts).toHaveCount(6);
+  await expect(toastsOf(page, '2 more agents')).toHaveText(/^2 more agents: 2 cells changed/);
+  await expect(toastsOf(page, 'Agent 1')).toHaveText(/^Agent 1: 3 cells changed/);
+  await toastsOf(page, '2 more agents').getByRole('button', { name: 'Undo' }).click();
+  await expect(toastsOf(page, 'Undid')).toHaveText(
+    'Undid 2 edits by 2 more agents in crowd.ipynb.'
+  );
+  await expect.poll(async () => (await tab.getSources()).slice(8, 10)).toEqual(before.slice(8, 10));
+  expect(await tab.getSource(7)).toBe('theirs = 7');
+});
+
+for (const theme of THEMES) {
+  test(`axe-core finds no problem in a toast: ${theme} @nightly`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('axe.ipynb', formatNotebook(makeManyCells(6)));
+    await open('axe.ipynb');
+    await setTheme(page, theme);
+    await agent.edit(folder.getPath('axe.ipynb'), [replace(1), replace(3)], 'Bot');
+    const toast = page.locator('.Toastify__toast');
+    await toast.hover();
+    expect(await findViolations(toast)).toEqual([]);
+  });
+}
 
 test('An edit without a client is told as by an agent @nightly', async ({
   agent,
@@ -84,11 +293,10 @@ test('An edit without a client is told as by an agent @nightly', async ({
   const tab = await open('unnamed.ipynb');
   const toast = page.locator('.Toastify__toast');
   await agent.editUnnamed(path, [replace(1)]);
-  await expect(toast).toHaveText(/^An agent edited unnamed.ipynb: cell 2/);
+  await expect(toast).toHaveText(/^An agent: 1 cell changed/);
   await agent.editUnnamed(path, [replace(2)]);
   // Each request has another invented user name, and they count as one.
-  await expect(toast).toHaveText(/^An agent edited unnamed.ipynb: cells 2 and 3/);
-  await expect(tab.mark(2)).toHaveAttribute('title', 'Edit by an agent');
+  await expect(toast).toHaveText(/^An agent: 2 cells changed/);
   await page.evaluate(async () => {
     await window.jupyterapp.commands.execute('nbedit:show-history');
   });

@@ -8,7 +8,6 @@ const NAME = '<img data-pwned src="data:,x" onerror="window.__pwned = 20">.ipynb
 
 test('S22: nothing of a path, a client, a message or a source becomes markup', async ({
   agent,
-  dialogs,
   folder,
   open,
   page
@@ -41,7 +40,7 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
     );
     await expect.poll(async () => tab.getHash(), { intervals: [20] }).toBe(hash);
     expect(await tab.getSource(0)).toBe(payload);
-    await expect(toast.last()).toContainText(/edited <img data-pwned src.*cells 1 and 2/);
+    await expect(toast.last()).toContainText(/^.*: .*2 cells changed/);
     expect(await toast.last().textContent()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     const title = await tab.mark(0).getAttribute('title');
     expect(title).toMatch(/^Agent edit by /);
@@ -57,6 +56,11 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
       await panel.toggle(row).click();
       await expect(panel.getCellDiffs(row)).toHaveCount(2);
       await expect(panel.getCellDiffs(row).locator('.cm-content').first()).not.toBeEmpty();
+      await panel.rows
+        .nth(row)
+        .getByRole('button', { name: /^Rendered/ })
+        .click();
+      await expect(panel.rows.nth(row).locator('.jp-RenderedMarkdown')).toHaveCount(2);
       await panel.toggle(row).click();
     }
     await panel.root.getByRole('button', { name: /^Compare/ }).click();
@@ -76,16 +80,16 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
     [{ op: 'replace', cell: 'both', source: all }],
     PAYLOADS[1]
   );
-  await page.getByRole('button', { name: 'Show both' }).click();
-  const dialog = page.locator('.jp-Dialog');
-  const theirs = dialog.locator('.jp-nbedit-theirs');
-  expect(await theirs.locator('pre').textContent()).toBe(all);
-  expect(await theirs.locator('pre *').count()).toBe(0);
-  await expect(theirs.locator('h3')).toContainText('<img data-pwned');
-  await expect(dialog.locator('.jp-Dialog-header')).toContainText('Cell 3 of <img data-pwned');
-  await dialog.getByRole('button', { name: 'Take theirs' }).click();
+  const block = tab
+    .cell(2)
+    .locator('.jp-nbedit-block')
+    .filter({ has: page.getByRole('button', { name: /^Mine/ }) });
+  await expect(block.locator('.cm-changedLine').first()).toBeVisible();
+  await expect(block).toContainText('<script data-pwned>');
+  await expect(block.locator('.jp-nbedit-block-title')).toContainText('<img data-pwned');
+  await expect(toast.filter({ hasText: 'both changed' })).toContainText('<img data-pwned');
+  await block.getByRole('button', { name: /^Theirs/ }).click();
   await expect.poll(async () => tab.getSource(2)).toBe(all);
-  expect(dialogs.splice(0)).toHaveLength(1);
   expect(await tab.save()).toContain('completed');
   expect(folder.readSources(NAME)[2]).toBe(all);
 

@@ -1,11 +1,18 @@
+import { badgesPlugin } from './badges/badgesPlugin';
+import { blocksPlugin } from './blocks/blocksPlugin';
+import { cellMenuPlugin } from './blocks/cellMenuPlugin';
+import { changesPlugin } from './changes/changesPlugin';
 import { connectPlugin } from './connect/connectPlugin';
 import { historyPlugin } from './history/historyPlugin';
 import { settingsPlugin } from './notify/settings';
 import { modePlugin } from './review/modePlugin';
+import { proposalToastsPlugin } from './review/proposalToastsPlugin';
 import { proposalsPlugin, reviewPlugin } from './review/reviewPlugin';
 import { apiPlugin } from './server/apiPlugin';
 import { fileChangesPlugin } from './server/fileChanges';
+import { unseenPlugin } from './server/unseenPlugin';
 import { notebookSyncPlugin, textFileSyncPlugin } from './sync/syncPlugin';
+import { diffPlugin } from './ui/diffPlugin';
 
 /**
  * The public interface: the token `INbEdit` and its types. Everything else in this package, besides
@@ -16,12 +23,19 @@ export * from './server/api';
 export default [
   fileChangesPlugin,
   apiPlugin,
+  unseenPlugin,
+  diffPlugin,
+  blocksPlugin,
+  cellMenuPlugin,
   settingsPlugin,
   notebookSyncPlugin,
   textFileSyncPlugin,
   historyPlugin,
   proposalsPlugin,
   reviewPlugin,
+  proposalToastsPlugin,
   modePlugin,
-  connectPlugin
+  changesPlugin,
+  connectPlugin,
+  badgesPlugin
 ];

@@ -1,5 +1,8 @@
 import './notify.css';
 import './diff.css';
 import './history.css';
+import './blocks.css';
+import './changes.css';
 import './review.css';
 import './connect.css';
+import './badges.css';

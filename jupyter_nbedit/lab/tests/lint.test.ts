@@ -52,7 +52,7 @@ test.each([
   "function getModeName() { return 'Paused'; }",
   "const notice = 'Nothing was accepted: ' + count;"
 ])('the linter refuses the text in %s, which nobody can translate', async line => {
-  expect(await lint(line, 'src/review/reviewBar.ts')).toEqual([
+  expect(await lint(line, 'src/blocks/notebookBar.ts')).toEqual([
     expect.stringContaining('Pass it to `trans.__`')
   ]);
 });
@@ -77,7 +77,7 @@ test.each([
   "export const plugin = { id: 'jupyter-nbedit:modes', description: 'Shows how edits are made.' };",
   'const picture = `<svg viewBox="0 0 24 24"><path d="M6 5h4v14H6z"/></svg>`;'
 ])('the linter allows %s', async line => {
-  expect(await lint(line, 'src/review/reviewBar.ts')).toEqual([]);
+  expect(await lint(line, 'src/blocks/notebookBar.ts')).toEqual([]);
 });
 
 test.each([

@@ -135,7 +135,7 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
   );
   for (const [at, tab] of [one, two].entries()) {
     const toast = tab.page.locator('.Toastify__toast', { hasText: 'Refactoring bot' });
-    await expect(toast).toContainText('edited together.ipynb: cells 4 and 5, 1 cell removed');
+    await expect(toast).toContainText('Refactoring bot: 1 cell changed, 1 added, 1 deleted');
     await expect(tab.editor(4)).toHaveText('new = 4');
     expect(await flashed[at]()).toEqual(['cell-id-3', operations[1].cell_id]);
   }

@@ -80,6 +80,8 @@ export interface IncomingChange {
 /** An edit of the history, with the cells that its event names. */
 export interface AttributedEdit extends AffectedCells {
   readonly id: number;
+  /** The operations that its event names. */
+  readonly operations: readonly OperationEntry[];
 }
 
 /** A part of an incoming change, with the clients that made it. */
@@ -200,7 +202,15 @@ function collectAttribution(
   return {
     clients: [...new Set(edits.flatMap(change => getClient(change) ?? []))],
     edits: edits.flatMap(change =>
-      change.editId === null ? [] : [{ id: change.editId, ...summarizeChanges([change], keys) }]
+      change.editId === null
+        ? []
+        : [
+            {
+              id: change.editId,
+              operations: change.operations,
+              ...summarizeChanges([change], keys)
+            }
+          ]
     ),
     isComplete: edits.length > 0 && edits.every(({ isUndoable }) => isUndoable)
   };

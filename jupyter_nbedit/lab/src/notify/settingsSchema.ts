@@ -4,7 +4,7 @@ export interface SettingValues {
   readonly toasts: 'all' | 'background' | 'none';
   /** Whether edited cells are highlighted for a moment. */
   readonly flash: boolean;
-  /** Whether edited cells are marked until they are viewed. */
+  /** Whether changed cells are marked until the user keeps, undoes or edits the change. */
   readonly marks: boolean;
   /** Whether the current notebook scrolls to edited cells. */
   readonly follow: boolean;

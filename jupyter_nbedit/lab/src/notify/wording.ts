@@ -2,17 +2,24 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ConflictKind } from '../merge/cellMerge';
 import { NbEditError } from '../server/client';
-import type { FileProblem } from '../server/fileChanges';
+import type { BypassedMode, FileProblem } from '../server/fileChanges';
 import type { UndoResult } from '../server/undoEdits';
-import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
-import type { AttributedChange } from './attribution';
-
-/** The side of a conflict that is kept. */
-export type ConflictChoice = 'mine' | 'theirs';
+import { cleanName, cleanText, getDisplayName } from '../ui/displayText';
+import type { NetEffect } from './netEffect';
+import type { ConflictChoice } from './openConflicts';
 
 /** Maximum number of cells and names that are listed; the rest is counted. */
 const MAX_LISTED_CELLS = 4;
 const MAX_LISTED_NAMES = 2;
+
+/** Maximum length of a toast; JupyterLab cuts longer ones. */
+const MAX_TOAST_LENGTH = 140;
+
+/** Minimum length of a message that was cut: a shorter one says nothing. */
+const MIN_MESSAGE_LENGTH = 8;
+
+/** Minimum length of names that were cut. */
+const MIN_NAME_LENGTH = 16;
 
 /** Maximum length of a server message inside our own sentence. */
 const MAX_REASON_LENGTH = 76;
@@ -28,37 +35,103 @@ export function formatClients(clients: readonly string[], trans: TranslationBund
   return more > 0 ? trans.__('%1 and %2 more', listedNames, more) : listedNames;
 }
 
-/**
- * Describe an incoming change.
- *
- * @param positions Indexes of the changed cells, in ascending order.
- */
-export function describeIncomingChange(
-  clientNames: string,
-  file: string,
-  positions: readonly number[],
-  {
-    removedCount,
-    isTruncated,
-    bypassedMode
-  }: Pick<AttributedChange, 'removedCount' | 'isTruncated' | 'bypassedMode'>,
+/** What a toast about incoming changes says. */
+export interface ChangeDescription {
+  /** The names of the clients; '' if they are not known. */
+  readonly clientNames: string;
+  readonly file: string;
+  /** Whether the user works in the notebook, so that its name need not be said. */
+  readonly isCurrent: boolean;
+  /** Why the changes were made, oldest first. */
+  readonly messages: readonly string[];
+  readonly effect: NetEffect;
+  /** The mode that another program has bypassed; null if there is none. */
+  readonly bypassedMode: BypassedMode | null;
+}
+
+/** Describe incoming changes. If the text is too long, the messages are cut, not the effect. */
+export function describeIncomingChanges(
+  { clientNames, file, isCurrent, messages, effect, bypassedMode }: ChangeDescription,
   trans: TranslationBundle
 ): string {
-  const parts = [
-    ...(positions.length > 0 ? [formatCells(positions, trans)] : []),
-    ...(removedCount > 0 ? [trans._n('%1 cell removed', '%1 cells removed', removedCount)] : []),
-    ...(isTruncated ? [trans.__('and others')] : [])
-  ];
-  const summary = parts.length > 0 ? parts.join(', ') : trans.__('the metadata');
+  const fileName = cleanName(file);
+  const effectText = describeEffect(effect, trans);
   if (bypassedMode === 'review') {
-    return trans.__('%1 changed on disk, without review: %2', cleanName(file), summary);
+    return trans.__('%1 changed on disk, without review: %2', fileName, effectText);
   }
   if (bypassedMode === 'plan') {
-    return trans.__('%1 changed on disk, although edits are paused: %2', cleanName(file), summary);
+    return trans.__('%1 changed on disk, although edits are paused: %2', fileName, effectText);
   }
-  return clientNames === ''
-    ? trans.__('%1 changed on disk: %2', cleanName(file), summary)
-    : trans.__('%1 edited %2: %3', clientNames, cleanName(file), summary);
+  if (clientNames === '') {
+    return trans.__('%1 changed on disk: %2', fileName, effectText);
+  }
+  const describe = (names: string, message: string): string => {
+    const who = isCurrent ? names : trans.__('%1 in %2', names, fileName);
+    return message === ''
+      ? trans.__('%1: %2', who, effectText)
+      : trans.__('%1: %2 - %3', who, message, effectText);
+  };
+  const excess = Math.max(describe(clientNames, '').length - MAX_TOAST_LENGTH, 0);
+  const names = cleanText(clientNames, Math.max(clientNames.length - excess, MIN_NAME_LENGTH));
+  return fitMessage(message => describe(names, message), messages, trans);
+}
+
+/** Return the text with as much of the newest message as a toast has room for. */
+export function fitMessage(
+  describe: (message: string) => string,
+  messages: readonly string[],
+  trans: TranslationBundle
+): string {
+  const shown = messages
+    .map(message => cleanText(message, MAX_TOAST_LENGTH))
+    .filter(message => message !== '');
+  const newest = shown.at(-1) ?? '';
+  const others = new Set(shown).size - 1;
+  const countOthers = (message: string): string =>
+    others < 1 ? message : trans._n('%2, and %1 more', '%2, and %1 more', others, message);
+  const minLength = Math.min(newest.length, MIN_MESSAGE_LENGTH);
+  for (let length = newest.length; length >= minLength && length > 0; length--) {
+    const text = describe(countOthers(cleanText(newest, length)));
+    if (text.length <= MAX_TOAST_LENGTH) {
+      return text;
+    }
+  }
+  return describe('');
+}
+
+/** Describe a net effect: "2 cells changed, 1 deleted". */
+function describeEffect(effect: NetEffect, trans: TranslationBundle): string {
+  const { changed, added, moved, deleted, hasMetadataChange, isTruncated } = effect;
+  // The first phrase has the noun.
+  const phrases = [
+    changed > 0 && {
+      first: trans._n('%1 cell changed', '%1 cells changed', changed),
+      next: trans._n('%1 changed', '%1 changed', changed)
+    },
+    added > 0 && {
+      first: trans._n('%1 cell added', '%1 cells added', added),
+      next: trans._n('%1 added', '%1 added', added)
+    },
+    moved > 0 && {
+      first: trans._n('%1 cell moved', '%1 cells moved', moved),
+      next: trans._n('%1 moved', '%1 moved', moved)
+    },
+    deleted > 0 && {
+      first: trans._n('%1 cell deleted', '%1 cells deleted', deleted),
+      next: trans._n('%1 deleted', '%1 deleted', deleted)
+    }
+  ].filter(phrase => phrase !== false);
+  const texts = phrases.map(({ first, next }, index) => (index === 0 ? first : next));
+  return [
+    ...texts,
+    ...(hasMetadataChange || texts.length === 0 ? [trans.__('the metadata changed')] : []),
+    ...(isTruncated ? [trans.__('and others')] : [])
+  ].join(', ');
+}
+
+/** Return the name of several clients that share a toast. */
+export function formatMoreClients(count: number, trans: TranslationBundle): string {
+  return trans._n('%1 more agent', '%1 more agents', count);
 }
 
 /** Describe that a file is missing or unreadable. */
@@ -86,17 +159,6 @@ export function describeFileProblem(
         getFirstClause(message ?? '')
       );
   }
-}
-
-/** Describe the change that a mark stands for. */
-export function describeMark(clients: readonly string[], trans: TranslationBundle): string {
-  if (clients.length > 0 && clients.every(isGeneratedUserName)) {
-    return trans.__('Edit by an agent');
-  }
-  const clientNames = formatClients(clients, trans);
-  return clientNames === ''
-    ? trans.__('Changed on disk')
-    : trans.__('Agent edit by %1', clientNames);
 }
 
 /** Describe an undo that is under way. */
@@ -156,34 +218,63 @@ export function describeUndoResult(
       );
 }
 
+/** Describe how both sides changed a cell, as a phrase after the other side. */
+export function describeConflict(kind: ConflictKind, trans: TranslationBundle): string {
+  switch (kind) {
+    case 'changed':
+      return trans.__('and you both changed this cell');
+    case 'deleted-on-disk':
+      return trans.__('deleted this cell, which you changed');
+    case 'deleted-here':
+      return trans.__('changed this cell, which you deleted');
+  }
+}
+
 /**
- * Describe a conflict and its resolution.
+ * Describe how many cells both sides changed.
  *
- * @param choice The side that a setting has chosen, or null.
+ * @param file The name of the file, or null if it need not be said.
  */
-export function describeConflict(
-  clients: readonly string[],
-  file: string,
-  kind: ConflictKind,
-  position: number,
+export function describeConflictCount(
+  clientNames: string,
+  file: string | null,
+  count: number,
+  trans: TranslationBundle
+): string {
+  const who = cleanName(clientNames) || trans.__('Somebody');
+  return file === null
+    ? trans._n('%2 and you both changed %1 cell', '%2 and you both changed %1 cells', count, who)
+    : trans._n(
+        '%2 and you both changed %1 cell of %3',
+        '%2 and you both changed %1 cells of %3',
+        count,
+        who,
+        cleanName(file)
+      );
+}
+
+/**
+ * Describe conflicts, and what has become of them.
+ *
+ * @param choice What a setting has chosen, or null if the user has to choose.
+ */
+export function describeConflicts(
+  clientNames: string,
+  file: string | null,
+  count: number,
   choice: ConflictChoice | null,
   trans: TranslationBundle
 ): string {
-  const clientNames = formatClients(clients, trans) || trans.__('Somebody');
-  const values = [clientNames, position + 1, cleanName(file)] as const;
-  switch (kind) {
-    case 'changed':
-      return choice === 'theirs'
-        ? trans.__('%1 changed cell %2 of %3, and so did you. Theirs was taken.', ...values)
-        : trans.__('%1 changed cell %2 of %3, and so did you. Your text was kept.', ...values);
-    case 'deleted-on-disk':
-      return choice === 'theirs'
-        ? trans.__('%1 deleted cell %2 of %3, which you changed. It is gone.', ...values)
-        : trans.__('%1 deleted cell %2 of %3, which you changed. It was kept.', ...values);
-    case 'deleted-here':
-      return choice === 'mine'
-        ? trans.__('%1 changed cell %2 of %3, which you deleted. It stays deleted.', ...values)
-        : trans.__('%1 changed cell %2 of %3, which you deleted. It was put back.', ...values);
+  const conflicts = describeConflictCount(clientNames, file, count, trans);
+  switch (choice) {
+    case null:
+      return trans.__('%1. Yours stays until you choose.', conflicts);
+    case 'mine':
+      return trans.__('%1. Yours was kept.', conflicts);
+    case 'theirs':
+      return trans.__('%1. Theirs was taken.', conflicts);
+    case 'both':
+      return trans.__('%1. Both were kept.', conflicts);
   }
 }
 

@@ -1,25 +1,22 @@
 import type { CellConflict, NotebookMerge } from '../merge/notebookMerge';
 import { findBypassedMode, getClient } from '../notify/attribution';
-import {
-  showConflictChoice,
-  showConflictPrompt,
-  type ConflictQuestion
-} from '../notify/conflictPrompt';
-import type { ConflictChoice } from '../notify/wording';
+import { ConflictToasts } from '../notify/conflictToasts';
+import type { ConflictChoice, OpenConflict, OpenConflicts } from '../notify/openConflicts';
 import type { FileChange } from '../server/fileChanges';
 import type { OpenNotebook } from './openNotebook';
 
-/** Shows the changes of a merge, and asks the user about conflicts. */
+/** Shows the changes of a merge, and lets the user resolve conflicts. */
 export class IncomingChanges {
   constructor(
     private readonly _notebook: OpenNotebook,
-    /** Applies the chosen side. */
-    private readonly _onChoice: (
-      key: string,
-      conflict: CellConflict,
-      choice: ConflictChoice
-    ) => void
-  ) {}
+    /** Applies the choice. */
+    onChoice: (key: string, conflict: CellConflict, choice: ConflictChoice) => void
+  ) {
+    this._toasts = new ConflictToasts(_notebook, this._conflicts, _notebook.trans);
+    this._conflicts.resolved.connect((_, { conflict, choice }) =>
+      onChoice(conflict.key, conflict.conflict, choice)
+    );
+  }
 
   /**
    * @param keys The keys of the merged cells.
@@ -44,77 +41,43 @@ export class IncomingChanges {
       bypassedMode: findBypassedMode(changes)
     };
     void this._notebook.showIncomingChange(incomingChange, changes, keys, hash);
-    this.retainPrompts(keys);
-    for (const conflict of result.conflicts) {
-      this._resolveConflict(keys[conflict.index] ?? '', conflict, clients);
-    }
-    this._updateConflictMarks();
+    this.retainConflicts(keys);
+    this._showConflicts(
+      result.conflicts.map(conflict => ({ key: keys[conflict.index] ?? '', conflict, clients }))
+    );
   }
 
   /** Whether the user has yet to resolve a conflict. */
-  get hasOpenPrompts(): boolean {
-    return this._openPrompts.size > 0;
+  get hasOpenConflicts(): boolean {
+    return this._conflicts.all.length > 0;
   }
 
-  /** Close the prompts of all other cells. */
-  retainPrompts(keys: readonly string[]): void {
-    const retainedKeys = new Set(keys);
-    for (const [key, close] of this._openPrompts) {
-      if (!retainedKeys.has(key)) {
-        close();
-        this._openPrompts.delete(key);
-      }
+  /** Remove the conflicts of all other cells. */
+  retainConflicts(keys: readonly string[]): void {
+    this._conflicts.retain(keys);
+  }
+
+  /** Let the user resolve conflicts, or apply the setting `conflict`. */
+  private _showConflicts(conflicts: readonly OpenConflict[]): void {
+    if (conflicts.length === 0) {
+      return;
     }
-    this._updateConflictMarks();
-  }
-
-  /** Ask about a cell, or apply the setting `conflict`. */
-  private _resolveConflict(key: string, conflict: CellConflict, clients: readonly string[]): void {
-    const { kind, index, mine, theirs } = conflict;
-    const question = {
-      file: this._notebook.fileName,
-      clients,
-      kind,
-      position: index,
-      mine: mine?.source ?? null,
-      theirs: theirs?.source ?? null
-    };
     const { conflict: rule, toasts } = this._notebook.settings.current;
-    this._openPrompts.get(key)?.();
-    this._openPrompts.delete(key);
+    this._conflicts.add(conflicts);
     if (rule === 'ask') {
-      this._prompt(key, conflict, question);
+      this._toasts.show(conflicts);
       return;
     }
     const choice = rule === 'keepMine' ? 'mine' : 'theirs';
-    this._onChoice(key, conflict, choice);
+    this._conflicts.resolve(conflicts, choice);
     if (toasts !== 'none') {
-      showConflictChoice(
-        question,
-        choice,
-        () => this._notebook.viewCells([key]),
-        this._notebook.trans
-      );
+      this._toasts.showChoice(conflicts, choice);
     }
   }
 
-  private _prompt(key: string, conflict: CellConflict, question: ConflictQuestion): void {
-    const close = showConflictPrompt(
-      question,
-      choice => {
-        this._openPrompts.delete(key);
-        close();
-        this._updateConflictMarks();
-        this._onChoice(key, conflict, choice);
-      },
-      this._notebook.trans
-    );
-    this._openPrompts.set(key, close);
+  private get _conflicts(): OpenConflicts {
+    return this._notebook.views.conflicts;
   }
 
-  private _updateConflictMarks(): void {
-    this._notebook.views.setConflictMarks(new Set(this._openPrompts.keys()));
-  }
-
-  private readonly _openPrompts = new Map<string, () => void>();
+  private readonly _toasts: ConflictToasts;
 }

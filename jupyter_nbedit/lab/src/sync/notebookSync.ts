@@ -5,7 +5,7 @@ import { BaseVersion } from '../merge/baseVersion';
 import type { Notebook } from '../merge/notebook';
 import { mergeNotebooks, type CellConflict, type NotebookMerge } from '../merge/notebookMerge';
 import { FileProblemNotice } from '../notify/fileProblems';
-import type { ConflictChoice } from '../notify/wording';
+import { joinTexts, type ConflictChoice } from '../notify/openConflicts';
 import type { FileChange, FileProblem } from '../server/fileChanges';
 import type { OpenTab } from '../server/tabReports';
 import type { NotebookFile } from './diskVersion';
@@ -74,7 +74,6 @@ export class NotebookSync {
 
   /** Sync after a reported change of the file. */
   onFileChange(change: FileChange): void {
-    this._notebook.withdrawUndoneEdit(change);
     this._notebook.addReport(change);
     this._problemNotice.dismiss();
     if (this._baseVersion === null) {
@@ -126,7 +125,7 @@ export class NotebookSync {
     this._baseVersion = new BaseVersion(this._notebook.readContent().notebook);
     this._diskHash = this._context.contentsModel?.hash ?? null;
     this._generation++;
-    this._incomingChanges.retainPrompts([]);
+    this._incomingChanges.retainConflicts([]);
     // Changes reported earlier could not be merged, and the loaded version may be older.
     this.requestSync();
   }
@@ -258,7 +257,7 @@ export class NotebookSync {
       const state = this._context.model.dirty ? 'merged' : 'shown';
       this._services.tab.report(
         this._diskHash,
-        this._incomingChanges.hasOpenPrompts ? 'waiting' : state
+        this._incomingChanges.hasOpenConflicts ? 'waiting' : state
       );
     }
   }
@@ -294,7 +293,14 @@ export class NotebookSync {
     const wasDirty = this._context.model.dirty;
     const { notebook, pinnedKeys } = this._notebook.readContent();
     const cells = notebook.cells.flatMap(cell => {
-      if (cell.key !== key || (choice === 'mine') !== (kind === 'deleted-here')) {
+      if (cell.key !== key) {
+        return [cell];
+      }
+      if (choice === 'both') {
+        const source = joinTexts(cell.source, theirs?.source ?? '');
+        return [theirs === null ? cell : { ...cell, source }];
+      }
+      if ((choice === 'mine') !== (kind === 'deleted-here')) {
         return [cell];
       }
       return theirs === null || choice === 'mine' ? [] : [{ ...theirs, key }];

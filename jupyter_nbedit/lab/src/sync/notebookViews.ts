@@ -1,8 +1,12 @@
 import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import type { TranslationBundle } from '@jupyterlab/translation';
-import { ChangeMarks, flashCell, setConflictMark } from '../notify/cellMarks';
+import type { DiffServices } from '../blocks/cellDiffView';
+import type { NotebookBlocks } from '../blocks/notebookBlocks';
+import { flashCell } from '../notify/cellMarks';
+import { ConflictBlocks, getConflictEntryKey } from '../notify/conflictBlocks';
+import { OpenConflicts } from '../notify/openConflicts';
 import type { Settings } from '../notify/settings';
+import { UserActivity } from '../notify/userActivity';
 import { getCellId } from '../ui/cellIds';
 import { goToCell, isCellVisible, preserveViewport, scrollToCellCenter } from '../ui/viewport';
 
@@ -27,19 +31,17 @@ export class NotebookViews {
       isCurrent(panel: NotebookPanel): boolean;
     },
     private readonly _settings: Settings,
-    trans: TranslationBundle
-  ) {
-    this._marks = new ChangeMarks(trans);
-    _settings.changed.connect(this._onSettingsChanged);
-  }
+    private readonly _getBlocks: (panel: NotebookPanel) => NotebookBlocks,
+    private readonly _diffs: DiffServices
+  ) {}
 
-  dispose(): void {
-    this._settings.changed.disconnect(this._onSettingsChanged);
-  }
+  /** What the user has to decide. */
+  readonly conflicts = new OpenConflicts();
 
-  /** Show the marks in another view. */
+  /** Add a view. */
   addPanel(panel: NotebookPanel): void {
-    this._marks.addView(panel);
+    this._activity.addView(panel);
+    new ConflictBlocks(this._getBlocks(panel), this.conflicts, this._diffs);
   }
 
   /** Return the keys of the cells that are active in some view. */
@@ -50,6 +52,11 @@ export class NotebookViews {
   /** Whether a view is visible. */
   get isAnyVisible(): boolean {
     return document.visibilityState === 'visible' && this._panels().some(panel => panel.isVisible);
+  }
+
+  /** Whether the user works in one of the views. */
+  get isCurrent(): boolean {
+    return this._panels().some(panel => this._shell.isCurrent(panel));
   }
 
   /** Return whether all editors of these cells have the text of the model. */
@@ -79,38 +86,17 @@ export class NotebookViews {
     }
   }
 
-  /** Mark cells as changed from outside, until they are viewed. */
-  markCells(keys: readonly string[], clients: readonly string[]): void {
-    if (this._settings.current.marks) {
-      this._marks.add(keys, clients);
-    }
-  }
-
-  /** Remove the change marks of these cells. */
-  unmarkCells(keys: readonly string[]): void {
-    this._marks.remove(keys);
-  }
-
-  /** Set conflict marks at exactly these cells. */
-  setConflictMarks(keys: ReadonlySet<string>): void {
-    if (keys.size === 0 && !this._hasConflictMarks) {
-      return;
-    }
-    this._hasConflictMarks = keys.size > 0;
-    for (const { content } of this._panels()) {
-      for (const cell of content.widgets) {
-        setConflictMark(cell, keys.has(getCellId(cell)));
-      }
-    }
-  }
-
   /**
    * Scroll to edited cells in the current view, if the setting `follow` is on and the user is not
    * busy. The focus and the caret do not move.
    */
   async followCells(keys: readonly string[]): Promise<void> {
     const panel = this._panels().find(each => this._shell.isCurrent(each));
-    if (!this._settings.current.follow || panel?.isVisible !== true || this._marks.isBusy(panel)) {
+    if (
+      !this._settings.current.follow ||
+      panel?.isVisible !== true ||
+      this._activity.isBusy(panel)
+    ) {
       return;
     }
     const { content } = panel;
@@ -122,27 +108,38 @@ export class NotebookViews {
     }
   }
 
-  /** Bring a view to the front and show these cells in it. */
-  async goToCells(keys: readonly string[]): Promise<void> {
-    const panels = this._panels();
-    const panel = panels.find(each => this._shell.isCurrent(each)) ?? panels[0];
-    const keySet = new Set(keys);
-    const first = panel?.content.widgets.find(cell => keySet.has(getCellId(cell)));
-    if (panel !== undefined && first !== undefined) {
+  /** Bring a view to the front and go to the conflict of a cell, or else to the cell. */
+  async goToConflict(key: string): Promise<void> {
+    const panel = this._getMainPanel();
+    if (panel === undefined) {
+      return;
+    }
+    this._shell.reveal(panel);
+    await panel.revealed;
+    const blocks = this._getBlocks(panel);
+    blocks.update();
+    const entryKey = getConflictEntryKey(key);
+    await (blocks.entries.some(entry => entry.key === entryKey)
+      ? blocks.goToEntry(entryKey)
+      : this.goToCell(key));
+  }
+
+  /** Bring a view to the front and go to a cell in it. */
+  async goToCell(key: string): Promise<void> {
+    const panel = this._getMainPanel();
+    const cell = panel?.content.widgets.find(each => getCellId(each) === key);
+    if (panel !== undefined && cell !== undefined) {
       this._shell.reveal(panel);
-      await goToCell(panel.content, first);
-      // A rendered Markdown cell does not take the focus, so it is only selected.
-      panel.content.activeCellIndex = panel.content.widgets.indexOf(first);
-      this.flashCells(keys);
+      await goToCell(panel.content, cell);
+      this.flashCells([key]);
     }
   }
 
-  private readonly _onSettingsChanged = (): void => {
-    if (!this._settings.current.marks) {
-      this._marks.clear();
-    }
-  };
+  /** Return the view in which the user works, or else the first one. */
+  private _getMainPanel(): NotebookPanel | undefined {
+    const panels = this._panels();
+    return panels.find(each => this._shell.isCurrent(each)) ?? panels[0];
+  }
 
-  private readonly _marks: ChangeMarks;
-  private _hasConflictMarks = false;
+  private readonly _activity = new UserActivity();
 }

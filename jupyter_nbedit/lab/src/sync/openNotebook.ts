@@ -13,11 +13,14 @@ import {
   type IncomingChange
 } from '../notify/attribution';
 import type { Settings } from '../notify/settings';
+import { findChangeKeys, getNewestEdit } from '../notify/netEffect';
 import { IncomingChangeToasts } from '../notify/toasts';
 import { describeError } from '../notify/wording';
 import type { FileChange } from '../server/fileChanges';
 import { localEdits } from '../server/localEdits';
-import { undoEdits, type UndoResult } from '../server/undoEdits';
+import type { UnseenReply } from '../server/models';
+import { makeUndoResult, undoEdits, type UndoResult } from '../server/undoEdits';
+import type { UnseenModel } from '../server/unseenModel';
 import { applyMerge } from './applyMerge';
 import type { NotebookViews } from './notebookViews';
 import type { RunningCells } from './runningCells';
@@ -40,8 +43,8 @@ export interface NotebookServices {
   readonly trans: TranslationBundle;
   /** Undo an edit of the notebook with this path. */
   readonly undo: (path: string, edit: number) => Promise<unknown>;
-  /** Return the edit that an undo or redo of the notebook with this path reverts. */
-  readonly findUndone: (path: string, edit: number) => Promise<number | null>;
+  /** Null if the server does not know what the user has seen. */
+  readonly unseen: UnseenModel | null;
 }
 
 /** An open notebook with all its views. */
@@ -52,6 +55,13 @@ export class OpenNotebook {
   ) {
     this._reader = new TabReader(_context.model);
     this._toasts = new IncomingChangeToasts(this, _services.trans);
+    const refreshToasts = (_: UnseenModel, path: string): void => {
+      if (path === _context.localPath) {
+        this._toasts.refresh();
+      }
+    };
+    _services.unseen?.changed.connect(refreshToasts);
+    _context.disposed.connect(() => _services.unseen?.changed.disconnect(refreshToasts));
   }
 
   get views(): NotebookViews {
@@ -69,6 +79,14 @@ export class OpenNotebook {
   /** The name of the file, for display. */
   get fileName(): string {
     return this._context.contentsModel?.name ?? this._context.localPath;
+  }
+
+  get isCurrent(): boolean {
+    return this.views.isCurrent;
+  }
+
+  get unseen(): UnseenReply | null {
+    return this._services.unseen?.get(this._context.localPath) ?? null;
   }
 
   readContent(): TabContent {
@@ -108,31 +126,8 @@ export class OpenNotebook {
     return this._reader.readKeys();
   }
 
-  /** Remove from the toasts an edit that this change, by any client, has undone. */
-  withdrawUndoneEdit({ editId, operations }: FileChange): void {
-    const isUndo =
-      operations.length > 0 && operations.every(({ op }) => op === 'undo' || op === 'redo');
-    if (editId === null || !isUndo) {
-      return;
-    }
-    this._services.findUndone(this._context.path, editId).then(
-      undone => {
-        if (undone !== null) {
-          this._toasts.withdrawEdit(undone);
-        }
-      },
-      (error: unknown) => {
-        const { path } = this._context;
-        console.warn(
-          `jupyter-nbedit: it is unknown which edit is undone by edit ${editId} of ${path}.`,
-          error
-        );
-      }
-    );
-  }
-
   /**
-   * Flash and mark an incoming change, and show toasts unless this page has requested it.
+   * Flash and follow an incoming change, and show toasts unless this page has requested it.
    *
    * @param changes The reported changes, oldest first.
    * @param keys The keys of the cells of the notebook after the change.
@@ -154,7 +149,7 @@ export class OpenNotebook {
     await this._announceChange({ ...incomingChange, bypassedMode }, all, keys);
   }
 
-  /** Mark an incoming change, and show toasts unless this page has requested it. */
+  /** Follow an incoming change, and show toasts unless this page has requested it. */
   private async _announceChange(
     incomingChange: IncomingChange,
     changes: readonly FileChange[],
@@ -166,12 +161,11 @@ export class OpenNotebook {
     const otherChanges = changes.filter(change => !isOwn(change));
     const cellsOfOthers = new Set(summarizeChanges(otherChanges, keys).cells);
     const knownCells = new Set(ownCells.filter(cell => !cellsOfOthers.has(cell)));
-    this.views.unmarkCells([...knownCells]);
     if (!changes.some(isOwn) || otherChanges.some(isServerEdit)) {
       const cells = incomingChange.cells.filter(cell => !knownCells.has(cell));
-      attributeChange({ ...incomingChange, cells }, otherChanges, keys).forEach(change =>
-        this._announce(change)
-      );
+      const attributed = attributeChange({ ...incomingChange, cells }, otherChanges, keys);
+      attributed.forEach(change => void this.views.followCells(change.cells));
+      await this._showToasts(attributed);
     }
   }
 
@@ -200,16 +194,33 @@ export class OpenNotebook {
     return reports;
   }
 
-  /** Show these cells. */
-  viewCells(keys: readonly string[]): void {
-    void this.views.goToCells(keys);
+  viewCell(key: string): void {
+    void this.views.goToCell(key);
   }
 
-  /** Undo edits, oldest first. */
-  undoEdits(edits: readonly number[]): Promise<UndoResult> {
+  viewConflict(key: string): void {
+    void this.views.goToConflict(key);
+  }
+
+  /**
+   * Undo edits, oldest first: in one step if the unseen changes are of these edits only, or else
+   * edit by edit, as far as it is possible.
+   */
+  async undoEdits(edits: readonly number[]): Promise<UndoResult> {
+    const { unseen } = this._services;
+    const { path, localPath } = this._context;
+    const keys = findChangeKeys(this.unseen, edits);
+    if (unseen !== null && keys !== null) {
+      try {
+        await unseen.undo(localPath, keys);
+        return makeUndoResult(edits.length);
+      } catch (error) {
+        console.info('jupyter-nbedit: the edits are undone one by one.', error);
+      }
+    }
     return undoEdits(
       edits,
-      edit => this._services.undo(this._context.path, edit),
+      edit => this._services.undo(path, edit),
       error => describeError(error, this.trans)
     );
   }
@@ -227,12 +238,20 @@ export class OpenNotebook {
     this._context.model.dirty = difference === 'text' || (difference === 'data' && wasDirty);
   }
 
-  private _announce(change: AttributedChange): void {
-    const { toasts } = this.settings.current;
-    this.views.markCells(change.cells, change.clients);
-    void this.views.followCells(change.cells);
-    if (toasts === 'all' || (toasts === 'background' && !this.views.isAnyVisible)) {
-      this._toasts.show(change);
+  /** Show toasts, unless the settings exclude them. */
+  private async _showToasts(changes: readonly AttributedChange[]): Promise<void> {
+    const isEnabled = (): boolean => {
+      const { toasts } = this.settings.current;
+      return toasts === 'all' || (toasts === 'background' && !this.views.isAnyVisible);
+    };
+    if (changes.length > 0 && isEnabled()) {
+      // A toast says what has changed all in all, and nothing of what is undone already.
+      const unseen = (await this._services.unseen?.read(this._context.localPath)) ?? null;
+      const isKnown = unseen !== null && getNewestEdit(changes) <= unseen.until;
+      changes
+        // With the server's comparison, there is no part of which the client is not known.
+        .filter(({ edits, clients }) => !isKnown || edits.length > 0 || clients.length < 2)
+        .forEach(change => this._toasts.show(change));
     }
   }
 

@@ -29,7 +29,6 @@ export class RoomNotebook {
 
   /** Show and report a change of the file. */
   onFileChange(change: FileChange): void {
-    this._notebook.withdrawUndoneEdit(change);
     if (change.operations.length > 0) {
       void this._announce(change);
       void this._report(change);

@@ -1,9 +1,11 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import type { DocumentRegistry, IDocumentWidget } from '@jupyterlab/docregistry';
 import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
 import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { INotebookBlocks } from '../blocks/blocksPlugin';
 import { INbEditSettings, type Settings } from '../notify/settings';
 import { NbEditClient, NbEditError } from '../server/client';
 import {
@@ -13,6 +15,7 @@ import {
   type FileProblem
 } from '../server/fileChanges';
 import { TabConnection, type OpenTab } from '../server/tabReports';
+import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
 import { NotebookFile } from './diskVersion';
 import { ConditionalSaves } from './jupyterlabInternals';
 import { NotebookSync, type SyncServices } from './notebookSync';
@@ -35,13 +38,23 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:notebooks',
   description: 'Open notebooks follow edits made to their files.',
   autoStart: true,
-  requires: [IFileChangeFeed, INotebookTracker, INbEditSettings],
-  optional: [IDocumentManager, ITranslator],
+  requires: [
+    IFileChangeFeed,
+    INotebookTracker,
+    INotebookBlocks,
+    INbEditSettings,
+    IEditorLanguageRegistry
+  ],
+  optional: [IEditorThemeRegistry, IUnseenModel, IDocumentManager, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     files: FileChangeFeed,
     tracker: INotebookTracker,
+    blocks: INotebookBlocks,
     settings: Settings,
+    languages: IEditorLanguageRegistry,
+    themes: IEditorThemeRegistry | null,
+    unseen: UnseenModel | null,
     documents: IDocumentManager | null,
     translator: ITranslator | null
   ) => {
@@ -61,10 +74,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
       settings,
       trans,
       undo: (path, edit) => server.undo(contents.localPath(path), edit),
-      findUndone: async (path, edit) => {
-        const { edits } = await server.listHistory(contents.localPath(path), edit + 1, 1);
-        return edits.find(({ edit_id }) => edit_id === edit)?.undoes ?? null;
-      },
+      unseen,
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null
     });
@@ -76,7 +86,8 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
           isCurrent: panel => app.shell.currentWidget === panel
         },
         settings,
-        trans
+        panel => blocks.get(panel),
+        { languages, themes, trans }
       );
     const openDocuments = new Map<
       DocumentRegistry.IContext<INotebookModel>,
@@ -95,7 +106,6 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
         context.disposed.connect(() => {
           openDocuments.delete(context);
           tabs.close(tab);
-          views.dispose();
         });
       }
       entry.views.addPanel(panel);

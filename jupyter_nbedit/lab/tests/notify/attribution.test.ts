@@ -36,7 +36,8 @@ function makeFileChange(
 }
 
 function makeEdit(id: number, ...cells: string[]): AttributedEdit {
-  return { id, cells, removedCount: 0, hasMetadataChange: false };
+  const { operations } = makeFileChange('Bot', id, ...cells);
+  return { id, cells, operations, removedCount: 0, hasMetadataChange: false };
 }
 
 /** Somebody has saved it, who knows by what. */
@@ -90,7 +91,7 @@ test('what several have made is shared out by what their events name, the rest i
     {
       ...makeChange(['a'], { removedCount: 1 }),
       clients: ['Bot'],
-      edits: [makeEdit(1, 'a'), { ...makeEdit(3), removedCount: 1 }],
+      edits: [makeEdit(1, 'a'), { ...makeEdit(3), operations: gone.operations, removedCount: 1 }],
       isComplete: true
     },
     {

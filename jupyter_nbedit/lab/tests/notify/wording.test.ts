@@ -1,13 +1,17 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { expect, test } from 'vitest';
+import type { NetEffect } from '../../src/notify/netEffect';
+import type { ConflictChoice } from '../../src/notify/openConflicts';
 import {
   describeConflict,
+  describeConflicts,
   describeFileProblem,
-  describeIncomingChange,
-  describeMark,
+  describeIncomingChanges,
   describeUndoProgress,
   describeUndoResult,
-  formatClients
+  formatClients,
+  formatMoreClients,
+  type ChangeDescription
 } from '../../src/notify/wording';
 
 const trans = nullTranslator.load('jupyter_nbedit');
@@ -22,39 +26,94 @@ const NONE = {
 const NO_PROBLEM = { path: 'a.ipynb', kind: 'deleted', newPath: null, message: null } as const;
 const EVIL = `\u202E<img src=x>\u0007${'x'.repeat(100)}`;
 
-test('an arrival says who, where, which cells and what more', () => {
-  const more = { removedCount: 0, isTruncated: false, bypassedMode: null };
-  expect(describeIncomingChange('Bot', 'a.ipynb', [2], more, trans)).toBe(
-    'Bot edited a.ipynb: cell 3'
+const CHANGE: ChangeDescription = {
+  clientNames: 'Claude',
+  file: 'a.ipynb',
+  isCurrent: true,
+  messages: [],
+  effect: {
+    changed: 1,
+    added: 0,
+    moved: 0,
+    deleted: 0,
+    hasMetadataChange: false,
+    isTruncated: false
+  },
+  bypassedMode: null
+};
+
+function describeChange(more: Partial<ChangeDescription>, effect: Partial<NetEffect> = {}): string {
+  const description = { ...CHANGE, ...more, effect: { ...CHANGE.effect, ...effect } };
+  return describeIncomingChanges(description, trans);
+}
+
+test('a toast says who, why, and what has changed all in all', () => {
+  expect(describeChange({ messages: ['Drop the test account'] }, { deleted: 1 })).toBe(
+    'Claude: Drop the test account - 1 cell changed, 1 deleted'
   );
-  expect(describeIncomingChange('', 'a.ipynb', [0, 1], more, trans)).toBe(
-    'a.ipynb changed on disk: cells 1 and 2'
-  );
-  expect(describeIncomingChange('Bot', 'a.ipynb', [], more, trans)).toBe(
-    'Bot edited a.ipynb: the metadata'
+  expect(describeChange({})).toBe('Claude: 1 cell changed');
+  expect(describeChange({ isCurrent: false }, { changed: 0, added: 2, moved: 3 })).toBe(
+    'Claude in a.ipynb: 2 cells added, 3 moved'
   );
   expect(
-    describeIncomingChange(
-      'Bot',
-      'a.ipynb',
-      [0, 1, 2, 3, 4, 5],
-      { removedCount: 2, isTruncated: true, bypassedMode: null },
-      trans
+    describeChange(
+      { isCurrent: false, messages: ['Tidy'] },
+      { changed: 0, moved: 1, hasMetadataChange: true, isTruncated: true }
     )
-  ).toBe('Bot edited a.ipynb: cells 1, 2, 3, 4 and 2 more, 2 cells removed, and others');
+  ).toBe('Claude in a.ipynb: Tidy - 1 cell moved, the metadata changed, and others');
+  expect(describeChange({ clientNames: '', isCurrent: false }, { changed: 2 })).toBe(
+    'a.ipynb changed on disk: 2 cells changed'
+  );
+  expect(describeChange({ clientNames: '' }, { changed: 0 })).toBe(
+    'a.ipynb changed on disk: the metadata changed'
+  );
+});
+
+test('of several messages a toast has the newest, and counts the others', () => {
+  expect(describeChange({ messages: ['First', 'Second', 'Last'] })).toBe(
+    'Claude: Last, and 2 more - 1 cell changed'
+  );
+  expect(describeChange({ messages: ['Same', '', 'Same'] })).toBe('Claude: Same - 1 cell changed');
+});
+
+test('what JupyterLab would cut is cut from the message and the names, not from the effect', () => {
+  const everything = { changed: 100, added: 100, moved: 100, deleted: 100 };
+  const effect = '100 cells changed, 100 added, 100 moved, 100 deleted';
+  for (const name of ['Claude', 'A name of some length', 'x'.repeat(90)]) {
+    for (const file of ['a.ipynb', `${'y'.repeat(60)}.ipynb`]) {
+      for (const message of ['Why', 'A sentence that says why. '.repeat(9), '😀'.repeat(200)]) {
+        const messages = ['Another', message];
+        const text = describeChange(
+          { clientNames: name, file, isCurrent: false, messages },
+          everything
+        );
+        expect(text.length).toBeLessThanOrEqual(140);
+        expect(text.endsWith(effect)).toBe(true);
+        expect(text).not.toMatch(/\p{Cs}/u);
+      }
+    }
+  }
+  expect(describeChange({ messages: ['A sentence that says why. '.repeat(9)] })).toHaveLength(140);
+});
+
+test('a message is one line without characters that turn or hide the text', () => {
+  expect(describeChange({ messages: [EVIL] })).toMatch(/^Claude: <img src=x>x+ - 1 cell changed$/);
 });
 
 test('a change by another program says which mode it has bypassed', () => {
   const describe = (bypassedMode: 'review' | 'plan'): string =>
-    describeIncomingChange(
-      '',
-      'a.ipynb',
-      [0],
-      { removedCount: 0, isTruncated: false, bypassedMode },
-      trans
-    );
-  expect(describe('review')).toBe('a.ipynb changed on disk, without review: cell 1');
-  expect(describe('plan')).toBe('a.ipynb changed on disk, although edits are paused: cell 1');
+    describeChange({ clientNames: '', bypassedMode });
+  expect(describe('review')).toBe('a.ipynb changed on disk, without review: 1 cell changed');
+  expect(describe('plan')).toBe(
+    'a.ipynb changed on disk, although edits are paused: 1 cell changed'
+  );
+});
+
+test('agents beyond the number of toasts are counted', () => {
+  expect(describeChange({ clientNames: formatMoreClients(1, trans) })).toBe(
+    '1 more agent: 1 cell changed'
+  );
+  expect(formatMoreClients(2, trans)).toBe('2 more agents');
 });
 
 test('a missing or unreadable file is described with what the tab does', () => {
@@ -87,48 +146,41 @@ test('what was undone is told as far as it was', () => {
   );
 });
 
-test('a conflict says what has become of the cell', () => {
-  const text = (kind: 'changed' | 'deleted-here' | 'deleted-on-disk', choice: 'mine' | 'theirs') =>
-    describeConflict(['Bot'], 'a.ipynb', kind, 0, choice, trans);
-  expect(text('changed', 'mine')).toMatch(/so did you. Your text was kept.$/);
-  expect(text('changed', 'theirs')).toMatch(/so did you. Theirs was taken.$/);
-  expect(text('deleted-on-disk', 'mine')).toMatch(/which you changed. It was kept.$/);
-  expect(text('deleted-on-disk', 'theirs')).toMatch(/which you changed. It is gone.$/);
-  expect(text('deleted-here', 'mine')).toMatch(/which you deleted. It stays deleted.$/);
-  expect(text('deleted-here', 'theirs')).toMatch(/which you deleted. It was put back.$/);
-  expect(describeConflict([], 'a.ipynb', 'changed', 4, null, trans)).toBe(
-    'Somebody changed cell 5 of a.ipynb, and so did you. Your text was kept.'
-  );
+test('a block says how both sides changed its cell', () => {
+  expect(describeConflict('changed', trans)).toBe('and you both changed this cell');
+  expect(describeConflict('deleted-on-disk', trans)).toBe('deleted this cell, which you changed');
+  expect(describeConflict('deleted-here', trans)).toBe('changed this cell, which you deleted');
 });
 
-test('a mark says who, if anybody said so', () => {
-  expect(describeMark(['Bot', 'Data agent'], trans)).toBe('Agent edit by Bot, Data agent');
-  expect(describeMark([], trans)).toBe('Changed on disk');
+test('a toast about conflicts says how many there are, and what has become of them', () => {
+  const describe = (count: number, choice: ConflictChoice | null, file: string | null = null) =>
+    describeConflicts('Claude', file, count, choice, trans);
+  expect(describe(1, null)).toBe(
+    'Claude and you both changed 1 cell. Yours stays until you choose.'
+  );
+  expect(describe(2, null, 'a.ipynb')).toBe(
+    'Claude and you both changed 2 cells of a.ipynb. Yours stays until you choose.'
+  );
+  expect(describe(2, 'mine')).toBe('Claude and you both changed 2 cells. Yours was kept.');
+  expect(describe(2, 'theirs')).toBe('Claude and you both changed 2 cells. Theirs was taken.');
+  expect(describe(2, 'both')).toBe('Claude and you both changed 2 cells. Both were kept.');
+  expect(describeConflicts('', null, 1, 'mine', trans)).toBe(
+    'Somebody and you both changed 1 cell. Yours was kept.'
+  );
+  expect(describeConflicts(EVIL, EVIL, 999, null, trans).length).toBeLessThanOrEqual(140);
 });
 
 /** User names that Jupyter Server invents for requests with its token. */
 const INVENTED = ['2f0976f161c0416f9056e4e7aa0c7065', '7d1f9311ec2141318a4b7356a2f267fa'];
 
 test('a toast calls an editor whose user name was invented an agent', () => {
-  const more = { removedCount: 0, isTruncated: false, bypassedMode: null };
-  expect(describeIncomingChange(formatClients(INVENTED, trans), 'u.ipynb', [5], more, trans)).toBe(
-    'An agent edited u.ipynb: cell 6'
+  expect(describeChange({ clientNames: formatClients(INVENTED, trans) })).toBe(
+    'An agent: 1 cell changed'
   );
   expect(formatClients(['Bot', ...INVENTED], trans)).toBe('Bot, An agent');
   // A name of 32 digits that is no version 4 UUID is a name.
   expect(formatClients(['2f0976f161c0116f9056e4e7aa0c7065'], trans)).toBe(
     '2f0976f161c0116f9056e4e7aa0c7065'
-  );
-});
-
-test('a mark calls an editor whose user name was invented an agent', () => {
-  expect(describeMark(INVENTED, trans)).toBe('Edit by an agent');
-  expect(describeMark(['Bot', ...INVENTED], trans)).toBe('Agent edit by Bot, An agent');
-});
-
-test('a conflict calls an editor whose user name was invented an agent', () => {
-  expect(describeConflict(INVENTED, 'u.ipynb', 'changed', 5, null, trans)).toBe(
-    'An agent changed cell 6 of u.ipynb, and so did you. Your text was kept.'
   );
 });
 
@@ -140,27 +192,27 @@ const marking = {
 } as typeof trans;
 
 test('every sentence goes through the translator', () => {
-  const more = { removedCount: 1, isTruncated: true, bypassedMode: null };
+  const effect = { ...CHANGE.effect, added: 1, moved: 1, deleted: 1, isTruncated: true };
+  const described = (['review', 'plan', null] as const).flatMap(bypassedMode =>
+    [true, false].flatMap(isCurrent =>
+      ['Bot', ''].flatMap(clientNames => [
+        { ...CHANGE, clientNames, isCurrent, bypassedMode, effect },
+        { ...CHANGE, clientNames, isCurrent, bypassedMode, effect: { ...effect, changed: 0 } }
+      ])
+    )
+  );
   const failure = { ...NONE, requestedCount: 3, hasMetadataConflict: true };
   const sentences = [
-    describeIncomingChange('Bot', 'a.ipynb', [0, 1, 2, 3, 4], more, marking),
-    describeIncomingChange(
-      '',
-      'a.ipynb',
-      [],
-      { removedCount: 0, isTruncated: false, bypassedMode: null },
-      marking
-    ),
+    ...described.map(description => describeIncomingChanges(description, marking)),
+    formatMoreClients(2, marking),
     describeUndoProgress('Bot', 'a.ipynb', 1, marking),
     describeUndoResult('Bot', 'a.ipynb', { ...NONE, undoneCount: 1 }, [], 0, marking),
     describeUndoResult('', 'a.ipynb', failure, [1, 2], 1, marking),
-    describeMark([], marking),
-    describeMark(['Bot'], marking),
-    describeMark(INVENTED, marking),
-    ...(['changed', 'deleted-here', 'deleted-on-disk'] as const).flatMap(kind =>
-      ([null, 'mine', 'theirs'] as const).map(choice =>
-        describeConflict([], 'a.ipynb', kind, 0, choice, marking)
-      )
+    ...(['changed', 'deleted-here', 'deleted-on-disk'] as const).map(kind =>
+      describeConflict(kind, marking)
+    ),
+    ...([null, 'mine', 'theirs', 'both'] as const).flatMap(choice =>
+      ['a.ipynb', null].map(file => describeConflicts('', file, 2, choice, marking))
     )
   ];
   for (const sentence of sentences) {
@@ -181,14 +233,13 @@ test('names are cleaned, listed once, and no more than a toast has room for', ()
     trans
   );
   const texts = [
-    describeIncomingChange(
-      formatClients([EVIL], trans),
-      EVIL,
-      [98, 99, 100, 101, 102],
-      { removedCount: 99, isTruncated: true, bypassedMode: null },
-      trans
-    ),
-    describeConflict([EVIL], EVIL, 'changed', 999, 'mine', trans),
+    describeChange({
+      clientNames: formatClients([EVIL], trans),
+      file: EVIL,
+      isCurrent: false,
+      messages: [EVIL]
+    }),
+    describeConflicts(formatClients([EVIL], trans), EVIL, 999, 'mine', trans),
     describeUndoResult(long, EVIL, { ...NONE, failure: EVIL }, [], 0, trans)
   ];
   for (const text of texts) {

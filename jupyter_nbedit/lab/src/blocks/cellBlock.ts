@@ -1,0 +1,134 @@
+import { Widget } from '@lumino/widgets';
+import type { DiffView } from '../ui/diffView';
+import { makeDecisionButton, makeElement, setEnabled, showText } from '../ui/elements';
+
+/** A button of a block or bar. */
+export interface BlockAction {
+  readonly label: string;
+  /** The accessible name, which does not depend on the surroundings. */
+  readonly name: string;
+  /** The keys for keep and accept run `accept`, those for undo and reject run `reject`. */
+  readonly kind: 'accept' | 'reject' | 'other';
+  readonly run: () => void;
+}
+
+/** What a block shows. */
+export interface BlockContent {
+  /** Who has changed the cell, or wants to. */
+  readonly actor: string;
+  /** What is or was done, as a phrase after the actor. */
+  readonly deed: string;
+  /** What else is known of the actor. */
+  readonly identity: string;
+  /** Why, or ''. */
+  readonly purpose: string;
+  /** Null if there is no text to compare. */
+  readonly diff: DiffView | null;
+  readonly actions: readonly BlockAction[];
+}
+
+/** The class of all blocks; shortcuts name it as their selector. */
+export const BLOCK_CLASS = 'jp-nbedit-block';
+
+/** A change shown at its cell, with buttons that decide on it. */
+export class CellBlock extends Widget {
+  constructor(content: BlockContent) {
+    super();
+    this.addClass(BLOCK_CLASS);
+    const { node } = this;
+    this._title.append(makeElement('strong', '', content.actor), ` ${content.deed}`);
+    this._title.title = content.identity;
+    this.name = this._title.textContent;
+    const head = makeElement('div', 'jp-nbedit-block-head');
+    this.purpose = content.purpose;
+    head.append(this._title, this._purpose, this._actionBox);
+    this._notice.setAttribute('role', 'alert');
+    showText(this._notice, '');
+    node.append(head, this._notice, this.details);
+    node.tabIndex = -1;
+    node.setAttribute('role', 'group');
+    node.setAttribute('aria-label', this.name);
+    suppressShortcuts(node);
+    node.addEventListener('focusin', ({ target }) => suppressShortcuts(target as HTMLElement));
+    this.diff = content.diff;
+    this.actions = content.actions;
+  }
+
+  /** The title as a text. */
+  readonly name: string;
+
+  /** An element below the notice for other content. */
+  readonly details = makeElement('div', 'jp-nbedit-block-details');
+
+  override dispose(): void {
+    this._diff?.dispose();
+    super.dispose();
+  }
+
+  /** Why the cell was changed, or ''; '' if the bar says it for all. */
+  set purpose(text: string) {
+    showText(this._purpose, text);
+  }
+
+  /** Show another diff; the previous one is disposed. */
+  set diff(diff: DiffView | null) {
+    this._diff?.dispose();
+    this._diff = diff;
+    if (diff !== null) {
+      this.node.append(diff.node);
+    }
+  }
+
+  set actions(actions: readonly BlockAction[]) {
+    this._actions = actions;
+    this._buttons = actions.map(makeActionButton);
+    this._actionBox.replaceChildren(...this._buttons);
+  }
+
+  /** Run the action of a kind, if there is one that is enabled. */
+  runAction(kind: BlockAction['kind']): void {
+    this._buttons[this._actions.findIndex(action => action.kind === kind)]?.click();
+  }
+
+  /** Whether its buttons are enabled. */
+  set isEnabled(isEnabled: boolean) {
+    setEnabled(this._buttons, isEnabled);
+  }
+
+  /** Why something cannot be done, or ''. */
+  set notice(text: string) {
+    showText(this._notice, text);
+  }
+
+  /** Whether the user is at this block. */
+  set isCurrent(isCurrent: boolean) {
+    this.toggleClass('jp-mod-current', isCurrent);
+    if (isCurrent) {
+      this.node.setAttribute('aria-current', 'true');
+    } else {
+      this.node.removeAttribute('aria-current');
+    }
+  }
+
+  private _actions: readonly BlockAction[] = [];
+  private _buttons: readonly HTMLButtonElement[] = [];
+  private _diff: DiffView | null = null;
+  private readonly _title = makeElement('div', 'jp-nbedit-block-title');
+  private readonly _purpose = makeElement('div', 'jp-nbedit-purpose');
+  private readonly _actionBox = makeElement('div', 'jp-nbedit-actions');
+  private readonly _notice = makeElement('div', 'jp-nbedit-notice');
+}
+
+/**
+ * Let keys that are pressed in an element not reach the cell: one of them would delete it.
+ *
+ * JupyterLab looks for shortcuts at the element with the focus before it looks at its parents.
+ */
+export function suppressShortcuts({ dataset }: HTMLElement): void {
+  dataset.lmSuppressShortcuts = 'true';
+}
+
+/** Make the button of an action. */
+export function makeActionButton({ label, name, kind, run }: BlockAction): HTMLButtonElement {
+  return makeDecisionButton(label, name, kind === 'accept' ? 'accept' : 'reject', run);
+}

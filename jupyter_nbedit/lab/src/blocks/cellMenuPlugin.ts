@@ -1,0 +1,72 @@
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { requireUserGesture } from '../ui/userGesture';
+import { INotebookBlocks } from './blocksPlugin';
+import type { BlockEntry, NotebookBlocks } from './notebookBlocks';
+
+/** The ids of the commands; the context menu of cells in `schema/plugin.json` has them, too. */
+const COMMANDS = {
+  show: 'nbedit:show-change',
+  keep: 'nbedit:keep-cell',
+  undo: 'nbedit:undo-cell'
+} as const;
+
+export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-nbedit:cell-menu',
+  description: 'Lets the user decide on what waits at the active cell, from its context menu.',
+  autoStart: true,
+  requires: [INotebookTracker, INotebookBlocks],
+  optional: [ICommandPalette, ITranslator],
+  activate: (
+    { commands }: JupyterFrontEnd,
+    tracker: INotebookTracker,
+    blocks: INotebookBlocks,
+    palette: ICommandPalette | null,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+
+    const find = (): { readonly notebook: NotebookBlocks; readonly entry: BlockEntry } | null => {
+      const panel = tracker.currentWidget;
+      if (panel === null) {
+        return null;
+      }
+      const notebook = blocks.get(panel);
+      const index = panel.content.activeCellIndex;
+      const entry = notebook.entries.find(({ position }) => position.cell === index);
+      return entry === undefined ? null : { notebook, entry };
+    };
+    const show = async (): Promise<NotebookBlocks | undefined> => {
+      const found = find();
+      await found?.notebook.goToEntry(found.entry.key);
+      return found?.notebook;
+    };
+    // Elsewhere these entries would only lengthen the menu.
+    const isVisible = (): boolean => find() !== null;
+
+    commands.addCommand(COMMANDS.show, {
+      label: trans.__('Show What Changed'),
+      caption: trans.__('Show the change of the active cell, before and after'),
+      isVisible,
+      execute: async () => {
+        await show();
+      }
+    });
+    commands.addCommand(COMMANDS.keep, {
+      label: trans.__('Keep or Accept This Change'),
+      caption: trans.__('Keep the change of the active cell, or accept what is proposed for it'),
+      isVisible,
+      execute: requireUserGesture(async () => (await show())?.runAction('accept'))
+    });
+    commands.addCommand(COMMANDS.undo, {
+      label: trans.__('Undo or Reject This Change'),
+      caption: trans.__('Undo the change of the active cell, or reject what is proposed for it'),
+      isVisible,
+      execute: requireUserGesture(async () => (await show())?.runAction('reject'))
+    });
+    const category = trans.__('Agent Edits');
+    Object.values(COMMANDS).forEach(command => palette?.addItem({ command, category }));
+  }
+};

@@ -1,0 +1,173 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { caretLeftIcon, caretRightIcon } from '@jupyterlab/ui-components';
+import { MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { makeElement, makeIconButton, setEnabled, showText } from '../ui/elements';
+import { makeActionButton, type BlockAction } from './cellBlock';
+
+/** What the bar says about one kind of changes. */
+export interface BarSection {
+  /** What there is, as a sentence without a point. */
+  readonly summary: string;
+  /** The same beside another summary. */
+  readonly shortSummary: string;
+  /** Why it was done or is proposed, or ''. */
+  readonly purpose: string;
+  /** What went wrong or was done, or ''. */
+  readonly notice: string;
+  /** What can be done about the notice. */
+  readonly noticeActions: readonly BlockAction[];
+  /** What can be done about all changes of this kind. */
+  readonly actions: readonly BlockAction[];
+  readonly isEnabled: boolean;
+}
+
+/** Where the user is among all changes. */
+export interface BarPosition {
+  /** The index of the current change, or null. */
+  readonly index: number | null;
+  readonly count: number;
+}
+
+/** The bar above a notebook with changes that wait for the user. */
+export class NotebookBar extends Widget {
+  constructor(
+    goTo: (direction: 'next' | 'previous') => void,
+    private readonly _trans: TranslationBundle
+  ) {
+    super();
+    this.addClass('jp-nbedit-bar');
+    this._summary.setAttribute('role', 'status');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', _trans.__('Changes by agents'));
+    const navigation = makeElement('div', 'jp-nbedit-bar-navigation');
+    navigation.append(
+      makeIconButton(caretLeftIcon, _trans.__('Go to the previous change'), () => goTo('previous')),
+      this._position,
+      makeIconButton(caretRightIcon, _trans.__('Go to the next change'), () => goTo('next'))
+    );
+    // Users who click here while they type go on typing.
+    navigation.addEventListener('mousedown', event => event.preventDefault());
+    const actions = makeElement('div', 'jp-nbedit-actions');
+    actions.append(navigation, this._actionBox);
+    this._content.append(this._summary, this._purpose, actions, this._noticeBox);
+    this.node.append(this._content);
+    this._observer.observe(this._content);
+    this.hide();
+  }
+
+  override dispose(): void {
+    this._observer.disconnect();
+    super.dispose();
+  }
+
+  /** Show or hide the bar; the layout is updated when this returns. */
+  setShown(isShown: boolean): void {
+    this.setHidden(!isShown);
+    this._updateHeight();
+  }
+
+  /** Show these sections, without changing what is the same. */
+  describe(sections: readonly BarSection[], position: BarPosition): void {
+    const summaries = sections.map(({ summary, shortSummary }, index) =>
+      index === 0 ? summary : shortSummary
+    );
+    showText(this._summary, summaries.join(' · '));
+    const purposes = sections.map(section => section.purpose);
+    const purpose = purposes.filter(text => text !== '').join(' · ');
+    showText(this._purpose, purpose);
+    this._purpose.title = purpose;
+    this._describePosition(position);
+    const isSame =
+      sections.length === this._views.length &&
+      sections.every((section, index) => this._views[index]?.canShow(section));
+    if (!isSame) {
+      this._replaceViews(sections);
+    }
+    sections.forEach((section, index) => this._views[index]?.show(section));
+    this._updateHeight();
+  }
+
+  private _describePosition({ index, count }: BarPosition): void {
+    showText(
+      this._position,
+      index === null
+        ? this._trans.__('– of %1', count)
+        : this._trans.__('%1 of %2', index + 1, count)
+    );
+  }
+
+  private _replaceViews(sections: readonly BarSection[]): void {
+    const focused = document.activeElement;
+    const label = this.node.contains(focused) ? focused?.getAttribute('aria-label') : null;
+    this._views = sections.map(section => new SectionView(section));
+    this._actionBox.replaceChildren(...this._views.flatMap(({ buttons }) => buttons));
+    this._noticeBox.replaceChildren(...this._views.map(({ notice }) => notice));
+    if (label != null) {
+      const buttons = [...this._content.querySelectorAll('button')];
+      buttons.find(each => each.getAttribute('aria-label') === label)?.focus();
+    }
+  }
+
+  /**
+   * Set the height that the content needs at this width, because the layout does not measure it.
+   */
+  private _updateHeight(): void {
+    const { node, parent } = this;
+    if (this.isHidden || parent === null) {
+      return;
+    }
+    const border = node.offsetHeight - node.clientHeight;
+    const height = `${this._content.offsetHeight + border}px`;
+    if (node.style.minHeight !== height) {
+      node.style.minHeight = height;
+      MessageLoop.sendMessage(parent, Widget.Msg.FitRequest);
+    }
+  }
+
+  private readonly _observer = new ResizeObserver(() => this._updateHeight());
+  private _views: SectionView[] = [];
+  private readonly _content = makeElement('div', 'jp-nbedit-bar-content');
+  private readonly _summary = makeElement('div', 'jp-nbedit-bar-summary');
+  private readonly _purpose = makeElement('div', 'jp-nbedit-purpose');
+  private readonly _position = makeElement('span', 'jp-nbedit-bar-position');
+  private readonly _actionBox = makeElement('div', 'jp-nbedit-bar-actions');
+  private readonly _noticeBox = makeElement('div', 'jp-nbedit-bar-notices');
+}
+
+/** The elements of a section. */
+class SectionView {
+  readonly buttons: readonly HTMLButtonElement[];
+  readonly notice = makeElement('div', 'jp-nbedit-notice');
+
+  constructor(private _section: BarSection) {
+    this.buttons = this._makeButtons('actions');
+    this._noticeButtons = this._makeButtons('noticeActions');
+    this.notice.setAttribute('role', 'alert');
+    this.notice.append(this._noticeText, ...this._noticeButtons);
+  }
+
+  /** Return whether a section needs the same buttons. */
+  canShow(section: BarSection): boolean {
+    const listNames = ({ actions, noticeActions }: BarSection): string =>
+      JSON.stringify([actions, noticeActions].map(list => list.map(({ name }) => name)));
+    return listNames(section) === listNames(this._section);
+  }
+
+  show(section: BarSection): void {
+    this._section = section;
+    showText(this._noticeText, section.notice);
+    this.notice.hidden = section.notice === '';
+    setEnabled([...this.buttons, ...this._noticeButtons], section.isEnabled);
+  }
+
+  /** Make buttons that run the actions of the section that is shown then. */
+  private _makeButtons(list: 'actions' | 'noticeActions'): HTMLButtonElement[] {
+    return this._section[list].map((action, index) =>
+      makeActionButton({ ...action, run: () => this._section[list][index]?.run() })
+    );
+  }
+
+  private readonly _noticeText = makeElement('span', '');
+  private readonly _noticeButtons: readonly HTMLButtonElement[];
+}

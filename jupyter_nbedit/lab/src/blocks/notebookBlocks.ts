@@ -1,0 +1,386 @@
+import type { Cell } from '@jupyterlab/cells';
+import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { CommandRegistry } from '@lumino/commands';
+import { Signal, type ISignal } from '@lumino/signaling';
+import type { Widget } from '@lumino/widgets';
+import { goToCell, preserveViewport, releaseScrollHold } from '../ui/viewport';
+import { BlockNavigator, type NavigatorEntry } from './blockNavigator';
+import { comparePositions, planLayoutChanges, type PlacedWidget } from './blockPosition';
+import { BLOCK_CLASS, type CellBlock } from './cellBlock';
+import { NotebookBar, type BarSection } from './notebookBar';
+
+/** Changes within this time cause one update, in milliseconds. */
+const UPDATE_DELAY = 50;
+
+/** What has the focus at a cell and is not the cell. */
+const OWN_ELEMENTS = `.${BLOCK_CLASS}, .jp-nbedit-mark, .jp-nbedit-line`;
+
+/** The prefix of our commands: their shortcuts also hold in these elements. */
+const COMMAND_PREFIX = 'nbedit:';
+
+/** The class of cells whose input is hidden. */
+const FOLDED_CLASS = 'jp-nbedit-mod-folded';
+
+/** Something at a cell that waits for the user. */
+export interface BlockEntry extends NavigatorEntry {
+  /** Identifies the entry among those of all sources. */
+  readonly key: string;
+  /** What is shown now, in this order. */
+  readonly widgets: readonly Widget[];
+  /** Its block if it is shown now. */
+  readonly block: CellBlock | null;
+  /** Show its block; resolves when the block is drawn. */
+  open(): Promise<CellBlock | null>;
+  /** Hide its block, if it is shown only on demand. */
+  close?(): void;
+  /** Whether the block is shown in place of the input of its cell. */
+  readonly isCellFolded?: boolean;
+  /** Show the input of its cell, too. */
+  showCell?(): void;
+}
+
+/** What a source shows. */
+export interface SourceState {
+  /** Entries at the same side of a cell are in the order in which they are shown. */
+  readonly entries: readonly BlockEntry[];
+  /** Widgets at other places than those of the entries. */
+  readonly lines?: readonly PlacedWidget[];
+  /** Widgets that are not shown any more; they are disposed. */
+  readonly removedWidgets: readonly Widget[];
+  /** Null if there is nothing to say. */
+  readonly section: BarSection | null;
+}
+
+/** A kind of changes that wait for the user, in one view of a notebook. */
+export interface BlockSource {
+  /** Sources with a lower rank come first in the bar and at a cell. */
+  readonly rank: number;
+  /** Whether there is nothing to show and nothing shown. */
+  readonly isEmpty: boolean;
+  /** Compute what is shown at the cells that the notebook has now. */
+  update(): SourceState;
+}
+
+/**
+ * What waits for the user in one view of a notebook: blocks at cells, the bar above them, and the
+ * way from one to the next.
+ */
+export class NotebookBlocks {
+  constructor(
+    readonly panel: NotebookPanel,
+    private readonly _commands: CommandRegistry,
+    trans: TranslationBundle
+  ) {
+    this._bar = new NotebookBar(direction => void this.goTo(direction), trans);
+    panel.contentHeader.addWidget(this._bar);
+    const { content, context } = panel;
+    const listen = (): void => {
+      content.model?.metadataChanged.connect(this.requestUpdate);
+      content.model?.contentChanged.connect(this.requestUpdate);
+      content.model?.cells.changed.connect(this.requestUpdate);
+      this.requestUpdate();
+    };
+    content.modelChanged.connect(listen);
+    content.stateChanged.connect(() => this._showEditedCell());
+    context.pathChanged.connect(this.requestUpdate);
+    void context.ready.then(this.requestUpdate);
+    content.node.addEventListener('keydown', event => this._onKeydown(event));
+    content.node.addEventListener('focusin', ({ target }) => this._onFocus(target as Element));
+    listen();
+  }
+
+  /** Emitted when the entries have changed. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** All entries, in the order in which they are shown. */
+  get entries(): readonly BlockEntry[] {
+    return this._navigator.entries;
+  }
+
+  addSource(source: BlockSource): void {
+    this._sources = [...this._sources, source].sort((a, b) => a.rank - b.rank);
+    this.requestUpdate();
+  }
+
+  /** Schedule an update. */
+  readonly requestUpdate = (): void => {
+    if (!this._isScheduled && !this._isEmpty()) {
+      this._isScheduled = true;
+      setTimeout(() => {
+        this._isScheduled = false;
+        this.update();
+      }, UPDATE_DELAY);
+    }
+  };
+
+  /** Go to the next or the previous entry, from the active cell. */
+  async goTo(direction: 'next' | 'previous'): Promise<void> {
+    const { activeCellIndex } = this.panel.content;
+    if (this._navigator.current?.position.cell !== activeCellIndex) {
+      this._navigator.reset();
+    }
+    await this._goOn(direction);
+  }
+
+  /** Go to the next or the previous entry, from the current one. */
+  private async _goOn(direction: 'next' | 'previous'): Promise<void> {
+    const entry = this._navigator.find(direction, this.panel.content.activeCellIndex);
+    if (entry !== null) {
+      await this.goToEntry(entry.key);
+    }
+  }
+
+  /** Show the block of an entry, and move the focus to it. */
+  async goToEntry(key: string): Promise<void> {
+    const { content } = this.panel;
+    const entry = this._find(key);
+    if (entry === undefined) {
+      return;
+    }
+    const { current } = this._navigator;
+    if (current !== null && current.key !== key) {
+      current.close?.();
+    }
+    this._navigator.visit(entry);
+    await entry.open();
+    this.update();
+    const cell = content.widgets[this._find(key)?.position.cell ?? -1];
+    if (cell === undefined || this._navigator.current?.key !== key) {
+      return;
+    }
+    NotebookActions.expandParent(cell, content);
+    await goToCell(content, cell);
+    await cell.ready;
+    this.update();
+    releaseScrollHold(content);
+    const block = this._find(key)?.block;
+    block?.node.scrollIntoView({ block: 'nearest' });
+    block?.node.focus({ preventScroll: true });
+  }
+
+  /**
+   * Carry out a decision on an entry. Then, if the entry is gone and the user does not type in a
+   * cell, move the focus to the next one, or to the notebook if there is none.
+   */
+  async decide(key: string, carryOut: () => Promise<void>): Promise<void> {
+    const entry = this._find(key);
+    if (entry !== undefined) {
+      this._navigator.visit(entry);
+    }
+    const canMoveFocus = this.canMoveFocus();
+    await carryOut();
+    this.update();
+    if (this.panel.isDisposed || this._find(key) !== undefined) {
+      return;
+    }
+    if (canMoveFocus && this.canMoveFocus()) {
+      if (this.entries.length > 0) {
+        await this._goOn('next');
+      } else {
+        this.returnFocus();
+      }
+    }
+  }
+
+  /** Run the action of a kind in the block with the focus. */
+  runAction(kind: 'accept' | 'reject'): void {
+    this._findFocusedEntry()?.block?.runAction(kind);
+  }
+
+  /** Move the focus to the notebook, in command mode. */
+  returnFocus(): void {
+    // JupyterLab does not move the focus while it is within the notebook.
+    (document.activeElement as HTMLElement | null)?.blur();
+    this.panel.content.mode = 'command';
+    this.panel.content.activate();
+  }
+
+  /** Update now what is shown. */
+  update(): void {
+    const { content, context } = this.panel;
+    // The viewport of a hidden notebook cannot be preserved; it is updated when it is shown. Before
+    // it is loaded, neither its cells nor its language are known.
+    const canUpdate = !this.panel.isDisposed && this.panel.isVisible && context.isReady;
+    if (!canUpdate || content.model === null || this._isEmpty()) {
+      return;
+    }
+    const states = this._sources.map(source => source.update());
+    const entries = states
+      .flatMap(state => state.entries)
+      .sort((a, b) => comparePositions(a.position, b.position));
+    const hasChanged = describeEntries(entries) !== describeEntries(this.entries);
+    this._navigator.entries = entries;
+    this._describe(states);
+    this._place(states);
+    if (hasChanged) {
+      this._changed.emit();
+    }
+  }
+
+  /** Put all widgets at their cells, and remove those that are not shown any more. */
+  private _place(states: readonly SourceState[]): void {
+    const { content } = this.panel;
+    const placedWidgets: PlacedWidget[] = [
+      ...this.entries.flatMap(({ widgets, position }) =>
+        widgets.map(widget => ({ widget, position }))
+      ),
+      ...states.flatMap(({ lines }) => lines ?? [])
+    ];
+    const removedWidgets = states.flatMap(state => state.removedWidgets);
+    const layoutChanges = [
+      ...planLayoutChanges(content.widgets, placedWidgets),
+      ...this._planFolding()
+    ];
+    const isShown = states.some(({ section }) => section !== null);
+    if (removedWidgets.length > 0 || layoutChanges.length > 0 || isShown === this._bar.isHidden) {
+      const hadFocus = this._bar.node.contains(document.activeElement);
+      if (content.outerNode.scrollTop === 0) {
+        // At the top, the cells move down for the bar; their position is held from there.
+        this._bar.setShown(isShown);
+      }
+      preserveViewport(content, () => {
+        removedWidgets.forEach(widget => widget.dispose());
+        layoutChanges.forEach(step => step());
+        this._bar.setShown(isShown);
+      });
+      if (hadFocus && !isShown) {
+        content.activate();
+      }
+    }
+    this._awaitCells(placedWidgets.map(({ position }) => content.widgets[position.cell]));
+  }
+
+  /** Return the changes that fold the inputs of cells for which blocks stand, and show others. */
+  private _planFolding(): (() => void)[] {
+    const foldedCells = new Set(
+      this.entries.filter(entry => entry.isCellFolded).map(({ position }) => position.cell)
+    );
+    return this.panel.content.widgets.flatMap((cell, index) => {
+      const isFolded = foldedCells.has(index);
+      return cell.hasClass(FOLDED_CLASS) === isFolded
+        ? []
+        : [() => void cell.toggleClass(FOLDED_CLASS, isFolded)];
+    });
+  }
+
+  /** Show the input of a folded cell in which the user wants to type. */
+  private _showEditedCell(): void {
+    const { mode, activeCell, activeCellIndex } = this.panel.content;
+    if (mode === 'edit' && activeCell?.hasClass(FOLDED_CLASS) === true) {
+      // Before JupyterLab moves the focus to the editor.
+      activeCell.removeClass(FOLDED_CLASS);
+      this.entries
+        .filter(({ position }) => position.cell === activeCellIndex)
+        .forEach(entry => entry.showCell?.());
+      this.requestUpdate();
+    }
+  }
+
+  /** Update when cells that are not rendered yet are ready. */
+  private _awaitCells(cells: readonly (Cell | undefined)[]): void {
+    for (const cell of cells) {
+      if (cell?.inputArea === null && !this._awaitedCells.has(cell)) {
+        this._awaitedCells.add(cell);
+        void cell.ready.then(() => this.update());
+      }
+    }
+  }
+
+  private _describe(states: readonly SourceState[]): void {
+    const { currentIndex, current } = this._navigator;
+    this._bar.describe(
+      states.flatMap(({ section }) => section ?? []),
+      { index: currentIndex, count: this.entries.length }
+    );
+    for (const { key, block } of this.entries) {
+      if (block !== null) {
+        block.isCurrent = key === current?.key;
+      }
+    }
+  }
+
+  private _isEmpty(): boolean {
+    return this._bar.isHidden && this._sources.every(({ isEmpty }) => isEmpty);
+  }
+
+  private _find(key: string): BlockEntry | undefined {
+    return this.entries.find(entry => entry.key === key);
+  }
+
+  private _findFocusedEntry(): BlockEntry | undefined {
+    return this._findEntryAt(document.activeElement);
+  }
+
+  private _findEntryAt(node: Element | null): BlockEntry | undefined {
+    return this.entries.find(({ widgets }) => widgets.some(widget => widget.node.contains(node)));
+  }
+
+  /** Return whether the user neither types nor works outside of this view. */
+  canMoveFocus(): boolean {
+    const focused = document.activeElement;
+    if (focused === null || focused === document.body) {
+      return true;
+    }
+    if (!this.panel.node.contains(focused)) {
+      return false;
+    }
+    return focused.closest(OWN_ELEMENTS) !== null || !isEditable(focused);
+  }
+
+  private _onFocus(target: Element): void {
+    const entry = this._findEntryAt(target);
+    if (entry !== undefined && entry !== this._navigator.current) {
+      this._navigator.visit(entry);
+      this.requestUpdate();
+    }
+  }
+
+  /** Run our shortcuts, which JupyterLab does not look for in our elements. */
+  private _onKeydown(event: KeyboardEvent): void {
+    const target = event.target as Element;
+    if (event.defaultPrevented || target.closest(OWN_ELEMENTS) === null) {
+      return;
+    }
+    if (event.key === 'Escape') {
+      const entry = this._findFocusedEntry();
+      this.returnFocus();
+      entry?.close?.();
+      this.update();
+      event.preventDefault();
+      return;
+    }
+    const keystroke = CommandRegistry.keystrokeForKeydownEvent(event);
+    const binding = this._commands.keyBindings.find(
+      ({ command, keys }) =>
+        command.startsWith(COMMAND_PREFIX) && keys.length === 1 && keys[0] === keystroke
+    );
+    const isTyping = isEditable(target) && !event.ctrlKey && !event.altKey && !event.metaKey;
+    if (binding !== undefined && !isTyping) {
+      event.preventDefault();
+      void this._commands.execute(binding.command, binding.args);
+    }
+  }
+
+  private readonly _bar: NotebookBar;
+  private readonly _navigator = new BlockNavigator<BlockEntry>();
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly _awaitedCells = new WeakSet<Cell>();
+  private _sources: readonly BlockSource[] = [];
+  private _isScheduled = false;
+}
+
+/** Return whether keys type a text into an element. */
+function isEditable(element: Element): boolean {
+  return (
+    ['INPUT', 'TEXTAREA', 'SELECT'].includes(element.tagName) ||
+    (element instanceof HTMLElement && element.isContentEditable)
+  );
+}
+
+/** Return a text that differs if the entries or the cells at which they are shown do. */
+function describeEntries(entries: readonly BlockEntry[]): string {
+  return entries.map(({ key, position }) => `${key} ${position.cell}`).join();
+}

@@ -1,0 +1,326 @@
+import type { Cell } from '@jupyterlab/cells';
+import { CellBlock, suppressShortcuts, type BlockAction } from '../blocks/cellBlock';
+import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
+import type { BarSection } from '../blocks/notebookBar';
+import type {
+  BlockEntry,
+  BlockSource,
+  NotebookBlocks,
+  SourceState
+} from '../blocks/notebookBlocks';
+import type { Cell as MergedCell } from '../merge/notebook';
+import type { CellDiff, CellState } from '../server/models';
+import { getCellId } from '../ui/cellIds';
+import type { DiffView } from '../ui/diffView';
+import { keepFocus, makeElement } from '../ui/elements';
+import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';
+import { describeConflict, describeConflictCount, formatClients } from './wording';
+
+const CONFLICT_CLASS = 'jp-nbedit-conflict';
+const MARK_CLASS = 'jp-nbedit-conflict-mark';
+
+/** How long a user who types in a cell must pause until its diff is drawn again, in milliseconds. */
+const REDRAW_DELAY = 400;
+
+interface ShownConflict {
+  readonly conflict: OpenConflict;
+  cellIndex: number;
+  /** Null while it is being drawn. */
+  block: CellBlock | null;
+  whenDrawn: Promise<void>;
+  /** What the diff shows. */
+  drawnTexts: string;
+  redrawTimer: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** Return the key of a conflict among all that waits for the user. */
+export function getConflictEntryKey(cellKey: string): string {
+  return `conflict/${cellKey}`;
+}
+
+/** The open conflicts of one notebook in one of its views: a block and a mark at each cell. */
+export class ConflictBlocks implements BlockSource {
+  /** Before all others: the user's own text is at stake. */
+  readonly rank = 0;
+
+  constructor(
+    private readonly _blocks: NotebookBlocks,
+    private readonly _conflicts: OpenConflicts,
+    private readonly _diffs: DiffServices
+  ) {
+    const { panel, requestUpdate } = _blocks;
+    _conflicts.changed.connect(requestUpdate);
+    panel.disposed.connect(() => {
+      _conflicts.changed.disconnect(requestUpdate);
+      this._shownConflicts.forEach(({ redrawTimer }) => clearTimeout(redrawTimer));
+    });
+    _blocks.addSource(this);
+  }
+
+  get isEmpty(): boolean {
+    return this._shownConflicts.size === 0 && this._conflicts.all.length === 0;
+  }
+
+  update(): SourceState {
+    const cells = this._blocks.panel.content.widgets;
+    const indexes = new Map(cells.map((cell, index) => [getCellId(cell), index] as const));
+    const removed = [...this._shownConflicts.values()].filter(
+      ({ conflict }) => !this._conflicts.has(conflict) || !indexes.has(conflict.key)
+    );
+    removed.forEach(({ conflict, redrawTimer }) => {
+      clearTimeout(redrawTimer);
+      this._shownConflicts.delete(conflict.key);
+    });
+    for (const conflict of this._conflicts.all) {
+      const cellIndex = indexes.get(conflict.key);
+      if (cellIndex !== undefined) {
+        const shown = this._shownConflicts.get(conflict.key) ?? this._add(conflict, cellIndex);
+        shown.cellIndex = cellIndex;
+        this._requestRedraw(shown);
+      }
+    }
+    this._updateMarks(cells);
+    const shownConflicts = [...this._shownConflicts.values()];
+    return {
+      entries: shownConflicts.map(shown => makeEntry(shown)),
+      removedWidgets: removed.flatMap(({ block }) => block ?? []),
+      section: shownConflicts.length === 0 ? null : this._describeAll(shownConflicts)
+    };
+  }
+
+  private _add(conflict: OpenConflict, cellIndex: number): ShownConflict {
+    const shown: ShownConflict = {
+      conflict,
+      cellIndex,
+      block: null,
+      whenDrawn: Promise.resolve(),
+      drawnTexts: '',
+      redrawTimer: undefined
+    };
+    this._shownConflicts.set(conflict.key, shown);
+    shown.whenDrawn = this._makeBlock(shown);
+    return shown;
+  }
+
+  /** Draw the diff before the block is shown, so that the block does not grow. */
+  private async _makeBlock(shown: ShownConflict): Promise<void> {
+    const { trans } = this._diffs;
+    const { conflict } = shown;
+    const { kind, mine, theirs } = conflict.conflict;
+    const actor = formatClients(conflict.clients, trans) || trans.__('Somebody');
+    const diff = await this._draw(shown);
+    if (this._shownConflicts.get(conflict.key) !== shown || this._blocks.panel.isDisposed) {
+      diff?.dispose();
+      return;
+    }
+    const block = new CellBlock({
+      actor,
+      deed: describeConflict(kind, trans),
+      identity: '',
+      purpose: '',
+      diff,
+      actions: this._listActions(conflict)
+    });
+    if (mine !== null && theirs !== null) {
+      block.details.append(
+        makeElement('div', '', trans.__('Lines with - are yours, lines with + are theirs.'))
+      );
+    }
+    shown.block = block;
+    // A removed cell disposes its block: the block is made again at its new position.
+    block.disposed.connect(() => {
+      if (this._shownConflicts.get(conflict.key) === shown) {
+        this._shownConflicts.delete(conflict.key);
+        this._blocks.requestUpdate();
+      }
+    });
+    this._blocks.requestUpdate();
+  }
+
+  private _listActions(conflict: OpenConflict): BlockAction[] {
+    const { trans } = this._diffs;
+    const { mine, theirs } = conflict.conflict;
+    const choose = (choice: ConflictChoice) => (): void =>
+      void this._blocks.decide(getConflictEntryKey(conflict.key), () => {
+        this._conflicts.resolve([conflict], choice);
+        return Promise.resolve();
+      });
+    return [
+      {
+        label: trans.__('Mine'),
+        name: mine === null ? trans.__('Mine: delete this cell') : trans.__('Mine: keep my text'),
+        kind: 'reject',
+        run: choose('mine')
+      },
+      {
+        label: trans.__('Theirs'),
+        name:
+          theirs === null
+            ? trans.__('Theirs: delete this cell')
+            : trans.__('Theirs: take the other text'),
+        kind: 'accept',
+        run: choose('theirs')
+      },
+      ...(mine === null || theirs === null
+        ? []
+        : [
+            {
+              label: trans.__('Both'),
+              name: trans.__('Both: my text, then the other text'),
+              kind: 'other' as const,
+              run: choose('both')
+            }
+          ])
+    ];
+  }
+
+  /** Draw the text of the tab as it is now beside the other one. */
+  private async _draw(shown: ShownConflict): Promise<DiffView | null> {
+    const { key, conflict } = shown.conflict;
+    const [mine, theirs] = this._getSides(shown);
+    shown.drawnTexts = this._formatTexts(shown);
+    const cell: CellDiff = {
+      part: 0,
+      cell_id: key,
+      index_before: shown.cellIndex,
+      index: shown.cellIndex,
+      moved: false,
+      outputs_cleared: false,
+      before: conflict.mine === null ? null : mine,
+      after: theirs
+    };
+    const diff = drawCellDiff(cell, this._blocks.panel.content.codeMimetype, this._diffs);
+    await diff?.ready.catch((error: unknown) => {
+      console.warn('jupyter-nbedit: a difference could not be drawn.', error);
+    });
+    return diff;
+  }
+
+  /** Draw the diff again if the user has changed the cell and pauses. */
+  private _requestRedraw(shown: ShownConflict): void {
+    if (shown.block === null || shown.drawnTexts === this._formatTexts(shown)) {
+      return;
+    }
+    clearTimeout(shown.redrawTimer);
+    shown.redrawTimer = setTimeout(() => void this._redraw(shown), REDRAW_DELAY);
+  }
+
+  private async _redraw(shown: ShownConflict): Promise<void> {
+    const diff = await this._draw(shown);
+    if (this._shownConflicts.get(shown.conflict.key) === shown && shown.block !== null) {
+      shown.block.diff = diff;
+    } else {
+      diff?.dispose();
+    }
+  }
+
+  private _formatTexts(shown: ShownConflict): string {
+    return JSON.stringify([this._getSides(shown), this._blocks.panel.content.codeMimetype]);
+  }
+
+  private _getSides({ cellIndex, conflict }: ShownConflict): [CellState | null, CellState | null] {
+    const model = this._blocks.panel.content.widgets[cellIndex]?.model;
+    const mine =
+      model === undefined
+        ? null
+        : { cell_type: model.type, source: model.sharedModel.getSource(), metadata: {} };
+    return [mine, getState(conflict.conflict.theirs)];
+  }
+
+  private _updateMarks(cells: readonly Cell[]): void {
+    const { trans } = this._diffs;
+    for (const cell of cells) {
+      const key = getCellId(cell);
+      const shown = this._shownConflicts.get(key);
+      if (shown === undefined) {
+        removeMark(cell);
+      } else {
+        const { clients, conflict } = shown.conflict;
+        const actor = formatClients(clients, trans) || trans.__('Somebody');
+        const label = trans.__('%1 %2. Show both', actor, describeConflict(conflict.kind, trans));
+        setMark(cell, label, () => void this._blocks.goToEntry(getConflictEntryKey(key)));
+      }
+    }
+  }
+
+  private _describeAll(shownConflicts: readonly ShownConflict[]): BarSection {
+    const { trans } = this._diffs;
+    const conflicts = shownConflicts.map(({ conflict }) => conflict);
+    const clients = [...new Set(conflicts.flatMap(conflict => conflict.clients))];
+    const { length: count } = conflicts;
+    return {
+      summary: describeConflictCount(formatClients(clients, trans), null, count, trans),
+      shortSummary: trans._n('%1 conflict', '%1 conflicts', count),
+      purpose: '',
+      notice: '',
+      noticeActions: [],
+      actions: [
+        {
+          label: trans.__('All mine'),
+          name: trans.__('Keep my text in all conflicts'),
+          kind: 'reject',
+          run: () => this._conflicts.resolve(conflicts, 'mine')
+        },
+        {
+          label: trans.__('All theirs'),
+          name: trans.__('Take the other text in all conflicts'),
+          kind: 'accept',
+          run: () => this._conflicts.resolve(conflicts, 'theirs')
+        }
+      ],
+      isEnabled: true
+    };
+  }
+
+  private readonly _shownConflicts = new Map<string, ShownConflict>();
+}
+
+function makeEntry(shown: ShownConflict): BlockEntry {
+  const { block, cellIndex, conflict } = shown;
+  return {
+    key: getConflictEntryKey(conflict.key),
+    position: { cell: cellIndex, side: 'below' },
+    widgets: block === null ? [] : [block],
+    block,
+    open: async () => {
+      await shown.whenDrawn;
+      return shown.block;
+    }
+  };
+}
+
+function getState(cell: MergedCell | null): CellState | null {
+  return cell === null ? null : { cell_type: cell.type, source: cell.source, metadata: {} };
+}
+
+/** The elements of the marks. */
+const markElements = new WeakMap<Cell, HTMLButtonElement>();
+
+/** Mark a cell that both sides changed. */
+function setMark(cell: Cell, label: string, onClick: () => void): void {
+  let node = markElements.get(cell);
+  if (node === undefined) {
+    node = makeElement('button', MARK_CLASS);
+    node.type = 'button';
+    suppressShortcuts(node);
+    keepFocus(node);
+    // At the end, because the cell's layout counts the elements before it.
+    cell.node.append(node);
+    markElements.set(cell, node);
+    cell.addClass(CONFLICT_CLASS);
+  }
+  node.onclick = onClick;
+  if (node.title !== label) {
+    node.title = label;
+    node.setAttribute('aria-label', label);
+  }
+}
+
+function removeMark(cell: Cell): void {
+  const node = markElements.get(cell);
+  if (node !== undefined) {
+    node.remove();
+    markElements.delete(cell);
+    cell.removeClass(CONFLICT_CLASS);
+  }
+}

@@ -1,0 +1,135 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { LiveToast, TOAST_TIME, type ToastContent } from './liveToast';
+import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';
+import { ViewButton } from './viewButton';
+import { describeConflicts, formatClients } from './wording';
+
+/** The notebook that the toasts are about. */
+export interface ConflictToastHost {
+  /** The name of the file. */
+  readonly fileName: string;
+  /** Whether the user works in the notebook. */
+  readonly isCurrent: boolean;
+  /** Return the keys of its cells. */
+  getKeys(): string[];
+  /** Go to the conflict of a cell, or else to the cell. */
+  viewConflict(cell: string): void;
+}
+
+interface Toast {
+  readonly live: LiveToast;
+  readonly conflicts: readonly OpenConflict[];
+  readonly viewButton: ViewButton;
+  message: string;
+}
+
+/** The toasts about conflicts in one notebook: one for each merge with the file. */
+export class ConflictToasts {
+  constructor(
+    private readonly _notebook: ConflictToastHost,
+    private readonly _conflicts: OpenConflicts,
+    private readonly _trans: TranslationBundle
+  ) {
+    _conflicts.changed.connect(() => this._update());
+  }
+
+  /** Tell of new conflicts, which are open. */
+  show(conflicts: readonly OpenConflict[]): void {
+    const viewButton = this._makeViewButton();
+    const content = this._describeOpen(conflicts, viewButton);
+    const live = new LiveToast(content);
+    this._toasts.push({ live, conflicts, viewButton, message: content.message });
+  }
+
+  /** Tell that a setting has resolved conflicts. */
+  showChoice(conflicts: readonly OpenConflict[], choice: ConflictChoice): void {
+    const viewButton = this._makeViewButton();
+    const describe = (): ToastContent => ({
+      message: this._describe(conflicts, choice),
+      type: 'info',
+      autoClose: TOAST_TIME,
+      actions: viewButton.makeActions(this._listKeys(conflicts), () => live.update(describe))
+    });
+    const live = new LiveToast(describe());
+  }
+
+  /** Remove what is resolved from the toasts. */
+  private _update(): void {
+    for (const toast of this._toasts) {
+      const open = toast.conflicts.filter(conflict => this._conflicts.has(conflict));
+      if (open.length === 0) {
+        toast.live.dismiss();
+      } else {
+        this._change(toast, open);
+      }
+    }
+    this._toasts = this._toasts.filter(({ conflicts }) =>
+      conflicts.some(conflict => this._conflicts.has(conflict))
+    );
+  }
+
+  /** Show other conflicts in a toast; if it was closed, only in JupyterLab's list. */
+  private _change(toast: Toast, open: readonly OpenConflict[]): void {
+    const content = this._describeOpen(open, toast.viewButton);
+    if (content.message !== toast.message) {
+      toast.message = content.message;
+      toast.live.update(
+        () => content,
+        () => toast.live.updateList(content)
+      );
+    }
+  }
+
+  private _describeOpen(open: readonly OpenConflict[], viewButton: ViewButton): ToastContent {
+    const isOne = open.length === 1;
+    return {
+      message: this._describe(open, null),
+      type: 'warning',
+      autoClose: false,
+      actions: [
+        ...viewButton.makeActions(this._listKeys(open), () => {
+          const toast = this._toasts.find(each => each.viewButton === viewButton);
+          toast?.live.update(() =>
+            this._describeOpen(
+              toast.conflicts.filter(conflict => this._conflicts.has(conflict)),
+              viewButton
+            )
+          );
+        }),
+        {
+          label: isOne ? this._trans.__('Mine') : this._trans.__('All mine'),
+          caption: this._trans._n('Keep your text', 'Keep your texts', open.length),
+          callback: () => this._conflicts.resolve(open, 'mine')
+        },
+        {
+          label: isOne ? this._trans.__('Theirs') : this._trans.__('All theirs'),
+          caption: this._trans._n('Take the other text', 'Take the other texts', open.length),
+          callback: () => this._conflicts.resolve(open, 'theirs')
+        }
+      ]
+    };
+  }
+
+  private _describe(conflicts: readonly OpenConflict[], choice: ConflictChoice | null): string {
+    const { fileName, isCurrent } = this._notebook;
+    const clients = [...new Set(conflicts.flatMap(conflict => conflict.clients))];
+    return describeConflicts(
+      formatClients(clients, this._trans),
+      isCurrent ? null : fileName,
+      conflicts.length,
+      choice,
+      this._trans
+    );
+  }
+
+  private _listKeys(conflicts: readonly OpenConflict[]): string[] {
+    const keys = new Set(conflicts.map(({ key }) => key));
+    return this._notebook.getKeys().filter(key => keys.has(key));
+  }
+
+  private _makeViewButton(): ViewButton {
+    return new ViewButton(cell => this._notebook.viewConflict(cell), this._trans);
+  }
+
+  private _toasts: Toast[] = [];
+}

@@ -1,0 +1,436 @@
+import type { Locator, Page } from '@playwright/test';
+import { findViolations } from './axe';
+import { expect, test } from './fixtures';
+import { formatNotebook, makeCodeCell, makeManyCells, makeMarkdownCell } from './notebooks';
+import { setTheme, THEMES } from './pictures';
+import { changeSettings } from './settings';
+import type { Tab } from './tab';
+
+const replace = (index: number) => ({
+  op: 'replace',
+  cell: `cell-id-${index}`,
+  source: `theirs = ${index}`
+});
+const THREE = [replace(1), replace(2), replace(3)];
+
+/** Two sections, of which the first has a section of its own. */
+const SECTIONS = [
+  makeMarkdownCell('title', '# Title'),
+  makeCodeCell('intro', 'x = 0'),
+  makeMarkdownCell('one', '## One'),
+  makeCodeCell('first', 'x = 1'),
+  makeMarkdownCell('deep', '### Deep'),
+  makeCodeCell('second', 'x = 2'),
+  makeMarkdownCell('two', '## Two'),
+  makeCodeCell('third', 'x = 3')
+];
+
+function getStatus(page: Page): Locator {
+  return page.locator('.jp-nbedit-mode-status-button');
+}
+
+function getMenuItem(page: Page, label: string | RegExp): Locator {
+  return page.locator('.lm-Menu-item').filter({
+    has: page.locator('.lm-Menu-itemLabel').getByText(label, { exact: true })
+  });
+}
+
+async function runCommand(page: Page, command: string): Promise<void> {
+  await page.evaluate(async id => {
+    await window.jupyterapp.commands.execute(id);
+  }, command);
+}
+
+/** Open the menu of a cell, as a right click does. */
+async function openCellMenu(tab: Tab, index: number): Promise<void> {
+  await tab.cell(index).locator('.jp-InputArea-editor').click({ button: 'right' });
+}
+
+test.describe('The status bar', () => {
+  test('says what agents may do, and lets the user change it', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('mode.ipynb', formatNotebook(makeManyCells(3)));
+    const path = folder.getPath('mode.ipynb');
+    const tab = await open('mode.ipynb');
+    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await agent.setMode(path, 'review');
+    await expect(getStatus(page)).toHaveText(/^Agents: review first/);
+
+    await getStatus(page).focus();
+    await page.keyboard.press('Enter');
+    // Not by its role, which is `menuitem` in JupyterLab 4.2.
+    await expect(getMenuItem(page, 'This Notebook: Review First')).toHaveClass(/lm-mod-toggled/);
+    await expect(getMenuItem(page, 'Show Edit History')).toBeVisible();
+    await getMenuItem(page, 'This Notebook: Paused').click();
+    await expect(getStatus(page)).toHaveText(/^Agents: paused/);
+    await expect(getStatus(page)).toBeFocused();
+    await expect(agent.edit(path, [replace(1)])).rejects.toThrow(/plan_mode/);
+    expect(await tab.getSource(1)).not.toContain('theirs');
+
+    await getStatus(page).click();
+    await getMenuItem(page, 'This Notebook: Default (Edits Allowed)').click();
+    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await agent.edit(path, [replace(1)]);
+    await expect(tab.editor(1)).toHaveText('theirs = 1');
+    expect(await findViolations(getStatus(page))).toEqual([]);
+  });
+
+  test('counts what is proposed for its notebook, and names what is for others as such @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    for (const name of ['mine', 'other', 'none']) {
+      folder.write(`${name}.ipynb`, formatNotebook(makeManyCells(5)));
+      await agent.setMode(folder.getPath(`${name}.ipynb`), 'review');
+    }
+    await agent.propose(folder.getPath('mine.ipynb'), THREE);
+    await agent.propose(folder.getPath('other.ipynb'), THREE.slice(0, 1));
+    await open('mine.ipynb');
+    // Other tests propose to their notebooks at the same time.
+    await expect(getStatus(page)).toHaveAccessibleName(
+      /^Agents: review first\. This notebook: 3 changes proposed\. Other notebooks: \d+ changes? proposed\.$/
+    );
+    await expect(getStatus(page)).toContainText('Agents: review first');
+    await expect(getStatus(page)).toContainText('3 proposed');
+    await open('none.ipynb');
+    await expect(getStatus(page)).toContainText(/\d+ proposed elsewhere/);
+  });
+
+  test('counts what is unseen, and shows a number in a narrow window', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('unseen.ipynb', formatNotebook(makeManyCells(5)));
+    await open('unseen.ipynb');
+    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await agent.edit(folder.getPath('unseen.ipynb'), THREE);
+    await expect(getStatus(page)).toContainText('3 unseen');
+    await expect(getStatus(page)).toHaveAccessibleName(/This notebook: 3 changes unseen/);
+    for (const [width, isNarrow] of [
+      [1400, false],
+      [900, false],
+      [560, true]
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await expect(getStatus(page)).toBeInViewport({ ratio: 1 });
+      await expect(getStatus(page).getByText('Agents: edits allowed')).toBeVisible({
+        visible: !isNarrow
+      });
+      await expect(getStatus(page).locator('.jp-mod-count')).toBeVisible({ visible: isNarrow });
+    }
+  });
+
+  test('says that edits are stopped while the modes cannot be read, and lets the user resume', async ({
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('stopped.ipynb', formatNotebook(makeManyCells(3)));
+    let unreadable: string | null = 'The database is damaged.';
+    const asked: unknown[] = [];
+    await page.route(/\/nbedit\/mode(\?|$)/, async route => {
+      const request = route.request();
+      if (request.method() === 'PUT') {
+        asked.push(request.postDataJSON());
+        unreadable = null;
+      }
+      const address = new URL(request.url());
+      const path = address.searchParams.get('path');
+      const reply = { path, mode: 'edit', own: null, server: 'edit', fixed: false, unreadable };
+      await route.fulfill({ json: reply });
+    });
+    await open('stopped.ipynb');
+    const why =
+      'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
+    await expect(getStatus(page)).toContainText('Agents: stopped');
+    await expect(getStatus(page)).toHaveAccessibleName(
+      new RegExp(`^Agents: stopped\\. ${why} The database is damaged\\.`)
+    );
+    const toast = page.locator('.Toastify__toast').filter({ hasText: why });
+    await expect(toast).toHaveCount(1);
+    // Told once, however often it is read.
+    folder.write('another.ipynb', formatNotebook(makeManyCells(3)));
+    await open('another.ipynb');
+    await expect(getStatus(page)).toContainText('Agents: stopped');
+    await expect(toast).toHaveCount(1);
+
+    await getStatus(page).click();
+    await expect(getMenuItem(page, why)).toBeVisible();
+    await expect(getMenuItem(page, 'The database is damaged.')).toBeVisible();
+    await getMenuItem(page, 'Resume Agent Edits…').click();
+    const dialog = page.locator('.jp-Dialog');
+    await expect(dialog).toContainText('The database is damaged.');
+    expect(await findViolations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
+    expect(asked).toEqual([]);
+    await dialog.getByRole('button', { name: 'Resume' }).click();
+    await expect(getStatus(page)).toContainText('Agents: edits allowed');
+    await expect(toast).toHaveCount(0);
+    expect(asked).toEqual([expect.objectContaining({ mode: null })]);
+    expect(dialogs.splice(0)).toHaveLength(1);
+  });
+});
+
+test.describe('The menus', () => {
+  test('have a command behind each entry, and one verb for one thing', async ({ page }) => {
+    await page.goto('');
+    const entries = await page.evaluate(async () => {
+      const { commands } = window.jupyterapp;
+      const registry = await window.galata.getPlugin('@jupyterlab/apputils-extension:settings');
+      const { schema } = await registry!.load('jupyter-nbedit:plugin');
+      const found: { command: string; args: object }[] = [];
+      const collect = (value: unknown): void => {
+        if (typeof value === 'object' && value !== null) {
+          const { command, args = {} } = value as { command?: string; args?: object };
+          if (typeof command === 'string') {
+            found.push({ command, args });
+          }
+          Object.values(value).forEach(collect);
+        }
+      };
+      collect(schema['jupyter.lab.menus']);
+      collect(schema['jupyter.lab.shortcuts']);
+      return found.map(({ command, args }) => ({
+        command,
+        label: commands.hasCommand(command) ? commands.label(command, args as never) : null
+      }));
+    });
+    expect(entries.length).toBeGreaterThan(20);
+    for (const { command, label } of entries) {
+      expect(label, command).not.toBeNull();
+      expect(label, command).not.toMatch(/revert|discard|take back|apply/i);
+    }
+  });
+
+  test('Edit and Settings change the modes, as the status bar does @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('menu.ipynb', formatNotebook(makeManyCells(3)));
+    const path = folder.getPath('menu.ipynb');
+    const tab = await open('menu.ipynb');
+    await page.menu.clickMenuItem('Edit>Agent Edits>This Notebook: Paused');
+    await expect(getStatus(page)).toHaveText(/^Agents: paused/);
+    await page.menu.clickMenuItem('Edit>Agent Edits>This Notebook: Default (Edits Allowed)');
+    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await agent.edit(path, [replace(1)]);
+    await expect(tab.editor(1)).toHaveText('theirs = 1');
+    await page.menu.clickMenuItem('Edit>Agent Edits>Undo Last Agent Edit');
+    await expect(tab.editor(1)).not.toHaveText('theirs = 1');
+    await page.menu.clickMenuItem('Edit>Agent Edits>Redo Last Agent Edit');
+    await expect(tab.editor(1)).toHaveText('theirs = 1');
+    // The mode of all notebooks is that of other tests, too: it is not changed here.
+    await page.menu.openLocator('Settings>Agent Edits');
+    const item = getMenuItem(page, 'Default for All Notebooks: Edits Allowed');
+    await expect(item).toHaveClass(/lm-mod-toggled/);
+  });
+
+  test('of a cell show and decide what waits there, and nothing elsewhere', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('cell.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('cell.ipynb');
+    const tab = await open('cell.ipynb');
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [replace(1), replace(3)]);
+    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(2);
+
+    await openCellMenu(tab, 0);
+    await expect(getMenuItem(page, 'Cut Cell')).toBeVisible();
+    await expect(getMenuItem(page, 'Show What Changed')).toBeHidden();
+    await page.keyboard.press('Escape');
+
+    await openCellMenu(tab, 1);
+    await getMenuItem(page, 'Show What Changed').click();
+    await expect(tab.cell(1).locator('.jp-nbedit-block')).toBeFocused();
+    await openCellMenu(tab, 1);
+    await getMenuItem(page, 'Keep or Accept This Change').click();
+    await expect(tab.editor(1)).toHaveText('theirs = 1');
+    await openCellMenu(tab, 3);
+    await getMenuItem(page, 'Undo or Reject This Change').click();
+    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(0);
+    expect(await tab.getSource(3)).not.toContain('theirs');
+  });
+});
+
+test.describe('A badge', () => {
+  const getTab = (page: Page, name: string) =>
+    page.locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: name });
+  const getRow = (page: Page, name: string) =>
+    page.locator('.jp-DirListing-item', { hasText: name });
+  const getHistory = (page: Page) => page.locator('.lm-TabBar-tab[data-id="nbedit-history"]');
+
+  test('is on the tab, the file and the history until the changes are kept', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    for (const name of ['open.ipynb', 'closed.ipynb', 'plain.ipynb']) {
+      folder.write(name, formatNotebook(makeManyCells(5)));
+    }
+    await open('open.ipynb');
+    await page.filebrowser.openDirectory(folder.getPath(''));
+    await expect(getRow(page, 'plain.ipynb')).toBeVisible();
+    await agent.edit(folder.getPath('open.ipynb'), THREE);
+    await agent.edit(folder.getPath('closed.ipynb'), [replace(1)]);
+
+    const badge = (name: string) => getRow(page, name).getByRole('img', { name: /unseen/ });
+    await expect(badge('open.ipynb')).toHaveAccessibleName('3 unseen changes');
+    await expect(badge('closed.ipynb')).toHaveAccessibleName('1 unseen edit');
+    await expect(badge('plain.ipynb')).toHaveCount(0);
+    const tab = getTab(page, 'open.ipynb');
+    await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
+    await expect(tab).toHaveAttribute('title', /\n3 unseen changes$/);
+    await expect(getHistory(page)).toHaveClass(/jp-mod-nbedit-unseen/);
+    await expect(getHistory(page)).toHaveAttribute('title', /Unseen changes in \d+ notebooks?$/);
+
+    await page.reload();
+    await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
+    await runCommand(page, 'nbedit:keep-all');
+    await expect(tab).not.toHaveClass(/jp-mod-nbedit-unseen/);
+    await expect(tab).not.toHaveAttribute('title', /unseen/);
+    await expect(badge('open.ipynb')).toHaveCount(0);
+    await expect(badge('closed.ipynb')).toHaveCount(1);
+  });
+
+  test('follows a file that is renamed, and a folder shows what is in it @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('first.ipynb', formatNotebook(makeManyCells(5)));
+    folder.write('sub/inner.ipynb', formatNotebook(makeManyCells(5)));
+    await open('first.ipynb');
+    await page.filebrowser.openDirectory(folder.getPath(''));
+    await agent.edit(folder.getPath('first.ipynb'), [replace(1)]);
+    await agent.edit(folder.getPath('sub/inner.ipynb'), [replace(1)]);
+    await expect(getRow(page, 'first.ipynb').getByRole('img', { name: /unseen/ })).toHaveCount(1);
+    await expect(getRow(page, 'sub').getByRole('img', { name: /unseen/i })).toHaveAccessibleName(
+      'Unseen changes in 1 notebook'
+    );
+    await page.contents.renameFile(folder.getPath('first.ipynb'), folder.getPath('last.ipynb'));
+    await page.filebrowser.refresh();
+    await expect(getRow(page, 'last.ipynb').getByRole('img', { name: /unseen/ })).toHaveCount(1);
+    await expect(getRow(page, 'first.ipynb')).toHaveCount(0);
+  });
+
+  test('goes with the marks that a setting switches off @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('off.ipynb', formatNotebook(makeManyCells(5)));
+    await open('off.ipynb');
+    await agent.edit(folder.getPath('off.ipynb'), [replace(1)]);
+    const tab = getTab(page, 'off.ipynb');
+    await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
+    await changeSettings(page, { marks: false });
+    await expect(tab).not.toHaveClass(/jp-mod-nbedit-unseen/);
+    await changeSettings(page, { marks: true });
+    await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
+  });
+
+  test('at a collapsed heading says how much it hides, and leads there', async ({
+    agent,
+    folder,
+    open
+  }) => {
+    folder.write('headings.ipynb', formatNotebook(SECTIONS));
+    const path = folder.getPath('headings.ipynb');
+    const tab = await open('headings.ipynb');
+    await agent.setMode(path, 'review');
+    await agent.propose(
+      path,
+      ['first', 'second', 'third'].map(cell => ({ op: 'replace', cell, source: `new = '${cell}'` }))
+    );
+    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(3);
+    const badge = tab.root.locator('.jp-nbedit-heading-badge');
+    await expect(badge).toHaveCount(0);
+
+    const toggle = tab.cell(2).locator('.jp-collapseHeadingButton');
+    await tab.cell(2).click();
+    await toggle.click();
+    await expect(badge).toHaveText(['2 changes inside']);
+    await expect(tab.cell(2).locator('.jp-nbedit-heading-badge')).toHaveCount(1);
+    expect(await findViolations(badge)).toEqual([]);
+    await badge.focus();
+    await badge.press('Enter');
+    await expect(tab.cell(3).locator('.jp-nbedit-block')).toBeFocused();
+    await expect(badge).toHaveCount(0);
+
+    await tab.cell(0).click();
+    await tab.cell(0).locator('.jp-collapseHeadingButton').click();
+    await expect(badge).toHaveText(['3 changes inside']);
+  });
+
+  test('in the table of contents stands at headings of sections with changes', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('contents.ipynb', formatNotebook(SECTIONS));
+    const path = folder.getPath('contents.ipynb');
+    const tab = await open('contents.ipynb');
+    await page.sidebar.openTab('table-of-contents');
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [{ op: 'replace', cell: 'second', source: 'new' }]);
+    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(1);
+    const marked = page.locator('.jp-tocItem-content[data-nbedit-changes]');
+    await expect(marked).toHaveText(['Deep']);
+    await expect(marked).toHaveAttribute('title', 'Deep\n1 change in this section');
+    // A new heading, and the table of contents is made again.
+    await agent.setMode(path, null);
+    await agent.edit(path, [
+      { op: 'insert', after: 'deep', cell_type: 'markdown', source: '#### Deepest' }
+    ]);
+    await expect(marked.filter({ hasText: 'Deepest' })).toHaveCount(1);
+    await runCommand(page, 'nbedit:accept-proposals');
+    await runCommand(page, 'nbedit:keep-all');
+    await expect(marked).toHaveCount(0);
+  });
+
+  for (const theme of [...THEMES, 'High Contrast'] as const) {
+    test(`can be told by everybody in the theme ${theme} @nightly`, async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      folder.write('look.ipynb', formatNotebook(makeManyCells(5)));
+      await open('look.ipynb');
+      await page.filebrowser.openDirectory(folder.getPath(''));
+      if (theme === 'High Contrast') {
+        await page.evaluate(async () => {
+          await window.jupyterapp.commands.execute('apputils:change-theme', {
+            theme: 'JupyterLab Dark High Contrast'
+          });
+        });
+      } else {
+        await setTheme(page, theme);
+      }
+      await agent.edit(folder.getPath('look.ipynb'), THREE);
+      const badge = getRow(page, 'look.ipynb').getByRole('img', { name: /unseen/ });
+      await expect(badge).toBeVisible();
+      for (const shown of [badge, getStatus(page)]) {
+        expect(await findViolations(shown)).toEqual([]);
+      }
+    });
+  }
+});
