@@ -98,7 +98,10 @@ async def test_the_oldest_of_too_many_signatures_are_pruned(
     notary.store.cache_size = 8
     add_all(notary, *map(str, range(12)))
     signature_store.flush(notary)
-    assert list_committed(database) == [str(n) for n in range(6, 12)]
+    committed = list_committed(database)
+    # Two signatures may be of the same microsecond: which of them is older is not stored.
+    assert len(committed) == 6
+    assert committed[1:] == [str(n) for n in range(7, 12)]
 
 
 async def test_a_failing_database_is_reported_in_the_reply_or_in_the_log(
