@@ -56,7 +56,10 @@ for (const [rounds, tag] of ROUNDS) {
           // The page may have found it by itself, before the server has.
           await expect.poll(async () => (await events.listVersions()).length).toBe(count);
           expect(await tab.getSource(0)).toBe(typed);
-          await expect(tab.mark(index)).toHaveAttribute('title', 'Changed on disk');
+          await expect(tab.mark(index)).toHaveAttribute(
+            'title',
+            'Changed on disk. Show what changed'
+          );
         }
         await expect(
           toastAbout(page, /a\.ipynb changed on disk: \d cells? changed/).first()

@@ -43,7 +43,9 @@ async function runCommand(page: Page, command: string): Promise<void> {
 
 /** Open the menu of a cell, as a right click does. */
 async function openCellMenu(tab: Tab, index: number): Promise<void> {
-  await tab.cell(index).locator('.jp-InputArea-editor').click({ button: 'right' });
+  // The input is hidden while a block stands for it.
+  const places = tab.cell(index).locator('.jp-InputArea-editor:visible, .jp-nbedit-block');
+  await places.first().click({ button: 'right', position: { x: 40, y: 8 } });
 }
 
 test.describe('The status bar', () => {

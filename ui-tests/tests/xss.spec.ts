@@ -43,7 +43,7 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
     await expect(toast.last()).toContainText(/^.*: .*2 cells changed/);
     expect(await toast.last().textContent()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
     const title = await tab.mark(0).getAttribute('title');
-    expect(title).toMatch(/^Agent edit by /);
+    expect(title).toMatch(/^Changed by .*Show what changed$/s);
     expect(title).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
   }
   expect(await page.getByRole('link', { name: 'click' }).count()).toBe(0);

@@ -211,7 +211,10 @@ export class NotebookChanges implements BlockSource {
     const isDeletion = hasNoCell(cells[0]);
     const line = isDeletion
       ? new ChangeLine([
-          { label: trans.__('Show'), run: () => void this._toggle(key, this._blocks.canMoveFocus()) },
+          {
+            label: trans.__('Show'),
+            run: () => void this._toggle(key, this._blocks.canMoveFocus())
+          },
           { label: trans.__('Keep'), run: () => this._decideAtLine(key, 'keep') },
           {
             label: isRestorable(cells) ? trans.__('Restore') : trans.__('Undo'),

@@ -126,8 +126,9 @@ export function describeMark(
   edits: readonly HistoryEdit[],
   trans: TranslationBundle
 ): string {
-  const authors = formatAuthors(edits, trans);
-  const deed = getMarkText(cell, authors, trans);
+  const deed = edits.every(({ kind }) => kind === 'outside')
+    ? getMarkTextOfDisk(cell, trans)
+    : getMarkText(cell, formatAuthors(edits, trans), trans);
   const messages = formatMessages(edits);
   return messages === ''
     ? trans.__('%1. Show what changed', deed)
@@ -142,6 +143,18 @@ function getMarkText(cell: UnseenCell, authors: string, trans: TranslationBundle
       return trans.__('Moved here from position %2 by %1', authors, (cell.index_before ?? 0) + 1);
     default:
       return trans.__('Changed by %1', authors);
+  }
+}
+
+/** Return what another program did: it has no name. */
+function getMarkTextOfDisk(cell: UnseenCell, trans: TranslationBundle): string {
+  switch (getKind(cell)) {
+    case 'added':
+      return trans.__('Added on disk');
+    case 'moved':
+      return trans.__('Moved here from position %1 on disk', (cell.index_before ?? 0) + 1);
+    default:
+      return trans.__('Changed on disk');
   }
 }
 

@@ -11,7 +11,7 @@ const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_serv
 const CHECK_INTERVAL = 60_000;
 
 /** After so many intervals it asks for everything that events report. */
-const CHECKS_PER_RESYNC = 2;
+const CHECKS_PER_RESYNC = 4;
 
 /** Interval at which the connection is checked, in milliseconds. */
 const CONNECTION_CHECK_INTERVAL = 1000;

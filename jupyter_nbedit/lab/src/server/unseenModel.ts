@@ -7,8 +7,11 @@ import type { EditReply, UnseenNotebook, UnseenReply } from './models';
 
 const SEEN_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/seen/v1';
 
-/** Events within this time cause one request, in milliseconds. */
+/** Events within this time cause one request about their notebook, in milliseconds. */
 const READ_DELAY = 100;
+
+/** Events within this time cause one request about all notebooks, in milliseconds. */
+const LIST_DELAY = 1_000;
 
 /** Statuses of a server without this route, of a user without the right, and without a history. */
 const UNAVAILABLE_STATUSES: readonly number[] = [403, 404, 503];
@@ -26,12 +29,15 @@ export class UnseenModel {
   /**
    * @param events The server's events: hints only. What is unseen is read from the server.
    * @param _isOpen Return whether a notebook is open: others are not read again after an event.
+   * @param _isPageVisible A hidden page does not list notebooks; `files` asks for a resync when it
+   *   is visible again.
    */
   constructor(
     private readonly _client: UnseenClient,
     events: Event.IManager,
     files: Pick<FileChangeFeed, 'addListener'>,
-    private readonly _isOpen: (path: string) => boolean
+    private readonly _isOpen: (path: string) => boolean,
+    private readonly _isPageVisible: () => boolean
   ) {
     events.stream.connect((_, { schema_id: schema, path }) => {
       if (schema === SEEN_SCHEMA && typeof path === 'string') {
@@ -66,7 +72,7 @@ export class UnseenModel {
   async read(path: string): Promise<UnseenReply | null> {
     let reads = this._reads.get(path);
     if (reads === undefined) {
-      reads = new CoalescedReads(() => this._read(path));
+      reads = new CoalescedReads(() => this._read(path), READ_DELAY);
       this._reads.set(path, reads);
     }
     await reads.run();
@@ -120,7 +126,9 @@ export class UnseenModel {
   }
 
   private _onChange(path: string): void {
-    this._notebookReads.schedule();
+    if (this._isPageVisible()) {
+      this._notebookReads.schedule();
+    }
     if (this._isOpen(path)) {
       this._reads.get(path)?.schedule();
     } else {
@@ -173,18 +181,24 @@ export class UnseenModel {
   private readonly _notebooksChanged = new Signal<this, void>(this);
   private readonly _replies = new Map<string, UnseenReply>();
   private readonly _reads = new Map<string, CoalescedReads>();
-  private readonly _notebookReads = new CoalescedReads(() => this._readNotebooks());
+  private readonly _notebookReads = new CoalescedReads(() => this._readNotebooks(), LIST_DELAY);
   private _notebooks: readonly UnseenNotebook[] = [];
 }
 
 /** Runs a read at most once at a time. */
 class CoalescedReads {
-  /** @param _read May not reject. */
-  constructor(private readonly _read: () => Promise<void>) {}
+  /**
+   * @param _read May not reject.
+   * @param _delay In milliseconds.
+   */
+  constructor(
+    private readonly _read: () => Promise<void>,
+    private readonly _delay: number
+  ) {}
 
-  /** Run the read soon, once for all calls until then. */
+  /** Run the read after the delay, once for all calls until then. */
   schedule(): void {
-    this._timer ??= setTimeout(() => void this.run(), READ_DELAY);
+    this._timer ??= setTimeout(() => void this.run(), this._delay);
   }
 
   /** Wait for a read that starts after this call; calls while one is running share the next. */

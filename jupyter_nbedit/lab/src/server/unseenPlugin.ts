@@ -20,7 +20,8 @@ export const unseenPlugin: JupyterFrontEndPlugin<UnseenModel> = {
       new NbEditClient(serverSettings),
       events,
       files,
-      path => tracker.filter(({ context }) => contents.localPath(context.path) === path).length > 0
+      path => tracker.filter(({ context }) => contents.localPath(context.path) === path).length > 0,
+      () => document.visibilityState === 'visible'
     );
     model.refreshNotebooks();
     return model;

@@ -186,15 +186,15 @@ test('coming back, waking up and time itself ask for a resync, but only in a vis
   window.dispatchEvent(new Event('online'));
   document.dispatchEvent(new Event('visibilitychange'));
   expect([resyncs, checks]).toEqual([3, 0]);
-  // Twice in a minute at most: a check of each file, and at every other time all that events report.
+  // Each minute a check of each file, and every fourth time all that events report.
+  vi.advanceTimersByTime(180_000);
+  expect([resyncs, checks]).toEqual([3, 3]);
   vi.advanceTimersByTime(60_000);
-  expect([resyncs, checks]).toEqual([3, 1]);
-  vi.advanceTimersByTime(60_000);
-  expect([resyncs, checks]).toEqual([4, 1]);
+  expect([resyncs, checks]).toEqual([4, 3]);
   Object.assign(document, { visibilityState: 'hidden' });
   document.dispatchEvent(new Event('visibilitychange'));
   vi.advanceTimersByTime(240_000);
-  expect([resyncs, checks]).toEqual([4, 1]);
+  expect([resyncs, checks]).toEqual([4, 3]);
 });
 
 test('each new connection asks for a resync, once it is open', () => {

@@ -13,6 +13,7 @@ let emit: (emission: object) => void;
 let listener: FileChangeListener;
 let openPaths: string[];
 let changes: string[];
+let isPageVisible: boolean;
 
 beforeEach(() => {
   vi.restoreAllMocks();
@@ -21,6 +22,7 @@ beforeEach(() => {
   server.cells = [makeChange('5.0', 'a', 0), makeChange('6.0', 'b', 1)];
   server.edits = [makeEdit(5), makeEdit(6)];
   openPaths = ['a.ipynb'];
+  isPageVisible = true;
   const stream = {
     connect: (slot: (sender: unknown, emission: object) => void) => {
       emit = emission => slot(null, emission);
@@ -30,7 +32,8 @@ beforeEach(() => {
     server,
     { stream } as unknown as Event.IManager,
     { addListener: added => (listener = added) },
-    path => openPaths.includes(path)
+    path => openPaths.includes(path),
+    () => isPageVisible
   );
   changes = [];
   model.changed.connect((_, path) => changes.push(path));
@@ -41,7 +44,7 @@ function reportEdit(path = 'a.ipynb'): void {
 }
 
 async function settle(): Promise<void> {
-  await vi.advanceTimersByTimeAsync(1000);
+  await vi.advanceTimersByTimeAsync(2000);
 }
 
 function countReads(): number {
@@ -97,7 +100,18 @@ test('everything is read again if events may have been missed', async () => {
   await model.read('a.ipynb');
   listener.onResync();
   await settle();
-  expect(server.requests).toEqual(['get a.ipynb', 'list', 'get a.ipynb']);
+  expect(server.requests).toEqual(['get a.ipynb', 'get a.ipynb', 'list']);
+});
+
+test('a hidden page does not list the notebooks after an event', async () => {
+  isPageVisible = false;
+  reportEdit('b.ipynb');
+  await settle();
+  expect(server.requests).toEqual([]);
+  isPageVisible = true;
+  listener.onResync();
+  await settle();
+  expect(server.requests).toEqual(['list']);
 });
 
 test('a notebook that is closed is forgotten', async () => {
