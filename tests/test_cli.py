@@ -1,24 +1,28 @@
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import websocket
 
 from jupyter_nbedit import __version__
 from jupyter_nbedit.cli.demo import play
-from jupyter_nbedit.cli.demo.script import RICH, STEPS, Step
-from jupyter_nbedit.cli.demo.server import DemoError
+from jupyter_nbedit.cli.demo.script import CLIENT, NOTEBOOK, STEPS, Step
+from jupyter_nbedit.cli.demo.server import DemoError, Server
 
 JUPYTER = Path(sys.executable).parent / "jupyter"
 LIMIT = 120  # seconds
-(REFUSED,) = (step for step in STEPS if step.expected_reason)
+REQUESTS = [(step, message) for step in STEPS for message, _ in step.requests]
+(PROPOSING,) = (step for step in STEPS if step.mode == "review")
 
 
 @pytest.fixture
@@ -51,43 +55,73 @@ def test_the_demo_without_a_page_prints_every_exchange_and_leaves_nothing_behind
     )
 
     assert process.returncode == 0, process.stdout + process.stderr
-    assert process.stdout.count("\nPATCH /nbedit/notebooks/") == len(STEPS)
-    assert process.stdout.count("\n200 OK\n") == len(STEPS) - 1
-    assert process.stdout.count("\n409 Conflict\n") == 1
-    assert '-    "wet = 100  # a month' in process.stdout
-    assert '+    "wet = 200  # a month' in process.stdout
-    assert f"All {len(STEPS)} answers were as promised" in process.stdout
+    count = len(REQUESTS)
+    assert process.stdout.count(f"\nPATCH /nbedit/notebooks/{NOTEBOOK}\n") == count
+    assert process.stdout.count("\n200 OK\n") == count - 1
+    assert process.stdout.count("\n202 Accepted\n") == 1
+    assert '-    "[city for city, mm in rain.items() if mm > 1000]"' in process.stdout
+    assert '+    "[city for city, mm in rain.items() if mm > 900]"' in process.stdout
+    assert f"All {count} answers were as promised" in process.stdout
     assert list(Path(own_places["TMPDIR"]).iterdir()) == []
     # Other extensions may have caches there; Jupyter's own places must be untouched.
     names = {entry.name for entry in Path(own_places["HOME"]).iterdir()}
     assert names.isdisjoint({".ipython", ".jupyter", ".local"})
 
 
-def test_a_signal_ends_the_demo_with_its_server_and_its_files(own_places: dict[str, str]) -> None:
-    with subprocess.Popen(
-        [JUPYTER, "nbedit", "demo", "--no-browser"],
-        env=own_places,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as demo:
-        assert demo.stdout is not None
-        address = next(
-            found[0] for line in demo.stdout if (found := re.search(r"http://\S+", line))
+def test_the_demo_in_the_browser_plays_all_steps_and_goes_on_if_a_cell_is_gone(
+    own_places: dict[str, str],
+) -> None:
+    with play_demo(own_places, "--step") as demo:
+        assert demo.stdin is not None
+        server = demo.server
+        assert server.send_request("DELETE", f"{play.ROUTE}/cells/wet")[0] == 200
+        tabs = websocket.create_connection(
+            f"ws://127.0.0.1:{server.port}/nbedit/tabs",
+            header={"Authorization": f"token {server.token}"},
+            timeout=LIMIT,
         )
-        page = urlsplit(address)
-        assert page.path == f"/lab/tree/{RICH}"
-        assert is_answering(page.port)
+        with contextlib.closing(tabs):
+            tabs.send(json.dumps({"tabs": {NOTEBOOK: 1}}))
+            demo.stdin.write("\n" * (1 + sum(max(1, len(step.requests)) for step in STEPS)))
+            demo.stdin.flush()
+            printed = demo.read_until("Ctrl-C ends JupyterLab")
 
+        for number, step in enumerate(STEPS, 1):
+            assert f"{number} of {len(STEPS)}: {step.title}\n    {step.hint}\n" in printed
+        assert "The agent could not do it: No cell has the id 'wet'" in printed
+        _, history = server.send_request("GET", f"{play.ROUTE}/history")
+        by_agent = [edit for edit in history["edits"] if edit["client"] == CLIENT]
+        assert [edit["message"] for edit in reversed(by_agent)] == [
+            message for step, message in REQUESTS if step in STEPS[1:3]
+        ]
+        assert server.send_request("GET", "/nbedit/mode")[1]["mode"] == "edit"
+
+
+def test_a_signal_ends_the_demo_with_its_server_and_its_files(own_places: dict[str, str]) -> None:
+    with play_demo(own_places) as demo:
+        assert is_answering(demo.server.port)
         demo.send_signal(signal.SIGTERM)
         demo.communicate(timeout=LIMIT)
 
     assert demo.returncode == 0
-    assert not is_answering(page.port)
+    assert not is_answering(demo.server.port)
     assert list(Path(own_places["TMPDIR"]).iterdir()) == []
 
 
-def test_the_demo_describes_its_samples_correctly() -> None:
+def test_the_notebook_of_the_demo_lists_its_steps_and_their_hints() -> None:
+    notebook = json.loads((play.HERE / NOTEBOOK).read_text())
+    guide = "".join(notebook["cells"][0]["source"])
+
+    assert guide.splitlines()[-len(STEPS) :] == [
+        f"{number}. **{step.title}** {step.hint}" for number, step in enumerate(STEPS, 1)
+    ]
+
+
+def test_the_demo_takes_at_most_a_minute() -> None:
+    assert play.START_SECONDS + sum(step.duration for step in STEPS) <= 60
+
+
+def test_the_samples_have_the_forms_that_the_documentation_needs() -> None:
     windows = (play.SAMPLES / "windows.ipynb").read_bytes()
     archive = (play.SAMPLES / "archive.ipynb").read_bytes()
     rainfall = (play.SAMPLES / "rainfall.ipynb").read_bytes()
@@ -105,9 +139,10 @@ def test_the_demo_describes_its_samples_correctly() -> None:
     [
         (STEPS[0], 500, {"message": "no"}, b"new"),
         (STEPS[0], 200, {"hash_before": "0", "hash": "0", "bytes_preserved": True}, b"new"),
-        (STEPS[0], 409, {"reason": "cell_changed"}, b"old"),
-        # Refused as expected, but the file has changed.
-        (REFUSED, 409, {"reason": REFUSED.expected_reason}, b"new"),
+        (PROPOSING, 200, {"proposal_id": 1}, b"old"),
+        (PROPOSING, 202, {}, b"old"),
+        # Proposed, but the file has changed.
+        (PROPOSING, 202, {"proposal_id": 1}, b"new"),
     ],
 )
 def test_the_demo_detects_an_answer_that_breaks_a_promise(
@@ -115,6 +150,39 @@ def test_the_demo_detects_an_answer_that_breaks_a_promise(
 ) -> None:
     with pytest.raises(DemoError):
         play.check_promises(step, status, answer, b"old", after)
+
+
+class Demo(subprocess.Popen[str]):
+    """The demo as a process, with the server that it has started."""
+
+    server: Server
+
+    def read_until(self, text: str) -> str:
+        """Return what the demo prints, up to the line with a text."""
+        assert self.stdout is not None
+        lines = []
+        for line in self.stdout:
+            lines.append(line)
+            if text in line:
+                return "".join(lines)
+        pytest.fail("".join(lines))
+
+
+@contextlib.contextmanager
+def play_demo(places: dict[str, str], *options: str) -> Iterator[Demo]:
+    """Run the demo in JupyterLab, without a page; end it by a signal if it still runs."""
+    command: list[str | Path] = [JUPYTER, "nbedit", "demo", "--no-browser", *options]
+    pipe = subprocess.PIPE
+    with Demo(command, env=places, stdin=pipe, stdout=pipe, text=True) as demo:
+        try:
+            page = urlsplit(demo.read_until("http://").split()[-1])
+            assert page.path == f"/lab/tree/{NOTEBOOK}"
+            (token,) = parse_qs(page.query)["token"]
+            demo.server = Server(page.port or 0, token, Path(places["TMPDIR"]))
+            yield demo
+        finally:
+            demo.send_signal(signal.SIGTERM)
+            demo.communicate(timeout=LIMIT)
 
 
 def is_answering(port: int | None) -> bool:

@@ -14,15 +14,21 @@ def add_parser(commands: Subparsers) -> None:
     """Add the parser of the command."""
     parser = commands.add_parser(
         "demo",
-        help="watch an agent edit an open notebook, on scratch copies of sample notebooks",
-        description="Open JupyterLab on scratch copies of sample notebooks and play an agent that"
-        " edits them while you look on. Your files and settings are not touched.",
+        help="watch an agent edit an open notebook for a minute, and take part",
+        description="Open a notebook in a JupyterLab of its own, in a temporary folder, and play"
+        " an agent that edits it for a minute. The notebook and the terminal say what to try. Your"
+        " files and settings are not touched.",
     )
     parser.add_argument(
         "--no-browser",
         dest="browser",
         action="store_false",
         help="print the address instead of opening it",
+    )
+    parser.add_argument(
+        "--step",
+        action="store_true",
+        help="go on when you press Enter, instead of after some seconds",
     )
     parser.add_argument(
         "--once",
@@ -45,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         if options.once:
             play.check_script()
         else:
-            play.play_in_browser(open_browser=options.browser)
+            play.play_in_browser(open_browser=options.browser, waits_for_enter=options.step)
     except DemoError as error:
         print(f"jupyter nbedit demo: {error}", file=sys.stderr)
         return exit_codes.REFUSED

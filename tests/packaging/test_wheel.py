@@ -158,6 +158,7 @@ def test_the_wheel_has_all_files_that_are_not_python(wheel: Path, members: list[
     assert {
         "py.typed",
         "events/edit.yaml",
+        "cli/demo/demo.ipynb",
         "cli/demo/notebooks/rainfall.ipynb",
         "skill/jupyter-notebooks/SKILL.md",
         "skill/jupyter-notebooks/references/operations.md",

@@ -11,91 +11,105 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.cli.demo.script import RICH, STEPS, Step
+from jupyter_nbedit.cli.demo.script import CLIENT, NOTEBOOK, STEPS, Operations, Step
 from jupyter_nbedit.cli.demo.server import DemoError, Server, run_server
 
-SAMPLES = Path(__file__).parent / "notebooks"
-PAUSE = 4.0  # seconds between two steps
+HERE = Path(__file__).parent
+#: Notebooks to try more with; the documentation uses them, too.
+SAMPLES = HERE / "notebooks"
+#: How long a person can look at the notebook before the first step, in seconds.
+START_SECONDS = 3.0
+#: How long the agent waits until the page shows an edit, in milliseconds.
+SHOWN_MILLISECONDS = 5000
+ROUTE = f"/nbedit/notebooks/{NOTEBOOK}"
 
 
 def check_script() -> None:
     """Play the script on a Jupyter server without JupyterLab, and check every response."""
-    with _copy_samples() as folder, run_server("jupyter_server", folder, "--no-browser") as server:
+    with _make_folder() as folder, run_server("jupyter_server", folder, "--no-browser") as server:
         _prepare(server)
-        for step in STEPS:
-            play_step(server, step, is_checked=True)
-        for sample in SAMPLES.glob("*.ipynb"):
-            if (server.root / sample.name).read_bytes() != sample.read_bytes():
-                raise DemoError(f"{sample.name} did not end as it began.")
+        requests = [(step, *request) for step in STEPS for request in step.requests]
+        for step, message, operations in requests:
+            _set_mode(server, step)
+            _send_and_print(server, step, message, operations)
+        for edit_id in reversed(_list_edits(server)):
+            _send(server, "POST", f"{ROUTE}/undo", {"edit_id": edit_id, "client": CLIENT})
+        if (server.root / NOTEBOOK).read_bytes() != (HERE / NOTEBOOK).read_bytes():
+            raise DemoError(f"{NOTEBOOK} is not as it was before the edits that are undone.")
         if not _is_trusted(server):
-            raise DemoError(f"{RICH} was trusted before the edits, and is not now.")
+            raise DemoError(f"{NOTEBOOK} was trusted before the edits, and is not now.")
     print(
-        f"\nAll {len(STEPS)} answers were as promised, the files ended byte for byte as they began,"
-        f" and {RICH} is still trusted."
+        f"\nAll {len(requests)} answers were as promised. After the undo of all edits the notebook"
+        " is byte for byte as it was, and still trusted."
     )
 
 
-def play_in_browser(*, open_browser: bool) -> None:
-    """Play the script while a notebook is open in JupyterLab, as often as the user wants."""
+def play_in_browser(*, open_browser: bool, waits_for_enter: bool) -> None:
+    """Play the script while the notebook is open in JupyterLab, and leave it open."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise DemoError(
             "there is no JupyterLab here to watch the edits in. Install it with\n"
             f"    {sys.executable} -m pip install 'jupyter_nbedit[lab]'\n"
             "or add `--no-browser --once`, which does without."
         )
-    options = [f"--LabApp.default_url=/lab/tree/{RICH}"]
+    options = [f"--LabApp.default_url=/lab/tree/{NOTEBOOK}"]
     if not open_browser:
         options.append("--no-browser")
-    with _copy_samples() as folder, run_server("jupyterlab", folder, *options) as server:
+    with _make_folder() as folder, run_server("jupyterlab", folder, *options) as server:
         _prepare(server)
-        page = f"http://127.0.0.1:{server.port}/lab/tree/{RICH}?token={server.token}"
-        print(f"JupyterLab with {RICH} is at\n    {page}")
+        page = f"http://127.0.0.1:{server.port}/lab/tree/{NOTEBOOK}?token={server.token}"
+        print(f"JupyterLab with {NOTEBOOK} is at\n    {page}")
         print("The agent begins when that page is open. Ctrl-C ends the demo.", flush=True)
         # The user may shut JupyterLab down from its File menu.
         with contextlib.suppress(ConnectionError):
             _wait_for_page(server)
+            play_steps(server, _wait_for_enter if waits_for_enter else time.sleep)
+            print(
+                "\nThat was all. The notebook stays open, to try more. Ctrl-C ends JupyterLab and"
+                f" removes the notebook\nand all else that the demo has written, in {folder}.",
+                flush=True,
+            )
             while True:
-                for step in STEPS:
-                    time.sleep(PAUSE)
-                    play_step(server, step)
-                _wait_for_repeat(server)
+                server.send_request("GET", "/api/status")
+                time.sleep(1)
 
 
-def play_step(server: Server, step: Step, *, is_checked: bool = False) -> None:
-    """Send one step, print the request, the response and the diff of the file; check them."""
-    file = server.root / step.path
-    route = f"/nbedit/notebooks/{step.path}"
-    request = {"operations": step.operations, "client": "demo agent", "message": step.message}
+def play_steps(server: Server, pause: Callable[[float], object]) -> None:
+    """Play all steps, and say for each what to try.
 
-    before = file.read_bytes()
-    status, reply = server.send_request("PATCH", route, request)
-    after = file.read_bytes()
-
-    print(f"\n# {step.message}")
-    print(f"PATCH {route}\n{json.dumps(request, indent=2)}\n")
-    print(f"{status} {HTTPStatus(status).phrase}\n{json.dumps(reply, indent=2)}\n")
-    print(_compute_file_diff(step.path, before, after), flush=True)
-    if is_checked:
-        check_promises(step, status, reply, before, after)
+    An error of a step does not end the demo: a person may have deleted a cell.
+    """
+    pause(START_SECONDS)
+    for number, step in enumerate(STEPS, 1):
+        print(f"\n{number} of {len(STEPS)}: {step.title}\n    {step.hint}", flush=True)
+        _set_mode(server, step)
+        for message, operations in step.requests:
+            route = f"{ROUTE}?wait_tabs={SHOWN_MILLISECONDS}"
+            status, reply = server.send_request("PATCH", route, _make_body(message, operations))
+            if status >= HTTPStatus.BAD_REQUEST:
+                print(f"    The agent could not do it: {reply['message']}", flush=True)
+            pause(step.seconds)
+        if not step.requests:
+            pause(step.seconds)
 
 
 def check_promises(
     step: Step, status: int, reply: Mapping[str, Any], before: bytes, after: bytes
 ) -> None:
     """Raise `DemoError` if a response or the file is not as documented."""
-    if step.expected_reason is not None:
+    old_hash, new_hash = (hashlib.sha256(data).hexdigest() for data in (before, after))
+    if step.mode == "review":
         promises = {
-            f"an error, not the status {status}": status >= HTTPStatus.BAD_REQUEST,
-            f"the reason {step.expected_reason}": reply.get("reason") == step.expected_reason,
-            "a file that an error leaves unchanged": after == before,
+            f"the status 202, not {status}": status == HTTPStatus.ACCEPTED,
+            "a proposal": "proposal_id" in reply,
+            "a file that a proposal leaves unchanged": after == before,
         }
     else:
-        old_hash, new_hash = (hashlib.sha256(data).hexdigest() for data in (before, after))
         promises = {
             f"the status 200, not {status}": status == HTTPStatus.OK,
             "the hash the file had": reply.get("hash_before") == old_hash,
@@ -107,26 +121,44 @@ def check_promises(
             raise DemoError(f"This was promised: {promise}.")
 
 
-def _compute_file_diff(path: str, before: bytes, after: bytes) -> str:
-    """Return the unified diff of the file, in which CR LF is visible."""
-    old, new = (
-        content.decode().replace("\r\n", "\N{SYMBOL FOR CARRIAGE RETURN}\n").splitlines()
-        for content in (before, after)
-    )
-    lines = list(difflib.unified_diff(old, new, path, path, n=1, lineterm=""))
+def _send_and_print(server: Server, step: Step, message: str, operations: Operations) -> None:
+    """Send a request; print and check the response and the diff of the file."""
+    file = server.root / NOTEBOOK
+    body = _make_body(message, operations)
+
+    before = file.read_bytes()
+    status, reply = server.send_request("PATCH", ROUTE, body)
+    after = file.read_bytes()
+
+    print(f"\n# {message}")
+    print(f"PATCH {ROUTE}\n{json.dumps(body, indent=2)}\n")
+    print(f"{status} {HTTPStatus(status).phrase}\n{json.dumps(reply, indent=2)}\n")
+    print(_compute_file_diff(before, after), flush=True)
+    check_promises(step, status, reply, before, after)
+
+
+def _make_body(message: str, operations: Operations) -> dict[str, Any]:
+    return {"operations": operations, "client": CLIENT, "message": message}
+
+
+def _compute_file_diff(before: bytes, after: bytes) -> str:
+    """Return the unified diff of the file."""
+    old, new = (content.decode().splitlines() for content in (before, after))
+    lines = list(difflib.unified_diff(old, new, NOTEBOOK, NOTEBOOK, n=1, lineterm=""))
     return "\n".join(lines) or "The file is unchanged."
 
 
 @contextlib.contextmanager
-def _copy_samples() -> Iterator[Path]:
-    """Copy the samples to a temporary folder."""
+def _make_folder() -> Iterator[Path]:
+    """Make a temporary folder with copies of the notebooks."""
     with tempfile.TemporaryDirectory(prefix="nbedit-demo-", ignore_cleanup_errors=True) as folder:
-        shutil.copytree(SAMPLES, Path(folder, "notebooks"))
+        notebooks = shutil.copytree(SAMPLES, Path(folder, "notebooks"))
+        shutil.copy(HERE / NOTEBOOK, notebooks)
         yield Path(folder)
 
 
 def _prepare(server: Server) -> None:
-    """Check that the extension is enabled, and make the server trust the notebook with outputs."""
+    """Check that the extension is enabled, and make the server trust the notebook."""
     status, _ = server.send_request("GET", "/nbedit")
     if status != HTTPStatus.OK:
         raise DemoError(
@@ -134,29 +166,41 @@ def _prepare(server: Server) -> None:
             f"    {sys.executable} -m jupyter server extension list\n"
             "says of jupyter_nbedit."
         )
-    server.send_request("POST", f"/api/contents/{RICH}/trust")
+    server.send_request("POST", f"/api/contents/{NOTEBOOK}/trust")
     if not _is_trusted(server):
-        raise DemoError(f"the server was asked to trust {RICH}, but does not.")
+        raise DemoError(f"the server was asked to trust {NOTEBOOK}, but does not.")
 
 
 def _is_trusted(server: Server) -> bool:
-    _, notebook = server.send_request("GET", f"/nbedit/notebooks/{RICH}")
-    trusted: bool = notebook["trusted"]
+    trusted: bool = _send(server, "GET", ROUTE)["trusted"]
     return trusted
 
 
+def _set_mode(server: Server, step: Step) -> None:
+    _send(server, "PUT", "/nbedit/mode", {"path": NOTEBOOK, "mode": step.mode})
+
+
+def _list_edits(server: Server) -> list[int]:
+    """Return the ids of all edits, oldest first."""
+    edits = _send(server, "GET", f"{ROUTE}/history")["edits"]
+    return [edit["edit_id"] for edit in reversed(edits)]
+
+
+def _send(server: Server, verb: str, path: str, body: Any = None) -> Any:
+    """Send a request that must succeed; return the decoded body of the response."""
+    status, reply = server.send_request(verb, path, body)
+    if status >= HTTPStatus.BAD_REQUEST:
+        raise DemoError(f"{verb} {path} was answered with {status}: {reply}")
+    return reply
+
+
 def _wait_for_page(server: Server) -> None:
-    """Wait until the notebook is open in JupyterLab, which then connects to its kernel."""
-    while server.send_request("GET", "/api/status")[1]["connections"] == 0:
+    """Wait until the notebook is open in JupyterLab."""
+    question = {"operations": [{"op": "clear_outputs", "all": True}], "dry_run": True}
+    while _send(server, "PATCH", ROUTE, question)["tabs"]["open"] == 0:
         time.sleep(0.5)
 
 
-def _wait_for_repeat(server: Server) -> None:
-    """Wait until the user wants to see the script again; forever without a terminal."""
-    if sys.stdin.isatty():
-        input("\nPress Enter to see it again, or Ctrl-C to end the demo. ")
-        return
-    print("\nThat was all. The page stays open until Ctrl-C.", flush=True)
-    while True:
-        server.send_request("GET", "/api/status")
-        time.sleep(1)
+def _wait_for_enter(_: float) -> None:
+    print("Press Enter to go on. ", end="", flush=True)
+    sys.stdin.readline()

@@ -1,98 +1,150 @@
-"""The script of the demo: the requests of the agent, step by step.
-
-The later steps undo the earlier ones, so that the files end byte for byte as they began, and the
-script can be played again.
-"""
+"""The script of the demo: what the agent does in each step, and what a person can try then."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-RICH = "rainfall.ipynb"
-CRLF = "windows.ipynb"
-WITHOUT_IDS = "archive.ipynb"
+NOTEBOOK = "demo.ipynb"
+CLIENT = "Demo agent"
 
-LIMIT = "wet = 100  # a month with more than this is wet, in mm"
-HIGHER_LIMIT = "wet = 200  # a month with more than this is wet, in mm"
-GREETING = 'greeting = "hello"\nprint(greeting)'
+Operations = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One request of the agent: a batch of operations on one notebook."""
+    """A step of the demo. A person may do what the hint says, something else, or nothing."""
 
-    message: str
-    path: str
-    operations: list[dict[str, Any]]
-    #: The ``reason`` of the expected error; None if the edit is to be made.
-    expected_reason: str | None = None
+    #: What the agent does, and what a person can try; the notebook has both texts, too.
+    title: str
+    hint: str
+    #: How long the agent waits after each of its requests.
+    seconds: float
+    #: The requests of the agent: the message, and the operations of one batch.
+    requests: tuple[tuple[str, Operations], ...] = ()
+    mode: Literal["edit", "review"] = "edit"
+
+    @property
+    def duration(self) -> float:
+        """Return how long the step takes, in seconds."""
+        return self.seconds * max(1, len(self.requests))
 
 
 STEPS = (
     Step(
-        "Raise the limit in one cell, if the cell still says what I have read.",
-        RICH,
-        [{"op": "replace", "cell": "limit", "source": HIGHER_LIMIT, "expect": {"source": LIMIT}}],
+        "The agent edits cells.",
+        "Click a green mark to see the change. Press Y to keep it or N to undo it.",
+        13,
+        (
+            (
+                "Count Nairobi as wet, too",
+                [
+                    {"op": "replace_text", "cell": "wet", "old": "1000", "new": "900"},
+                    {
+                        "op": "replace",
+                        "cell": "summary",
+                        "source": "Three cities are wet. Lisbon is dry.",
+                    },
+                    {
+                        "op": "insert",
+                        "after": "rain",
+                        "id": "driest",
+                        "cell_type": "code",
+                        "source": "driest = min(rain, key=rain.get)",
+                    },
+                ],
+            ),
+        ),
     ),
     Step(
-        "Add a note below the table.",
-        RICH,
-        [
-            {
-                "op": "insert",
-                "after": "table",
-                "cell_type": "markdown",
-                "id": "agents-note",
-                "source": "The limit is **200 mm** now: run the cells to see who is left.",
-            }
-        ],
+        "It deletes a cell and moves another.",
+        "Click Restore where the cell was.",
+        10,
+        (
+            (
+                "Drop the check, and show the chart first",
+                [
+                    {"op": "delete", "cell": "check"},
+                    {"op": "move", "cell": "chart", "before": "question"},
+                ],
+            ),
+        ),
     ),
     Step(
-        "Move the note to the end and the plot to the top, in one batch: all or nothing.",
-        RICH,
-        [
-            {"op": "move", "cell": "agents-note", "at": "end"},
-            {"op": "move", "cell": "plot-title", "after": "title"},
-            {"op": "move", "cell": "plot", "after": "plot-title"},
-        ],
+        "It edits while you type.",
+        "Click into the last cell and type, and go on typing.",
+        4,
+        (
+            (
+                "Say where the numbers are from",
+                [
+                    {
+                        "op": "insert",
+                        "before": "question",
+                        "id": "source",
+                        "cell_type": "markdown",
+                        "source": "The numbers are means of 30 years.",
+                    }
+                ],
+            ),
+            (
+                "Label the chart",
+                [
+                    {
+                        "op": "replace_text",
+                        "cell": "chart",
+                        "old": "(mm // 100))",
+                        "new": "(mm // 100), mm)",
+                        "outputs": "keep",
+                    }
+                ],
+            ),
+            (
+                "Say what is wet",
+                [
+                    {
+                        "op": "replace",
+                        "cell": "question",
+                        "source": "## Which cities get more than 900 mm?",
+                    }
+                ],
+            ),
+        ),
     ),
     Step(
-        "Forget that I have changed the limit, and change it again: this is an error.",
-        RICH,
-        [{"op": "replace", "cell": "limit", "source": "wet = 50", "expect": {"source": LIMIT}}],
-        expected_reason="cell_changed",
+        "It proposes changes, and you decide.",
+        "Press Alt-F5 to go to the first one, then Y, Y and N: accept two, reject one.",
+        14,
+        (
+            (
+                "Find the wettest city",
+                [
+                    {
+                        "op": "replace",
+                        "cell": "rain",
+                        "source": "# Millimetres in a year\n"
+                        'rain = {"Bergen": 2350, "Lisbon": 785, "Mumbai": 2421, "Nairobi": 965}',
+                    },
+                    {
+                        "op": "insert",
+                        "after": "wet",
+                        "id": "wettest",
+                        "cell_type": "code",
+                        "source": "max(rain, key=rain.get)",
+                    },
+                    {
+                        "op": "replace",
+                        "cell": "summary",
+                        "source": "It never stops raining in Mumbai.",
+                    },
+                ],
+            ),
+        ),
+        mode="review",
     ),
     Step(
-        "Put everything back where it was.",
-        RICH,
-        [
-            {"op": "delete", "cell": "agents-note"},
-            {"op": "move", "cell": "plot-title", "before": "closing"},
-            {"op": "move", "cell": "plot", "after": "plot-title"},
-            {"op": "replace", "cell": "limit", "source": LIMIT},
-        ],
-    ),
-    Step(
-        "Edit a file whose indent is two spaces and whose lines end in CR LF.",
-        CRLF,
-        [
-            {
-                "op": "replace",
-                "cell": "greeting",
-                "source": 'greeting = "good morning"\nprint(greeting)',
-            }
-        ],
-    ),
-    Step("And back.", CRLF, [{"op": "replace", "cell": "greeting", "source": GREETING}]),
-    Step(
-        "Insert into a notebook from before cells had ids; it gets none.",
-        WITHOUT_IDS,
-        [{"op": "insert", "after": "cell-1", "cell_type": "code", "source": "max(primes)"}],
-    ),
-    Step(
-        "Delete that cell: without an id it goes by its number, from 0.",
-        WITHOUT_IDS,
-        [{"op": "delete", "cell": "cell-2"}],
+        "Everything is in the history.",
+        "Choose View > Show Edit History, and undo an edit there.",
+        5,
     ),
 )
