@@ -53,6 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
             where = "Notebook" if options.notebook7 else "JupyterLab"
             print(f"{what} in {where} {server.version} with {browser}", flush=True)
             code = _play(options, server, browser, rooms)
+            if options.screenshot and code == 0:
+                _make_moving_picture(RESULTS / options.env.name / "frames")
             if code != 0:
                 shutil.copy(Path(folder) / "jupyterlab.log", RESULTS / options.env.name)
             return code
@@ -104,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--screenshot",
         action="store_true",
-        help="take the README's pictures, docs/{screenshot,history,review}.png, and run no test",
+        help="make the documentation's pictures, docs/*.png and docs/demo.webp, and run no test",
     )
     return parser
 
@@ -189,6 +191,15 @@ def _play(
     }
     # Playwright fails by itself where it finds no test to run.
     return subprocess.run(command, cwd=HERE, env=environment, check=False).returncode
+
+
+def _make_moving_picture(frames: Path) -> None:
+    # It needs Pillow, which is not in the environments of the tests.
+    import moving_picture  # noqa: PLC0415
+
+    target = HERE.parent / "docs" / "demo.webp"
+    moving_picture.write(frames, target)
+    print(f"{target}: {target.stat().st_size / 1e6:.1f} MB")
 
 
 def _program(name: str) -> str:

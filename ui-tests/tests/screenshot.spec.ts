@@ -1,7 +1,9 @@
 import { join } from 'node:path';
-import type { Operation } from './agent';
+import type { Locator, Page } from '@playwright/test';
+import { Demo } from './demo';
+import { Film } from './film';
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeHtmlOutput, makeMarkdownCell, formatNotebook } from './notebooks';
+import { makeCodeCell, formatNotebook } from './notebooks';
 import { HistoryPanel } from './panel';
 
 const PICTURE = join(__dirname, '..', '..', 'docs', 'screenshot.png');
@@ -9,199 +11,121 @@ const HISTORY = join(__dirname, '..', '..', 'docs', 'history.png');
 const REVIEW = join(__dirname, '..', '..', 'docs', 'review.png');
 const CONNECT = join(__dirname, '..', '..', 'docs', 'connect.png');
 
-const TABLE = makeHtmlOutput(
-  `<table border="1" class="dataframe"><thead><tr style="text-align: right;"><th></th>
-<th>mean</th><th>min</th><th>max</th></tr></thead><tbody>${[
-    ['spring', '11.4', '2.1', '21.9'],
-    ['summer', '19.8', '11.0', '33.2'],
-    ['autumn', '10.2', '1.7', '20.4']
-  ]
-    .map(([season, ...values]) => `<tr><th>${season}</th><td>${values.join('</td><td>')}</td></tr>`)
-    .join('\n')}</tbody></table>`
-);
+/** Where the frames of the moving picture go; `python ui-tests --screenshot` makes it of them. */
+const FRAMES = join(process.env.NBEDIT_RESULTS!, 'frames');
 
-function makePlot() {
-  const width = 560;
-  const height = 190;
-  const line = (phase: number, colour: string) => {
-    const points = Array.from({ length: 57 }, (_, i) => {
-      const y = height / 2 - 55 * Math.sin(i / 9 + phase) - 12 * Math.sin(i / 1.7);
-      return `${30 + i * 9.3},${y.toFixed(1)}`;
-    });
-    return `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>`;
-  };
-  const grid = Array.from({ length: 5 }, (_, i) => {
-    const y = 15 + i * 40;
-    return `<line x1="30" y1="${y}" x2="${width - 8}" y2="${y}" stroke="#ddd"/>
-<text x="24" y="${y + 4}" font-size="11" text-anchor="end" fill="#666">${30 - i * 10}</text>`;
-  });
-  return makeHtmlOutput(
-    `<svg width="${width}" height="${height}" xmlns="http://www.w3.org/2000/svg">${grid.join('')}
-${line(-1.4, '#1f77b4')}${line(-1.1, '#ff7f0e')}</svg>`
-  );
-}
-
-test.use({
-  mockSettings: {
-    '@jupyterlab/apputils-extension:notification': { checkForUpdates: false, fetchNews: 'false' }
+test('The README’s pictures: what a person does in the demo @screenshot', async ({ browser }) => {
+  const demo = await Demo.start();
+  // As wide as a README is shown, so that the text of the pictures can be read.
+  const page = await browser.newPage({ viewport: { width: 1000, height: 680 } });
+  try {
+    await page.goto(demo.address);
+    await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
+    const notebook = page.locator('.jp-NotebookPanel');
+    await notebook.getByRole('heading', { name: 'Rain in four cities' }).waitFor();
+    await notebook.getByText('Python 3 (ipykernel)').waitFor();
+    await page.keyboard.press('Control+b');
+    // The kernel has added its language: without this save the tab looks changed by a person.
+    await expect(notebook).toContainText('Idle');
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saving completed').waitFor();
+    await page.getByText('Saving completed').waitFor({ state: 'detached' });
+    const film = await Film.start(page, FRAMES);
+    await playPerson(page, notebook, demo, film);
+  } finally {
+    await page.close();
+    await demo.stop();
   }
 });
 
-test('The README’s picture: an edit that has just arrived @screenshot', async ({
-  agent,
-  folder,
-  open,
-  page
-}) => {
-  const cells = [
-    makeMarkdownCell('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
-    makeCodeCell('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
-    makeCodeCell('plot', 'weeks.plot(figsize=(7, 2.4))', [makePlot()], 2),
-    makeCodeCell(
-      'seasons',
-      'seasons = weeks.groupby(season_of)\nseasons.agg(["mean", "min", "max"])',
-      [TABLE],
-      3
-    ),
-    makeMarkdownCell('next', '## What is missing\nThe winter, and the wind.')
-  ].map(cell => (cell.cell_type === 'code' ? { ...cell, metadata: { trusted: true } } : cell));
-  const path = folder.getPath('temperatures.ipynb');
-  await agent.writeContents(path, {
-    type: 'notebook',
-    format: 'json',
-    content: JSON.parse(formatNotebook(cells))
-  });
-  const tab = await open('temperatures.ipynb');
-  await page.sidebar.close('left');
-  await page.evaluate(() => {
-    for (const widget of window.jupyterapp.shell.widgets('main')) {
-      if (widget.title.label === 'Launcher') {
-        widget.close();
-      }
-    }
-  });
-  await tab.typeText(1, '  # as CSV');
-
-  await agent.edit(
-    path,
-    [
-      {
-        op: 'insert',
-        after: 'load',
-        cell_type: 'code',
-        source: 'weeks = weeks.interpolate(limit=2)  # two stations miss some days'
-      },
-      { op: 'replace', cell: 'next', source: '## What is missing\nThe winter. Days are filled in.' }
-    ],
-    'Data agent'
-  );
+/** Do what the hints of the demo say. */
+async function playPerson(page: Page, notebook: Locator, demo: Demo, film: Film): Promise<void> {
+  const cells = notebook.locator('.jp-Notebook-cell');
+  const getCell = (text: string) => cells.filter({ hasText: text });
+  const bar = notebook.getByRole('region', { name: 'Changes by agents' });
   const toast = page.locator('.Toastify__toast');
-  await expect(toast).toContainText('Data agent');
-  await expect(tab.cell(2)).toHaveClass(/jp-nbedit-flash/);
-  // The toast slides in, and the flash fades out: between the two.
-  await page.waitForTimeout(500);
-  await page.screenshot({ path: PICTURE });
-});
+  const startStep = async (step: number) => {
+    await demo.goOn();
+    await film.setCaption(await demo.waitForStep(step));
+  };
 
-test('The README’s picture: changes that are proposed @screenshot', async ({
-  agent,
-  folder,
-  open,
-  page
-}) => {
-  const cells = [
-    makeMarkdownCell('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
-    makeCodeCell('load', 'weeks = load("stations.csv").resample("W").mean()', [], 1),
-    makeCodeCell('cold', 'cold = weeks[weeks < 2]\nprint(len(cold), "cold weeks")', [], 2),
-    makeMarkdownCell('next', '## What is missing\nThe winter, and the wind.')
-  ];
-  const path = folder.getPath('temperatures.ipynb');
-  folder.write('temperatures.ipynb', formatNotebook(cells));
-  const tab = await open('temperatures.ipynb');
-  await page.sidebar.close('left');
-  await page.evaluate(() => {
-    for (const widget of window.jupyterapp.shell.widgets('main')) {
-      if (widget.title.label === 'Launcher') {
-        widget.close();
-      }
-    }
-  });
-  await agent.setMode(path, 'review');
-  await agent.propose(
-    path,
-    [
-      {
-        op: 'insert',
-        after: 'load',
-        id: 'fill',
-        cell_type: 'code',
-        source: 'weeks = weeks.interpolate(limit=2)  # two stations miss some days'
-      },
-      {
-        op: 'replace',
-        cell: 'cold',
-        source: 'cold = weeks[weeks < 0]  # frost\nprint(len(cold), "cold weeks")'
-      },
-      { op: 'replace', cell: 'next', source: '## What is missing\nThe wind.' }
-    ],
-    { message: 'Fill in missing days, and count frost only' }
-  );
-  await expect(tab.root.locator('.jp-nbedit-proposal')).toHaveCount(3);
-  await tab.waitFrames(40);
-  await tab.scrollTo(0);
-  await page.screenshot({ path: REVIEW });
-});
+  await film.show(900);
+  await startStep(1);
+  await expect(bar).toContainText('changed 3 cells');
+  await toast.waitFor();
+  await film.show(1500);
+  await film.click(getCell('sorted(').locator('.jp-nbedit-mark'));
+  await expect(notebook.locator('.jp-nbedit-change .jp-nbedit-diff')).toContainText('sorted');
+  await film.show(1800);
+  await film.press('N', 'undo');
+  await film.show(600);
+  await film.press('Y', 'keep');
+  await expect(bar).toContainText('changed 1 cell');
+  await film.show(900);
 
-test('The README’s picture: who edited what @screenshot', async ({ agent, folder, open, page }) => {
-  const path = folder.getPath('temperatures.ipynb');
-  folder.write(
-    'temperatures.ipynb',
-    formatNotebook([
-      makeMarkdownCell('title', '# Temperatures\nTwo stations, one year, a mean per week.'),
-      makeCodeCell('load', 'import pandas as pd\nweeks = pd.read_csv("stations.csv")'),
-      makeCodeCell('mean', 'weeks.temp.mean()'),
-      makeMarkdownCell('next', '## What is missing\nThe winter, and the wind.')
-    ])
+  await startStep(2);
+  const line = notebook.locator('.jp-nbedit-line');
+  await expect(line).toContainText('deleted 1 cell');
+  await film.show(1500);
+  await film.takePicture(PICTURE);
+  await film.click(line.getByRole('button', { name: 'Restore' }));
+  await expect(line).toHaveCount(0);
+  await film.show(1200);
+
+  await film.click(cells.last().locator('.jp-InputArea-editor .cm-line').last());
+  await startStep(3);
+  await film.type('sum(rain');
+  await demo.goOn();
+  await film.type('.values()');
+  await demo.goOn();
+  await film.type(') / len(rain)');
+  await expect(getCell('Which cities get more than 1000 mm?')).toBeVisible();
+  await film.show(900);
+  await film.click(bar.getByRole('button', { name: 'Keep all' }));
+  await expect(bar).toBeHidden();
+  await film.show(450);
+  await expect(toast).toHaveCount(0);
+
+  await startStep(4);
+  const blocks = notebook.locator('.jp-nbedit-proposal');
+  await expect(blocks).toHaveCount(3);
+  await film.show(1200);
+  await film.takePicture(REVIEW);
+  await film.press('Alt+F5', 'go to the next change');
+  await expect(bar).toContainText('1 of 3');
+  await film.show(900);
+  for (const [key, meaning] of [
+    ['Y', 'accept'],
+    ['Y', 'accept'],
+    ['N', 'reject']
+  ]) {
+    const count = await blocks.count();
+    await film.press(key, meaning);
+    await expect(blocks).toHaveCount(count - 1);
+    await film.show(750);
+  }
+
+  await expect(toast).toHaveCount(0);
+
+  await startStep(5);
+  await film.click(page.getByRole('menuitem', { name: 'View', exact: true }));
+  await film.show(300);
+  await film.click(page.getByRole('menuitem', { name: 'Show Edit History' }));
+  const history = new HistoryPanel(page);
+  await history.rows.first().waitFor();
+  await film.show(300);
+  await film.drag(
+    page.locator('#jp-main-split-panel > .lm-SplitPanel-handle:not(.lm-mod-hidden)').last(),
+    -150
   );
-  const edit = async (operations: Operation[], client: string, message: string) =>
-    agent.edit(path, operations, client, { message });
-  await edit(
-    [{ op: 'insert', after: 'mean', cell_type: 'code', source: 'weeks.plot(figsize=(7, 2))' }],
-    'Plotting agent',
-    'Show the year at a glance'
-  );
-  await edit(
-    [{ op: 'replace', cell: 'next', source: '## What is missing\nNothing.' }],
-    'Data agent',
-    'The wind is there now'
-  );
-  await edit(
-    [
-      {
-        op: 'replace',
-        cell: 'load',
-        source: 'import pandas as pd\nweeks = pd.read_csv("stations.csv", parse_dates=["week"])'
-      },
-      { op: 'replace', cell: 'mean', source: 'weeks.temperature.mean()' }
-    ],
-    'Data agent',
-    'Go by the names that the file has now'
-  );
-  const tab = await open('temperatures.ipynb');
-  await page.sidebar.close('left');
-  const panel = new HistoryPanel(page);
-  await panel.open();
-  await page.sidebar.setWidth(480, 'right');
-  await panel.rows.nth(1).hover();
-  await panel.action(1, 'Undo').click();
-  await expect(panel.rows).toHaveCount(4);
-  await panel.toggle(1).click();
-  await expect(panel.getCellDiffs(1).locator('.cm-content')).toHaveCount(2);
-  await expect(tab.cell(4)).toContainText('The winter, and the wind.');
-  await expect(tab.cell(4)).not.toHaveClass(/jp-nbedit-flash/);
-  await page.mouse.move(0, 0);
-  await page.screenshot({ path: HISTORY });
-});
+  await film.click(history.toggle(2));
+  await history.getCellDiffs(2).first().waitFor();
+  await film.show(900);
+  await film.takePicture(HISTORY);
+  await film.click(history.action(2, 'Undo'));
+  await expect(notebook.getByRole('heading', { name: 'Which cities are wet?' })).toBeVisible();
+  await film.show(1200);
+}
 
 test('A picture for the docs: how an agent is connected @screenshot', async ({
   agent,

@@ -37,21 +37,15 @@ STEPS = (
         13,
         (
             (
-                "Count Nairobi as wet, too",
+                "Correct Nairobi, and sort the wet cities",
                 [
-                    {"op": "replace_text", "cell": "wet", "old": "1000", "new": "900"},
+                    {"op": "replace_text", "cell": "rain", "old": "965", "new": "1024"},
                     {
                         "op": "replace",
-                        "cell": "summary",
-                        "source": "Three cities are wet. Lisbon is dry.",
+                        "cell": "wet",
+                        "source": "sorted(city for city, mm in rain.items() if mm > 1000)",
                     },
-                    {
-                        "op": "insert",
-                        "after": "rain",
-                        "id": "driest",
-                        "cell_type": "code",
-                        "source": "driest = min(rain, key=rain.get)",
-                    },
+                    {"op": "replace", "cell": "summary", "source": "Three cities are wet."},
                 ],
             ),
         ),
@@ -72,7 +66,7 @@ STEPS = (
     ),
     Step(
         "It edits while you type.",
-        "Click into the last cell and type, and go on typing.",
+        "Click into the last cell and go on typing. Then click Keep all.",
         4,
         (
             (
@@ -105,7 +99,7 @@ STEPS = (
                     {
                         "op": "replace",
                         "cell": "question",
-                        "source": "## Which cities get more than 900 mm?",
+                        "source": "## Which cities get more than 1000 mm?",
                     }
                 ],
             ),
@@ -113,17 +107,17 @@ STEPS = (
     ),
     Step(
         "It proposes changes, and you decide.",
-        "Press Alt-F5 to go to the first one, then Y, Y and N: accept two, reject one.",
+        "Press Alt-F5 to go to the next one, then Y, Y and N: accept two, reject one.",
         14,
         (
             (
                 "Find the wettest city",
                 [
                     {
-                        "op": "replace",
+                        "op": "replace_text",
                         "cell": "rain",
-                        "source": "# Millimetres in a year\n"
-                        'rain = {"Bergen": 2350, "Lisbon": 785, "Mumbai": 2421, "Nairobi": 965}',
+                        "old": "rain = {",
+                        "new": "# Millimetres in a year\nrain = {",
                     },
                     {
                         "op": "insert",
