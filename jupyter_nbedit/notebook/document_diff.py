@@ -93,16 +93,18 @@ def compare_documents(
         _iterate_changes(before, after, new_indexes, frozenset(unmoved), frozenset(equal_cells))
     )
     splices = _compute_splices(before, after, equal_cells)
+    changes_metadata = not is_json_equal(before.metadata, after.metadata)
     return DocumentDiff(
         EditPlan(
             document=before,
             splices=splices or [],
             changes=changes,
-            metadata=after.written_metadata,
+            # As with cells, another way of writing the same values is no change.
+            metadata=(after if changes_metadata else before).written_metadata,
             total_cells=len(after),
             results=[],
         ),
-        changes_metadata=not is_json_equal(before.metadata, after.metadata),
+        changes_metadata=changes_metadata,
         is_too_large=splices is None,
     )
 

@@ -231,3 +231,12 @@ def test_a_text_that_is_written_as_lines_has_not_changed_but_json_has(mime: str)
     diff = compare_documents(build("a\nb", "c\nd"), build(["a\n", "b"], ["c\n", "d"]))
     assert [entry["cell_id"] for entry in diff.list_entries()] == ["a"] * (mime != "text/plain")
     assert diff.plan.splices
+
+
+def test_metadata_that_are_only_formatted_anew_are_not_changed() -> None:
+    before = notebook(code("a", "a"), metadata={"k": [1, 2]})
+    after = before.replace(b'"k": [', b'"k":  [').replace(b'"a"', b'"b"')
+    record = compare_documents(Document.parse(before), Document.parse(after)).build_record()
+    assert record is not None
+    assert not any(part.is_notebook_metadata for part in record.parts)
+    check_both_ways(before, after)
