@@ -207,6 +207,7 @@ class UnseenService:
                 if source[0] <= last_edit
             ]
             await self.seen.mark_parts(path, principal, _build_marks(state.entries, sources))
+            await self.mark_revealed(path, principal, net, last_edit)
         self.events.emit_seen(path=path)
         return await self.get(path, principal)
 
@@ -218,16 +219,15 @@ class UnseenService:
         Raise `ChangeNotFound` if there is no change with one of the keys, and `CellChanged` if an
         edit newer than ``until`` is one of its edits.
         """
-        planner = NetUndoPlanner(self, request.author.principal, keys, until)
+        planner = NetUndoPlanner(self, request.path, request.author.principal, keys, until)
         reply = await self.edits.run(request, planner, bypasses_review=True)
-        if reply.is_written:
+        # There may be nothing to write, such as when equal cells were exchanged.
+        if not request.dry_run:
             try:
-                await self.seen.mark_parts(
-                    request.path, request.author.principal, planner.list_marks(reply.edit_id)
-                )
+                await planner.mark_seen(reply.edit_id)
             except HistoryUnavailable as error:
                 reply.warnings.append(
-                    f"The undo is written, but what you have seen is not stored. {error.message}"
+                    f"The undo is done, but what you have seen is not stored. {error.message}"
                 )
             self.events.emit_seen(path=request.path)
         return reply
@@ -240,6 +240,28 @@ class UnseenService:
         """
         planner = RestorePlanner(self.history, edit_id)
         return await self.edits.run(request, planner, bypasses_review=True)
+
+    async def mark_revealed(
+        self, path: str, principal: str, net: NetChange, last_edit: int
+    ) -> None:
+        """Mark changes as seen that had no effect before some of ``net`` were marked, and now have.
+
+        If two cells have changed places and back, each of the two edits may have moved one of them.
+        Then one of them would be shown as moved as soon as the changes of the other are kept.
+        """
+        shown = {source for cell in net.cells for source in cell.sources}
+        has_neutral_changes = net.has_neutral_changes
+        while has_neutral_changes:
+            state = await self._load(path, principal)
+            net = await run_in_thread_if_large(state.weight, state.compute_net_change, principal)
+            revealed = [
+                source
+                for cell in net.cells
+                if shown.isdisjoint(cell.sources) and cell.sources[-1][0] <= last_edit
+                for source in cell.sources
+            ]
+            await self.seen.mark_parts(path, principal, _build_marks(state.entries, revealed))
+            has_neutral_changes = bool(revealed) and net.has_neutral_changes
 
     async def read_state(self, notebook: LoadedNotebook, principal: str) -> _UnseenState:
         """Return what the user has not seen of a notebook, which must be locked."""
@@ -295,11 +317,13 @@ class NetUndoPlanner:
     """Plans to undo net changes, by their keys, in the notebook as it is while it is locked."""
 
     service: UnseenService
+    path: str
     principal: str
     keys: Sequence[str]
     until: int | None
     _entries: Sequence[Entry] = ()
-    _sources: Sequence[tuple[int, int]] = ()
+    _net: NetChange | None = None
+    _cells: Sequence[CellNetChange] = ()
     _part_count: int = 0
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
@@ -307,19 +331,26 @@ class NetUndoPlanner:
         state = await self.service.read_state(notebook, self.principal)
         return await run_in_thread_if_large(state.weight, self._undo, state)
 
-    def list_marks(self, edit_id: int | None) -> list[SeenParts]:
-        """Return what the user has seen with the undo, whose number is given if it has one."""
-        marks = _build_marks(self._entries, self._sources)
+    async def mark_seen(self, edit_id: int | None) -> None:
+        """Store that the user has seen what is undone, and the undo, if it has a number."""
+        net, seen = self._net, self.service.seen
+        newest_edit = self._entries[0].edit_id if edit_id is None else edit_id
+        if net is None or len(self._cells) == len(net.cells):
+            # The notebook is as it was seen last.
+            await seen.mark_all(self.path, self.principal, newest_edit)
+            return
+        sources = [source for cell in self._cells for source in cell.sources]
+        marks = _build_marks(self._entries, sources)
         if edit_id is not None:
             marks.append(SeenParts(edit_id, range(self._part_count), self._part_count))
-        return marks
+        await seen.mark_parts(self.path, self.principal, marks)
+        await self.service.mark_revealed(self.path, self.principal, net, newest_edit)
 
     def _undo(self, state: _UnseenState) -> PlannedEdit:
         net = state.compute_net_change(self.principal)
         cells = _choose_cells(net, self.keys)
-        self._entries = state.entries
-        self._sources = [source for cell in cells for source in cell.sources]
-        edit_ids = {edit_id for edit_id, _ in self._sources}
+        self._entries, self._net, self._cells = state.entries, net, cells
+        edit_ids = {edit_id for cell in cells for edit_id, _ in cell.sources}
         if self.until is not None and max(edit_ids) > self.until:
             message = (
                 f"A cell was changed again, by edit {max(edit_ids)}, after the edit {self.until} "
@@ -327,19 +358,6 @@ class NetUndoPlanner:
                 "them."
             )
             raise CellChanged(message, until=self.until, edit_ids=sorted(edit_ids))
-        trusted = {entry.edit_id: entry.trusted for entry in state.entries}
-        return self._plan_revert(
-            state, net, cells, may_sign=all(trusted[edit_id] for edit_id in edit_ids)
-        )
-
-    def _plan_revert(
-        self,
-        state: _UnseenState,
-        net: NetChange,
-        cells: Sequence[CellNetChange],
-        *,
-        may_sign: bool,
-    ) -> PlannedEdit:
         numbers = {cell.number for cell in cells}
         is_whole = len(numbers) == len(net.record.parts)
         plan = revert(
@@ -350,6 +368,8 @@ class NetUndoPlanner:
             part_numbers=None if is_whole else numbers,
         )
         self._part_count = len(plan.changes) + plan.changes_metadata
+        trusted = {entry.edit_id: entry.trusted for entry in state.entries}
+        may_sign = all(trusted[edit_id] for edit_id in edit_ids)
         return PlannedEdit.from_plan(state.notebook, plan, may_sign=may_sign)
 
 

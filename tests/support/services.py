@@ -20,7 +20,9 @@ from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.unseen import UnseenService
 from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EventEmitter
+from jupyter_nbedit.history.seen_store import SeenEditStore
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
@@ -53,6 +55,7 @@ class EditingServices:
     reader: ReadService
     tabs: TabRegistry
     outside_changes: OutsideChangeRecorder
+    unseen: UnseenService
 
     async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
         """Edit a notebook, and let the listeners of events run."""
@@ -197,7 +200,9 @@ class ServiceBuilder:
             where, publisher, trust, proposals, modes, outside_changes=outside_changes
         )
         reader = ReadService(where, trust, read_tracker, versions)
-        return EditingServices(database, history, editor, reader, tabs, outside_changes)
+        seen = SeenEditStore(history.database)
+        unseen = UnseenService(editor, history, seen, publisher.events, LOG)
+        return EditingServices(database, history, editor, reader, tabs, outside_changes, unseen)
 
     def build_notary(self, db_file: str | None = None) -> NotebookNotary:
         """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""

@@ -13,7 +13,7 @@ user has not seen. A change that the user has seen ends the search for that cell
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +23,7 @@ from jupyter_nbedit.notebook.apply_batch import compile_splices
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.document_diff import CellMatching, compare_documents
+from jupyter_nbedit.notebook.sequence_diff import find_longest_rise
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.undo.revert import Reversal, revert_possible_parts
@@ -68,6 +69,8 @@ class NetChange:
     #: Whether the record has the net change: too many bytes may differ, or a cell be broken.
     is_known: bool
     cells: Sequence[CellNetChange]
+    #: Whether other cells were changed and are, all in all, as they were.
+    has_neutral_changes: bool
     #: The parts that cannot be reverted, because their cells were changed since, by edit.
     conflicts: Sequence[tuple[int, CellUndo]]
     #: The oldest edit that was considered; older ones count as seen. None if there is none.
@@ -141,6 +144,59 @@ class _Track:
         return self.old_slot if self.sources else self.slot
 
 
+class _NewSlots:
+    """Positions in an older version, among the positions in the versions after it.
+
+    Cells that were not in the same version have no order that is certain. Those that have not been
+    moved among the others, all in all, are to have the order that they have now.
+    """
+
+    def __init__(self, slots: Sequence[_Slot]) -> None:
+        self._slots = slots
+        self._ranks = {slot: rank for rank, slot in enumerate(slots)}
+        self._slots_after: dict[_Slot | None, list[_Slot]] = defaultdict(list)
+        self._slots_before: dict[_Slot | None, list[_Slot]] = defaultdict(list)
+
+    def assign(
+        self, tracks: Sequence[_Track], first: _Slot | None, last: _Slot | None
+    ) -> dict[_Track, _Slot]:
+        """Return positions between two others for cells that follow each other.
+
+        A cell that is between these two now has the position that it has now.
+        """
+        assigned: dict[_Track, _Slot] = {}
+        start, stop = self._get_rank(first, -1), self._get_rank(last, len(self._slots))
+        ranks = [self._get_rank(track.slot, start) for track in tracks]
+        between = [(n, rank) for n, rank in enumerate(ranks) if start < rank < stop]
+        bounds = [*find_longest_rise(between), (len(tracks), stop)]
+        number = 0
+        for bound, rank in bounds:
+            following = self._slots[rank] if rank < stop else last
+            is_before = False
+            for track in tracks[number:bound]:
+                slot = assigned[track] = _Slot()
+                # One that is farther down now is put as far down as possible.
+                is_before = is_before or ranks[number] > rank
+                (self._slots_before[following] if is_before else self._slots_after[first]).append(
+                    slot
+                )
+                number += 1
+            if bound < len(tracks):
+                first = assigned[tracks[bound]] = self._slots[rank]
+                number = bound + 1
+        return assigned
+
+    def list_all(self) -> list[_Slot]:
+        """Return all positions in order."""
+        slots = list(self._slots_after[None])
+        for slot in self._slots:
+            slots += [*self._slots_before.get(slot, ()), slot, *self._slots_after.get(slot, ())]
+        return slots + self._slots_before[None]
+
+    def _get_rank(self, slot: _Slot | None, default: int) -> int:
+        return default if slot is None else self._ranks[slot]
+
+
 class _Lineage:
     """Which cells of the versions of a notebook are the same, from the newest version back."""
 
@@ -158,7 +214,7 @@ class _Lineage:
         #: Cells that do not exist before the edits that inserted them: by their ids, and without
         #: ids by the edit that was undone and their bytes.
         self._inserted_by_id: dict[str, _Track] = {}
-        self._inserted_by_text: dict[tuple[int | None, bytes], list[_Track]] = defaultdict(list)
+        self._inserted_by_text: dict[tuple[int | None, bytes], deque[_Track]] = defaultdict(deque)
         self._touched: set[_Track] = set()
         self._conflicts: list[tuple[int, CellUndo]] = []
 
@@ -218,7 +274,7 @@ class _Lineage:
         track = self._inserted_by_id.pop(part.cell_id or "", None)
         if track is None and self._inserted_by_text:
             same = self._inserted_by_text.get((edit.edit_id, _read_cell(version, index)))
-            track = same.pop(0) if same else None
+            track = same.popleft() if same else None
         if track is None:
             track = _Track()
             self._tracks.append(track)
@@ -239,30 +295,28 @@ class _Lineage:
         for track, index, _ in positions:
             if index is not None:
                 self._slots.pop(track, None)
-        added_slots: dict[_Slot | None, list[_Slot]] = defaultdict(list)
         order: list[_Track] = []
+        placed_tracks: list[_Track] = []
+        new_slots = _NewSlots(self._all_slots)
         last_slot: _Slot | None = None
         for index in range(reversal.plan.total_cells):
-            if index in placed:
-                track = placed[index]
-                slot = self._slots[track] = _Slot()
-                added_slots[last_slot].append(slot)
-            else:
-                track = next(unmoved)
-                last_slot = self._slots[track]
+            track = placed[index] if index in placed else next(unmoved)
             order.append(track)
-        self._order = order
-        all_slots = list(added_slots[None])
-        for slot in self._all_slots:
-            all_slots.append(slot)
-            all_slots += added_slots.get(slot, ())
-        self._all_slots = all_slots
+            if index in placed:
+                placed_tracks.append(track)
+            else:
+                slot = self._slots[track]
+                self._slots |= new_slots.assign(placed_tracks, last_slot, slot)
+                placed_tracks, last_slot = [], slot
+        self._slots |= new_slots.assign(placed_tracks, last_slot, None)
+        self._order, self._all_slots = order, new_slots.list_all()
 
     def build_net_change(self, version: Document, oldest_edit: int | None) -> NetChange:
         """Return the difference of the baseline and the notebook as it is now.
 
         ``version`` is the notebook without all edits.
         """
+        self._join_equal_cells()
         old_order = self._compute_old_order()
         baseline = self._build_baseline(version, old_order)
         matching = self._match_cells(old_order)
@@ -273,7 +327,32 @@ class _Lineage:
                 parts=[], gaps=[], reverse_splices=None, total_cells=len(self._document), blob=b""
             )
         cells = self._list_cells(record, old_order)
-        return NetChange(baseline, record, is_known, cells, self._conflicts, oldest_edit)
+        changed_count = sum(1 for track in (*self._tracks, self._metadata) if track.sources)
+        return NetChange(
+            baseline,
+            record,
+            is_known,
+            cells,
+            has_neutral_changes=changed_count > len(cells),
+            conflicts=self._conflicts,
+            oldest_edit=oldest_edit,
+        )
+
+    def _join_equal_cells(self) -> None:
+        """Take a deleted cell and an inserted one with the same bytes for one cell.
+
+        By these bytes a cell without id that somebody has restored is recognized.
+        """
+        deleted: dict[bytes | None, deque[_Track]] = defaultdict(deque)
+        for track in self._compute_old_order():
+            if track.index is None:
+                deleted[track.old_text].append(track)
+        for track in self._now if deleted else ():
+            if track.baseline_slot is None and (same := deleted.get(self._read_now(track))):
+                other = same.popleft()
+                track.old_text, track.old_slot = other.old_text, other.old_slot
+                track.sources = sorted({*track.sources, *other.sources}, reverse=True)
+                other.old_slot = None
 
     def _compute_old_order(self) -> list[_Track]:
         """Return the cells of the baseline in order."""
@@ -312,7 +391,7 @@ class _Lineage:
             return False
         metadata = self._metadata
         old_metadata = metadata.old_text if metadata.sources else self._document.written_metadata
-        if old_metadata != version.written_metadata:
+        if metadata in self._touched and old_metadata != version.written_metadata:
             return False
         return all(
             _read_cell(version, index) == self._get_old_text(track)
@@ -323,6 +402,9 @@ class _Lineage:
     def _get_old_text(self, track: _Track) -> bytes | None:
         if track.sources:
             return track.old_text
+        return self._read_now(track)
+
+    def _read_now(self, track: _Track) -> bytes | None:
         return None if track.index is None else _read_cell(self._document, track.index)
 
     @cached_property
