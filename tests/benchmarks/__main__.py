@@ -34,6 +34,7 @@ from tests.benchmarks.rows_files import measure_cells, measure_growth, measure_l
 from tests.benchmarks.rows_http import measure_http  # noqa: E402
 from tests.benchmarks.rows_load import measure_rate, measure_waits, measure_yardstick  # noqa: E402
 from tests.benchmarks.rows_tabs import SIZES, measure_tabs  # noqa: E402
+from tests.benchmarks.rows_unseen import measure_unseen  # noqa: E402
 
 MEASUREMENTS: dict[str, Callable[[Bench], list[ReportRow]]] = {
     "corpus": measure_corpus,
@@ -45,6 +46,7 @@ MEASUREMENTS: dict[str, Callable[[Bench], list[ReportRow]]] = {
     "rate": measure_rate,
     "growth": measure_growth,
     "tabs": measure_tabs,
+    "unseen": measure_unseen,
     "agents": measure_agents,
 }
 # The sections of the page, and what is in each.
@@ -65,7 +67,9 @@ def main() -> None:
         help="tabs: measure the version that is installed there as well",
     )
     parser.add_argument("--size", choices=SIZES, action="append", help="tabs: measure this alone")
-    parser.add_argument("--profile", action="store_true", help="tabs: print what the page computes")
+    parser.add_argument(
+        "--profile", action="store_true", help="tabs, unseen: print what the page computes"
+    )
     arguments = parser.parse_args()
     chosen = arguments.only or list(MEASUREMENTS)
     sections = [section for section, names in SECTIONS.items() if names <= set(chosen)]

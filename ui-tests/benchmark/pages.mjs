@@ -1,11 +1,11 @@
 /**
- * Opens notebooks in Chromium and says when an edit is visible: `node pages.mjs CHROMIUM`.
+ * Opens notebooks in Chromium and says when they and edits are visible: `node pages.mjs CHROMIUM`.
  *
  * It reads one command a line from its input, as JSON, and answers each by one line of JSON. It
  * measures no time but the browser's own: the program that sends the edits compares the clocks.
  */
 /* global MessageChannel, MutationObserver, PerformanceObserver, performance, process */
-/* global requestAnimationFrame, requestIdleCallback, setTimeout */
+/* global requestAnimationFrame, requestIdleCallback, setTimeout, URL */
 import { createInterface } from 'node:readline';
 import { chromium } from '@playwright/test';
 
@@ -52,13 +52,8 @@ class OpenPage {
    * @param {{ url: string, token: string, path: string }} place
    */
   static async open(browser, { url, token, path }) {
-    const context = await browser.newContext({ viewport: VIEWPORT });
-    const page = await context.newPage();
-    page.setDefaultTimeout(TIMEOUT);
-    await page.goto(`${url}/lab?token=${token}&reset`);
-    await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
+    const { page, session } = await openLab(browser, url, token);
     await page.evaluate(openNotebook, { path, cell: EDITED });
-    const session = await context.newCDPSession(page);
     await session.send('Network.enable');
     const open = new OpenPage(page, session);
     await open.rest();
@@ -101,21 +96,133 @@ class OpenPage {
     };
   }
 
-  async startProfile() {
-    await this.session.send('Profiler.enable');
-    await this.session.send('Profiler.setSamplingInterval', { interval: 500 });
-    await this.session.send('Profiler.start');
-  }
-
-  async stopProfile() {
-    const { profile } = await this.session.send('Profiler.stop');
-    await this.session.send('Profiler.disable');
-    return profile;
-  }
-
   async close() {
     await this.page.context().close();
     return null;
+  }
+}
+
+/** @param {import('@playwright/test').CDPSession} session */
+async function startProfile(session) {
+  await session.send('Profiler.enable');
+  await session.send('Profiler.setSamplingInterval', { interval: 500 });
+  await session.send('Profiler.start');
+}
+
+/** @param {import('@playwright/test').CDPSession} session */
+async function stopProfile(session) {
+  const { profile } = await session.send('Profiler.stop');
+  await session.send('Profiler.disable');
+  return profile;
+}
+
+/**
+ * Open JupyterLab without a document, in a browser context of its own.
+ *
+ * @param {import('@playwright/test').Browser} browser
+ * @param {string} url
+ * @param {string} token
+ */
+async function openLab(browser, url, token) {
+  const context = await browser.newContext({ viewport: VIEWPORT });
+  const page = await context.newPage();
+  page.setDefaultTimeout(TIMEOUT);
+  await page.goto(`${url}/lab?token=${token}&reset`);
+  await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
+  return { page, session: await context.newCDPSession(page) };
+}
+
+/**
+ * Measure how a new page of JupyterLab opens a notebook.
+ *
+ * @param {import('@playwright/test').Browser} browser
+ * @param {{ url: string, token: string, path: string, isMarked: boolean, isProfiled: boolean }}
+ *   place
+ */
+async function measureOpening(browser, { url, token, path, isMarked, isProfiled }) {
+  const { page, session } = await openLab(browser, url, token);
+  try {
+    // What JupyterLab loads by itself is over.
+    await page.waitForTimeout(2 * REST);
+    await session.send('Performance.enable');
+    /** @type {string[]} */
+    const requests = [];
+    page.on('request', request => {
+      requests.push(`${request.method()} ${new URL(request.url()).pathname}`);
+    });
+    const getWork = async () => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
+    };
+    if (isProfiled) {
+      await startProfile(session);
+    }
+    const workBefore = await getWork();
+    const { drawn, marked } = await page.evaluate(drawNotebook, { path, isMarked });
+    const workUntilMarked = (await getWork()) - workBefore;
+    // JupyterLab makes the editors of cells out of sight when it finds time.
+    await page.evaluate(waitForEditors);
+    await page.waitForTimeout(REST);
+    const work = (await getWork()) - workBefore;
+    const profile = isProfiled ? await stopProfile(session) : null;
+    return { drawn, marked, workUntilMarked, work, requests, profile };
+  } finally {
+    await page.context().close();
+  }
+}
+
+/**
+ * Open a notebook without a kernel.
+ *
+ * @param {{ path: string, isMarked: boolean }} place
+ * @returns {Promise<{ drawn: number, marked: number }>} How long it took until the cells in sight
+ *   were painted with their editors and, if there are changes to mark, until they had marks and the
+ *   notebook its bar; in milliseconds.
+ */
+async function drawNotebook({ path, isMarked }) {
+  const app = globalThis.jupyterapp;
+  await app.restored;
+  const factory = app.docRegistry.getWidgetFactory('Notebook');
+  Object.defineProperty(factory, 'preferKernel', { value: false, configurable: true });
+  const start = performance.now();
+  const panel = await app.commands.execute('docmanager:open', { path, factory: 'Notebook' });
+  await panel.context.ready;
+  await panel.revealed;
+  const isInSight = (/** @type {Element} */ node) => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return bottom > 0 && top < globalThis.innerHeight && bottom > top;
+  };
+  const isDrawn = () => {
+    const cells = [...panel.node.querySelectorAll('.jp-Cell')].filter(isInSight);
+    return (
+      cells.length > 0 &&
+      cells.every(cell => cell.querySelector('.cm-content, .jp-MarkdownOutput') !== null)
+    );
+  };
+  const hasMarks = () => {
+    const marks = [...panel.node.querySelectorAll('.jp-nbedit-mark, .jp-nbedit-bar')];
+    return marks.filter(isInSight).length > 1;
+  };
+  const waitUntil = async (/** @type {() => boolean} */ isReached) => {
+    while (!isReached()) {
+      await new Promise(resolve => requestAnimationFrame(resolve));
+    }
+    await new Promise(resolve => requestAnimationFrame(resolve));
+    return performance.now() - start;
+  };
+  const drawn = await waitUntil(isDrawn);
+  return { drawn, marked: await waitUntil(() => isDrawn() && (!isMarked || hasMarks())) };
+}
+
+/** Wait until all cells of the open notebook have their editors. */
+async function waitForEditors() {
+  const { content } = globalThis.jupyterapp.shell.currentWidget;
+  while (
+    content.widgets.some((/** @type {{ isPlaceholder: () => boolean }} */ cell) =>
+      cell.isPlaceholder()
+    )
+  ) {
+    await new Promise(resolve => setTimeout(resolve, 200));
   }
 }
 
@@ -202,6 +309,9 @@ async function execute({ name, page: key, ...rest }) {
     pages.set(key, await OpenPage.open(browser, rest));
     return null;
   }
+  if (name === 'measureOpening') {
+    return measureOpening(browser, rest);
+  }
   const page = /** @type {OpenPage} */ (pages.get(key));
   switch (name) {
     case 'watch':
@@ -209,9 +319,9 @@ async function execute({ name, page: key, ...rest }) {
     case 'wait':
       return page.wait();
     case 'startProfile':
-      return page.startProfile();
+      return startProfile(page.session);
     case 'stopProfile':
-      return page.stopProfile();
+      return stopProfile(page.session);
     case 'close':
       pages.delete(key);
       return page.close();
