@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -38,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         rooms = _check_environment(
             options.env, collaborative=options.collaborative, notebook7=options.notebook7
         )
+        if options.screenshot:
+            _check_pillow()
         _install()
         browser = chromium.find(playwright=HERE / "node_modules")
         with (
@@ -191,6 +194,11 @@ def _play(
     }
     # Playwright fails by itself where it finds no test to run.
     return subprocess.run(command, cwd=HERE, env=environment, check=False).returncode
+
+
+def _check_pillow() -> None:
+    if importlib.util.find_spec("PIL") is None:
+        raise SetupError(f"--screenshot needs Pillow: run `{sys.executable} -m pip install pillow`")
 
 
 def _make_moving_picture(frames: Path) -> None:
