@@ -42,9 +42,11 @@ export class Demo {
   }
 
   async stop(): Promise<void> {
-    const ended = once(this.process, 'exit');
-    this.process.kill('SIGTERM');
-    await ended;
+    if (this.process.exitCode === null) {
+      const ended = once(this.process, 'exit');
+      this.process.kill('SIGTERM');
+      await ended;
+    }
   }
 
   private async waitFor(pattern: RegExp): Promise<RegExpExecArray> {
