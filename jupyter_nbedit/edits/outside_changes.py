@@ -263,7 +263,11 @@ class OutsideChangeRecorder:
         write_mark = self.storages.read_write_mark(notebook.name)
         self._set_version(notebook, KnownVersion(identity, write_mark=write_mark))
         newest = await self._find_newest_edit(notebook)
-        notebook.newest_edit = 0 if newest is None else newest.edit_id
+        if newest is None:
+            notebook.newest_edit = 0
+        elif notebook.os_path is None or await self._read_identity(notebook) == identity:
+            # Otherwise it may be a later change, which another server has recorded already.
+            notebook.newest_edit = newest.edit_id
         notebook.needs_copy = not (is_first or notebook.is_cheap_to_copy)
         if identity is None or notebook.needs_copy or notebook.os_path is None:
             # To read it from elsewhere may take long.
