@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from jupyter_nbedit.edits.unseen import UnseenCell
 from jupyter_nbedit.models import Author, WriteRequest
+from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
 
@@ -34,6 +36,15 @@ class Notebook:
 
     async def list_unseen(self, user: str = "ann") -> list[UnseenCell]:
         return list((await self.served.services.unseen.get(NAME, user)).cells)
+
+    async def look(self) -> None:
+        """Look at the file, as the server does for a notebook that a tab shows."""
+        recorder = self.served.services.outside_changes
+        recorder.set_open({NAME: {NAME}})
+        (notebook,) = recorder.list_open()
+        notebook.os_path = str(self.served.root / NAME)
+        notebook.see(read_file_identity(notebook.os_path))
+        await recorder.examine(notebook)
 
     async def keep(self, *cells: UnseenCell, user: str = "ann") -> None:
         await self.served.services.unseen.keep(NAME, user, [cell.key for cell in cells], None)
@@ -96,3 +107,37 @@ async def test_a_restored_cell_without_id_is_not_shown_as_deleted_and_inserted()
         await notebook.edit({"op": "delete", "cell": 0})
         await notebook.undo(*await notebook.list_unseen())
         assert await notebook.list_unseen("bob") == []
+
+
+async def test_a_deleted_cell_is_shown_where_it_was_also_if_it_was_restored_before() -> None:
+    async with open_notebook() as notebook:
+        await notebook.edit(move("beta", at="start"))
+        await notebook.edit({"op": "delete", "cell": "alpha"})
+        await notebook.served.services.editor.undo(WriteRequest(NAME))
+        await notebook.edit({"op": "delete", "cell": "alpha"})
+        (alpha,) = await notebook.list_unseen()
+        assert (alpha.index_before, alpha.gap) == (0, 0)
+
+
+async def test_a_cell_that_a_person_has_deleted_is_not_shown_as_deleted_by_an_agent() -> None:
+    async with open_notebook() as notebook:
+        await notebook.edit({"op": "delete", "cell": "beta"})
+        await notebook.undo(*await notebook.list_unseen())
+        content = json.loads(notebook.read())
+        del content["cells"][1]
+        notebook.write(json.dumps(content).encode())
+        assert await notebook.list_unseen("bob") == []
+
+
+async def test_restore_returns_the_bytes_from_before_another_program_wrote_all_anew() -> None:
+    async with open_notebook() as notebook:
+        await notebook.look()
+        await notebook.edit(replace("alpha", "x = 2"))
+        await notebook.look()
+        (edit,) = await notebook.served.services.history.list_page(NAME, limit=1)
+        before = notebook.read()
+        notebook.write(json.dumps(json.loads(before.replace(b"# Title", b"# New"))).encode())
+        await notebook.look()
+        await notebook.edit(replace("gamma", "text"))
+        await notebook.served.services.unseen.restore(WriteRequest(NAME), edit.edit_id)
+        assert notebook.read() == before

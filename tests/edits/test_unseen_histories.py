@@ -85,6 +85,8 @@ class Change:
     undoes: int | None
     before: Version
     after: Version
+    #: The ids of the cells in the parts of its record, and those of the moved ones.
+    parts: list[str]
     moved: frozenset[str]
 
     def touches(self, cell_id: str) -> bool:
@@ -282,6 +284,7 @@ class UnseenHistory:
             cells = self.choose_cells(reply)
             found = await service.keep(path, user, [cell.key for cell in cells], until)
             self.mark(user, cells, last_edit)
+            await self.note_revealed(user)
             if last_edit == reply.until:
                 keys = {cell.key for cell in cells}
                 assert keys.isdisjoint(cell.key for cell in found.cells)
@@ -311,6 +314,7 @@ class UnseenHistory:
             self.last_seen[user] = written.edit_id or reply.until
         elif written.edit_id is not None:
             self.seen[user] |= {(written.edit_id, cell_id) for cell_id in self.list_all_ids()}
+            await self.note_revealed(user)
         after = await self.served.services.unseen.get(self.path.name, user)
         assert len(after.cells) == len(reply.cells) - len(cells)
         assert keys.isdisjoint(cell.key for cell in after.cells)
@@ -331,7 +335,7 @@ class UnseenHistory:
             return
         order = list_old_order(reply, self.version) if self.has_ids else []
         seen_version = self.find_seen_version(user)
-        has_outside_change = any(change.is_outside for change in self.list_unseen(user))
+        has_outside_change = any(change.is_outside for change in self.changes)
         await self.undo_chosen(user, reply, list(reply.cells))
         if self.has_ids:
             assert self.version.order == order
@@ -368,6 +372,7 @@ class UnseenHistory:
                     entry.undoes,
                     self.versions[entry.hash_before or ""],
                     self.versions[entry.hash],
+                    [part.cell_id or METADATA for part in parts],
                     frozenset(part.cell_id or "?" for part in parts if part.is_moved),
                 )
             )
@@ -377,6 +382,16 @@ class UnseenHistory:
         for cell in cells:
             name = cell.cell_id or METADATA
             self.seen[user] |= {(edit, name) for edit in cell.edit_ids if edit <= last_edit}
+
+    async def note_revealed(self, user: str) -> None:
+        """Add what was marked as seen because it would be shown now, and was not before."""
+        seen = await self.served.services.unseen.seen.read(self.path.name, user)
+        expected = self.predict(user)
+        for change in self.changes:
+            for number in seen.parts.get(change.edit_id, ()):
+                name = change.parts[number]
+                if name in expected and expected[name].before == self.version.values.get(name):
+                    self.seen[user].add((change.edit_id, name))
 
     def list_all_ids(self) -> list[str]:
         versions = [self.version, *(change.before for change in self.changes)]
@@ -493,7 +508,8 @@ class UnseenHistory:
             if each.before == value and self.is_exact:
                 assert cell.moved
             changes = [change for change in self.changes if change.edit_id in each.sources]
-            assert not cell.moved or any(change.moves_cells for change in changes)
+            is_moved = any(change.moves_cells for change in changes)
+            assert is_moved or not cell.moved or not self.is_exact
             has_gap = cell_id != METADATA and (cell.moved or cell.after is None)
             assert (cell.gap is not None) == has_gap
         old_order = list_old_order(reply, now)

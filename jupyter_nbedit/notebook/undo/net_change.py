@@ -167,6 +167,11 @@ class _NewSlots:
         assigned: dict[_Track, _Slot] = {}
         start, stop = self._get_rank(first, -1), self._get_rank(last, len(self._slots))
         ranks = [self._get_rank(track.slot, start) for track in tracks]
+        for number, track in enumerate(tracks):
+            if not start < ranks[number] < stop:
+                # It may be deleted now, and have been deleted and restored before.
+                rank = self._get_rank(track.baseline_slot, start)
+                ranks[number] = rank if start < rank < stop else ranks[number]
         between = [(n, rank) for n, rank in enumerate(ranks) if start < rank < stop]
         bounds = [*find_longest_rise(between), (len(tracks), stop)]
         number = 0
@@ -211,11 +216,13 @@ class _Lineage:
         self._tracks = list(self._order)
         self._metadata = _Track()
         self._cancelled_edits = _list_cancelled_edits(edits)
-        #: Cells that do not exist before the edits that inserted them: by their ids, and without
-        #: ids by the edit that was undone and their bytes.
+        #: Cells that do not exist in the version that was reached: by their ids, and without ids
+        #: by the edit that was undone and their bytes.
         self._inserted_by_id: dict[str, _Track] = {}
         self._inserted_by_text: dict[tuple[int | None, bytes], deque[_Track]] = defaultdict(deque)
         self._touched: set[_Track] = set()
+        #: Whether all changes are to be undone, so that the oldest version is the baseline.
+        self._is_all_unseen = True
         self._conflicts: list[tuple[int, CellUndo]] = []
 
     def add(self, edit: PastChange, reversal: Reversal, version: Document) -> None:
@@ -227,6 +234,8 @@ class _Lineage:
         self._reorder(reversal, tracks)
         self._touched.update(tracks.values())
         is_cancelled = edit.edit_id in self._cancelled_edits
+        if is_cancelled or edit.is_seen or edit.seen_parts or reversal.conflicts:
+            self._is_all_unseen = False
         for number, track in tracks.items():
             if not track.begin_with(edit, number, is_cancelled=is_cancelled):
                 continue
@@ -264,8 +273,11 @@ class _Lineage:
         self._conflicts.append((edit_id, part))
         if part.is_notebook_metadata:
             self._metadata.is_closed = True
-        for index in version.ids.get(part.cell_id or "", ()):
+        indexes = version.ids.get(part.cell_id or "", ())
+        for index in indexes:
             self._order[index].is_closed = True
+        if part.cell_id is not None and not indexes:
+            self._inserted_by_id.setdefault(part.cell_id, _Track()).is_closed = True
 
     def _find_restored(
         self, edit: PastChange, part: CellUndo, version: Document, index: int
@@ -387,8 +399,8 @@ class _Lineage:
 
     def _is_version(self, version: Document, old_order: Sequence[_Track]) -> bool:
         """Return whether the oldest version is the baseline."""
-        if old_order != self._order:
-            return False
+        if old_order != self._order or self._is_all_unseen:
+            return old_order == self._order
         metadata = self._metadata
         old_metadata = metadata.old_text if metadata.sources else self._document.written_metadata
         if metadata in self._touched and old_metadata != version.written_metadata:
