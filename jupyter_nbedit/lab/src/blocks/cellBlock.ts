@@ -1,6 +1,6 @@
 import { Widget } from '@lumino/widgets';
 import type { DiffView } from '../ui/diffView';
-import { makeDecisionButton, makeElement, setEnabled, showText } from '../ui/elements';
+import { makeDecisionButton, makeElement, setEnabled, showAlert, showText } from '../ui/elements';
 
 /** A button of a block or bar. */
 export interface BlockAction {
@@ -42,8 +42,7 @@ export class CellBlock extends Widget {
     const head = makeElement('div', 'jp-nbedit-block-head');
     this.purpose = content.purpose;
     head.append(this._title, this._purpose, this._actionBox);
-    this._notice.setAttribute('role', 'alert');
-    showText(this._notice, '');
+    showAlert(this._notice, []);
     node.append(head, this._notice, this.details);
     node.tabIndex = -1;
     node.setAttribute('role', 'group');
@@ -97,7 +96,7 @@ export class CellBlock extends Widget {
 
   /** Why something cannot be done, or ''. */
   set notice(text: string) {
-    showText(this._notice, text);
+    showAlert(this._notice, [text]);
   }
 
   /** Whether the user is at this block. */

@@ -2,8 +2,11 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { caretLeftIcon, caretRightIcon } from '@jupyterlab/ui-components';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
-import { makeElement, makeIconButton, setEnabled, showText } from '../ui/elements';
+import { makeElement, makeIconButton, setEnabled, showAlert, showText } from '../ui/elements';
 import { makeActionButton, type BlockAction } from './cellBlock';
+
+/** Separates what the bar says about several kinds of changes. */
+const SEPARATOR = ' · ';
 
 /** What the bar says about one kind of changes. */
 export interface BarSection {
@@ -11,6 +14,8 @@ export interface BarSection {
   readonly summary: string;
   /** The same beside another summary. */
   readonly shortSummary: string;
+  /** Whether a notification says the same to screen readers, which hear it only once. */
+  readonly isNotified?: boolean;
   /** Why it was done or is proposed, or ''. */
   readonly purpose: string;
   /** What went wrong or was done, or ''. */
@@ -37,14 +42,18 @@ export class NotebookBar extends Widget {
   ) {
     super();
     this.addClass('jp-nbedit-bar');
-    this._summary.setAttribute('role', 'status');
+    this._status.setAttribute('role', 'status');
+    this._summary.append(this._notifiedText, this._status);
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', _trans.__('Changes by agents'));
+    this._nextButton = makeIconButton(caretRightIcon, _trans.__('Go to the next change'), () =>
+      goTo('next')
+    );
     const navigation = makeElement('div', 'jp-nbedit-bar-navigation');
     navigation.append(
       makeIconButton(caretLeftIcon, _trans.__('Go to the previous change'), () => goTo('previous')),
       this._position,
-      makeIconButton(caretRightIcon, _trans.__('Go to the next change'), () => goTo('next'))
+      this._nextButton
     );
     // Users who click here while they type go on typing.
     navigation.addEventListener('mousedown', event => event.preventDefault());
@@ -69,12 +78,9 @@ export class NotebookBar extends Widget {
 
   /** Show these sections, without changing what is the same. */
   describe(sections: readonly BarSection[], position: BarPosition): void {
-    const summaries = sections.map(({ summary, shortSummary }, index) =>
-      index === 0 ? summary : shortSummary
-    );
-    showText(this._summary, summaries.join(' · '));
+    this._showSummaries(sections);
     const purposes = sections.map(section => section.purpose);
-    const purpose = purposes.filter(text => text !== '').join(' · ');
+    const purpose = purposes.filter(text => text !== '').join(SEPARATOR);
     showText(this._purpose, purpose);
     this._purpose.title = purpose;
     this._describePosition(position);
@@ -86,6 +92,21 @@ export class NotebookBar extends Widget {
     }
     sections.forEach((section, index) => this._views[index]?.show(section));
     this._updateHeight();
+  }
+
+  private _showSummaries(sections: readonly BarSection[]): void {
+    const texts = sections.map(({ summary, shortSummary, isNotified = false }, index) => ({
+      text: index === 0 ? summary : shortSummary,
+      isNotified
+    }));
+    const join = (isNotified: boolean): string =>
+      texts
+        .filter(each => each.isNotified === isNotified)
+        .map(({ text }) => text)
+        .join(SEPARATOR);
+    const [notified, status] = [join(true), join(false)];
+    showText(this._notifiedText, notified + (notified && status ? SEPARATOR : ''));
+    showText(this._status, status);
   }
 
   private _describePosition({ index, count }: BarPosition): void {
@@ -105,7 +126,8 @@ export class NotebookBar extends Widget {
     this._noticeBox.replaceChildren(...this._views.map(({ notice }) => notice));
     if (label != null) {
       const buttons = [...this._content.querySelectorAll('button')];
-      buttons.find(each => each.getAttribute('aria-label') === label)?.focus();
+      const same = buttons.find(each => each.getAttribute('aria-label') === label);
+      (same ?? this._nextButton).focus();
     }
   }
 
@@ -129,6 +151,9 @@ export class NotebookBar extends Widget {
   private _views: SectionView[] = [];
   private readonly _content = makeElement('div', 'jp-nbedit-bar-content');
   private readonly _summary = makeElement('div', 'jp-nbedit-bar-summary');
+  private readonly _notifiedText = makeElement('span', '');
+  private readonly _status = makeElement('span', '');
+  private readonly _nextButton: HTMLButtonElement;
   private readonly _purpose = makeElement('div', 'jp-nbedit-purpose');
   private readonly _position = makeElement('span', 'jp-nbedit-bar-position');
   private readonly _actionBox = makeElement('div', 'jp-nbedit-bar-actions');
@@ -143,7 +168,6 @@ class SectionView {
   constructor(private _section: BarSection) {
     this.buttons = this._makeButtons('actions');
     this._noticeButtons = this._makeButtons('noticeActions');
-    this.notice.setAttribute('role', 'alert');
     this.notice.append(this._noticeText, ...this._noticeButtons);
   }
 
@@ -156,7 +180,7 @@ class SectionView {
 
   show(section: BarSection): void {
     this._section = section;
-    showText(this._noticeText, section.notice);
+    showAlert(this._noticeText, [section.notice]);
     this.notice.hidden = section.notice === '';
     setEnabled([...this.buttons, ...this._noticeButtons], section.isEnabled);
   }
@@ -168,6 +192,6 @@ class SectionView {
     );
   }
 
-  private readonly _noticeText = makeElement('span', '');
+  private readonly _noticeText = makeElement('div', '');
   private readonly _noticeButtons: readonly HTMLButtonElement[];
 }

@@ -1,6 +1,13 @@
 import { Widget } from '@lumino/widgets';
 import { suppressShortcuts } from '../blocks/cellBlock';
-import { keepFocus, makeButton, makeElement, setEnabled, showText } from '../ui/elements';
+import {
+  keepFocus,
+  makeButton,
+  makeElement,
+  setEnabled,
+  showAlert,
+  showText
+} from '../ui/elements';
 
 /** A button of a line. */
 export interface LineAction {
@@ -20,8 +27,7 @@ export class ChangeLine extends Widget {
       keepFocus(button);
       return button;
     });
-    this._notice.setAttribute('role', 'alert');
-    showText(this._notice, '');
+    showAlert(this._notice, []);
     this.node.append(this._text, ...this._buttons, this._notice);
   }
 
@@ -34,9 +40,14 @@ export class ChangeLine extends Widget {
     );
   }
 
+  /** Whether the block that the first button shows is open. */
+  set isOpen(isOpen: boolean) {
+    this._buttons[0]?.setAttribute('aria-expanded', `${isOpen}`);
+  }
+
   /** Why something was not done, or ''. */
   set notice(text: string) {
-    showText(this._notice, text);
+    showAlert(this._notice, [text]);
   }
 
   /** Whether its buttons are enabled. */

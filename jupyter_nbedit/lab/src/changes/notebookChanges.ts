@@ -395,13 +395,15 @@ export class NotebookChanges implements BlockSource {
     }
   }
 
-  private _describe({ line, block, cells, edits, problem, isBusy }: ShownChange): void {
+  private _describe(shown: ShownChange): void {
+    const { line, block, cells, edits, problem, isBusy } = shown;
     const { trans } = this._services;
     if (line !== null) {
       const deed = wording.describeMissing(cells, trans);
       line.text = trans.__('%1 %2', wording.formatAuthors(edits, trans), deed);
       line.notice = block === null ? problem : '';
       line.isEnabled = !isBusy;
+      line.isOpen = shown.whenDrawn !== null;
     }
     if (block !== null) {
       block.notice = problem;

@@ -51,7 +51,6 @@ export class ConnectPanel extends Widget {
     this.title.icon = connectIcon;
     this.title.closable = true;
 
-    this._failure.setAttribute('role', 'alert');
     this._announcement.setAttribute('role', 'status');
     this._warning.hidden = true;
     this._tabs = new ClientTabs(this._clientView, client => this._showClient(client), trans);
@@ -133,7 +132,9 @@ export class ConnectPanel extends Widget {
     } catch (error) {
       const hadFocus = this._failure.contains(document.activeElement);
       const button = makeButton(trans.__('Try again'), () => this.refresh());
-      this._failure.replaceChildren(makeElement('p', '', describeError(error, trans)), button);
+      const text = makeElement('p', '', describeError(error, trans));
+      text.setAttribute('role', 'alert');
+      this._failure.replaceChildren(text, button);
       if (hadFocus) {
         button.focus();
       }

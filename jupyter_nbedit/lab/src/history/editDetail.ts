@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CellDiff, CellState, DetailedEdit } from '../server/models';
 import type { DiffLayout, TextPair } from '../ui/codeMirrorDiff';
 import { DiffView, getCellLanguage } from '../ui/diffView';
-import { makeButton, makeElement } from '../ui/elements';
+import { makeButton, makeElement, showAlert } from '../ui/elements';
 import { describeChanges, describePosition } from './wording';
 
 /** Number of cell diffs that are shown at first. */
@@ -56,8 +56,13 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
         rest.length
       );
       const more = makeButton(label, () => {
+        const hadFocus = more === document.activeElement;
+        const shownCount = diffViews.length;
         more.remove();
         show(rest, code);
+        if (hadFocus) {
+          void focusDiff(diffViews[shownCount]);
+        }
       });
       element.append(more);
     }
@@ -78,7 +83,9 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
     })
     .catch((error: unknown) => {
       if (isOpen) {
-        element.append(makeElement('p', 'jp-nbedit-error', host.describeError(error)));
+        const problem = makeElement('div', 'jp-nbedit-error');
+        showAlert(problem, [host.describeError(error)]);
+        element.append(problem);
       }
     })
     .finally(() => element.removeAttribute('aria-busy'));
@@ -89,17 +96,20 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
   };
 }
 
+/** Move the focus to the text of a diff when it is drawn. */
+async function focusDiff(diffView: DiffView | undefined): Promise<void> {
+  await diffView?.ready;
+  diffView?.focus();
+}
+
 /** Make the button that restores the notebook, with the place for a problem. */
 function makeRestoreAction(host: DetailHost): HTMLElement {
   const { trans } = host;
   const node = makeElement('div', 'jp-nbedit-restore-action');
-  const problem = makeElement('p', 'jp-nbedit-error');
-  problem.setAttribute('role', 'alert');
+  const problem = makeElement('div', 'jp-nbedit-error');
   const button = makeButton(trans.__('Restore to here…'), () => {
-    problem.textContent = '';
-    void host.restore().then(text => {
-      problem.textContent = text;
-    });
+    showAlert(problem, []);
+    void host.restore().then(text => showAlert(problem, [text]));
   });
   button.title = trans.__('Show what restores the notebook to how it was after this edit');
   node.append(button, problem);
@@ -123,14 +133,11 @@ function makeSection(
     makeElement('h4', 'jp-nbedit-cell-diff-position', position),
     makeElement('span', 'jp-nbedit-cell-diff-changes', describeChanges(part, trans).join(', '))
   );
-  const problem = makeElement('p', 'jp-nbedit-error');
-  problem.setAttribute('role', 'alert');
+  const problem = makeElement('div', 'jp-nbedit-error');
   if (part.index !== null && part.after !== null) {
     const go = makeButton(trans.__('Go to cell'), () => {
-      problem.textContent = '';
-      void host.goToCell(part).then(problemText => {
-        problem.textContent = problemText ?? '';
-      });
+      showAlert(problem, []);
+      void host.goToCell(part).then(text => showAlert(problem, [text ?? '']));
     });
     go.setAttribute('aria-label', trans.__('Go to %1', position));
     head.append(go);

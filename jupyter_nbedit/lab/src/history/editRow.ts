@@ -9,7 +9,7 @@ import {
   type LabIcon
 } from '@jupyterlab/ui-components';
 import type { HistoryEdit } from '../server/models';
-import { makeElement, makeIcon, makeIconButton } from '../ui/elements';
+import { makeElement, makeIcon, makeIconButton, showAlert } from '../ui/elements';
 import { getEditAction } from './historyModel';
 import type { ListItem } from './listItem';
 import {
@@ -64,7 +64,6 @@ export class EditRow implements ListItem {
     this._detail.id = id;
     this._detail.hidden = true;
     this.toggle.setAttribute('aria-controls', id);
-    this._problem.setAttribute('role', 'alert');
     const { trans } = _host;
     this._undo = makeIconButton(undoIcon, trans.__('Undo'), () => void this.undoOrRedo());
     this._redo = makeIconButton(redoIcon, trans.__('Redo'), () => void this.undoOrRedo());
@@ -116,12 +115,12 @@ export class EditRow implements ListItem {
       return;
     }
     this._isBusy = true;
-    this._problem.replaceChildren();
+    showAlert(this._problem, []);
     this.node.setAttribute('aria-busy', 'true');
     const problems = await this._host.undoOrRedo(this._edit, action);
     this.node.removeAttribute('aria-busy');
     this._isBusy = false;
-    this._problem.append(...problems.map(text => makeElement('p', '', text)));
+    showAlert(this._problem, problems);
   }
 
   /** Update the age of the edit. */

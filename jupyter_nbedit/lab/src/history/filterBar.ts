@@ -27,7 +27,10 @@ export class FilterBar {
     this._cell.hidden = true;
     this._cell.append(
       this._cellText,
-      makeIconButton(closeIcon, _trans.__('Show all cells'), onAllCells)
+      makeIconButton(closeIcon, _trans.__('Show all cells'), () => {
+        this._text.focus();
+        onAllCells();
+      })
     );
     this.node.setAttribute('role', 'search');
     this.node.setAttribute('aria-label', _trans.__('Filter of the edits'));

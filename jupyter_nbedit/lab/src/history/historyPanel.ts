@@ -7,7 +7,7 @@ import type { NbEditClient } from '../server/client';
 import type { HistoryEdit } from '../server/models';
 import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { HISTORY_PANEL } from '../ui/commands';
-import { makeButton, makeElement } from '../ui/elements';
+import { makeButton, makeElement, showAlert } from '../ui/elements';
 import { historyIcon } from '../ui/icons';
 import { CellTrace, type TracedCell } from './cellTrace';
 import { showDetail } from './editDetail';
@@ -58,7 +58,11 @@ export class HistoryPanel extends Widget {
     body.node.tabIndex = -1;
     this._list = new EditList(trans.__('Edits, newest first'), () => this._makeRowHost());
     this._announcement.setAttribute('role', 'status');
-    this._failure.setAttribute('role', 'alert');
+    this._failure.append(
+      this._failureText,
+      makeButton(trans.__('Try again'), () => void model.refresh())
+    );
+    this._failure.hidden = true;
     this._emptyState.hidden = true;
     this._connectButton = makeButton(trans.__('Connect an Agent…'), () => _host.connectAgent());
     this._clearButton = makeButton(trans.__('Show all edits'), () => this._clearFilters());
@@ -244,11 +248,11 @@ export class HistoryPanel extends Widget {
     }
     edits = selectEdits(edits, this._filterBar.filter, trans);
     this._list.show(edits, model.hasMore);
+    this._showFailure(failure);
     if (document.activeElement === this._body.node) {
       this._list.focus();
     }
     this._listEnd.hidden = !model.hasMore;
-    this._showFailure(failure);
     const isWaiting = model.isInitial && model.filter !== null;
     this._showEmptyState(failure === null && edits.length === 0 && !isWaiting);
     // The end may still be visible, and the observer does not report that again.
@@ -257,13 +261,12 @@ export class HistoryPanel extends Widget {
   }
 
   private _showFailure(failure: unknown): void {
-    const { model, trans } = this._host;
-    this._failure.replaceChildren();
-    if (failure !== null) {
-      this._failure.append(
-        makeElement('p', '', describeError(failure, trans)),
-        makeButton(trans.__('Try again'), () => void model.refresh())
-      );
+    const { trans } = this._host;
+    const hadFocus = this._failure.contains(document.activeElement);
+    showAlert(this._failureText, failure === null ? [] : [describeError(failure, trans)]);
+    this._failure.hidden = failure === null;
+    if (hadFocus && failure === null) {
+      this._body.node.focus();
     }
   }
 
@@ -354,6 +357,7 @@ export class HistoryPanel extends Widget {
   private readonly _connectButton: HTMLButtonElement;
   private readonly _clearButton: HTMLButtonElement;
   private readonly _failure = makeElement('div', 'jp-nbedit-error');
+  private readonly _failureText = makeElement('div', '');
   private readonly _emptyState = makeElement('div', 'jp-nbedit-history-empty');
   private readonly _emptyText = makeElement('p', '');
   private readonly _listEnd = makeElement('div', 'jp-nbedit-history-end');

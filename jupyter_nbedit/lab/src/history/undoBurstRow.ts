@@ -1,7 +1,7 @@
 import { Time } from '@jupyterlab/coreutils';
 import { caretDownIcon, caretRightIcon, redoIcon, undoIcon } from '@jupyterlab/ui-components';
 import type { HistoryEdit } from '../server/models';
-import { makeElement, makeIcon, makeIconButton } from '../ui/elements';
+import { makeElement, makeIcon, makeIconButton, showAlert } from '../ui/elements';
 import { EditRow, type EditRowHost } from './editRow';
 import { getEditAction } from './historyModel';
 import type { ListItem } from './listItem';
@@ -22,7 +22,6 @@ export class UndoBurstRow implements ListItem {
     this.toggle.type = 'button';
     this.toggle.addEventListener('click', () => this.setOpen(!this._isOpen));
     this._list.setAttribute('role', 'list');
-    this._problem.setAttribute('role', 'alert');
     const label = _host.trans.__('Redo all');
     this._redo = makeIconButton(redoIcon, label, () => void this._redoAll());
     const head = makeElement('div', 'jp-nbedit-edit-head');
@@ -94,7 +93,11 @@ export class UndoBurstRow implements ListItem {
     const lines = makeElement('span', 'jp-nbedit-edit-lines');
     lines.append(first);
     this.toggle.replaceChildren(makeIcon(this._isOpen ? caretDownIcon : caretRightIcon), lines);
+    const hadFocus = this._redo === document.activeElement;
     this._redo.hidden = this._edits.every(edit => getEditAction(edit) !== 'redo');
+    if (hadFocus && this._redo.hidden) {
+      this.toggle.focus();
+    }
     const knownRows = new Map(this._rows.map(row => [row.edit.edit_id, row]));
     const rows = this._isOpen
       ? this._edits.map(edit => {
@@ -116,11 +119,11 @@ export class UndoBurstRow implements ListItem {
       return;
     }
     this._isBusy = true;
-    this._problem.replaceChildren();
+    showAlert(this._problem, []);
     this.node.setAttribute('aria-busy', 'true');
     for (const edit of this._edits.filter(each => getEditAction(each) === 'redo')) {
       const problems = await this._host.undoOrRedo(edit, 'redo');
-      this._problem.append(...problems.map(text => makeElement('p', '', text)));
+      showAlert(this._problem, problems);
       if (problems.length > 0) {
         break;
       }

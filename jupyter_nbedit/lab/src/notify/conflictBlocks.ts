@@ -251,6 +251,7 @@ export class ConflictBlocks implements BlockSource {
     return {
       summary: describeConflictCount(formatClients(clients, trans), null, count, trans),
       shortSummary: trans._n('%1 conflict', '%1 conflicts', count),
+      isNotified: true,
       purpose: '',
       notice: '',
       noticeActions: [],

@@ -4,7 +4,7 @@ import { Widget } from '@lumino/widgets';
 import type { Proposal, ProposedPart } from '../server/models';
 import type { DiffView } from '../ui/diffView';
 import { cleanText } from '../ui/displayText';
-import { makeDecisionButton, makeElement, setEnabled, showText } from '../ui/elements';
+import { makeDecisionButton, makeElement, setEnabled, showAlert, showText } from '../ui/elements';
 import type { ProposalModel } from './proposalModel';
 import {
   describeIdentity,
@@ -144,8 +144,7 @@ class ProposalItem {
     ];
     const actions = makeElement('div', 'jp-nbedit-actions');
     actions.append(...this._buttons);
-    this._notice.setAttribute('role', 'alert');
-    showText(this._notice, '');
+    showAlert(this._notice, []);
     this.node.append(
       kind === 'create'
         ? makeElement('div', 'jp-nbedit-proposal-path', shownPath)
@@ -192,11 +191,11 @@ class ProposalItem {
 
   private async _decide(sendDecision: () => Promise<void>): Promise<void> {
     setEnabled(this._buttons, false);
-    showText(this._notice, '');
+    showAlert(this._notice, []);
     try {
       await sendDecision();
     } catch (error) {
-      showText(this._notice, error instanceof Error ? error.message : String(error));
+      showAlert(this._notice, [error instanceof Error ? error.message : String(error)]);
     } finally {
       setEnabled(this._buttons, true);
     }

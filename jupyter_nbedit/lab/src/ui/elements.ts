@@ -100,7 +100,27 @@ export function setEnabled(buttons: readonly HTMLButtonElement[], isEnabled: boo
   }
 }
 
-/** Set the text of an element that screen readers announce, and hide the element without one. */
+/**
+ * Show texts that screen readers announce at once, one in each line; or hide the element.
+ *
+ * There is an alert only while there is a text: lists have hundreds of places for one.
+ */
+export function showAlert(node: HTMLElement, texts: readonly string[]): void {
+  const shownTexts = texts.filter(text => text !== '');
+  node.hidden = shownTexts.length === 0;
+  if (node.textContent === shownTexts.join('')) {
+    return;
+  }
+  node.replaceChildren();
+  if (shownTexts.length > 0) {
+    const alert = makeElement('div', '');
+    alert.setAttribute('role', 'alert');
+    alert.append(...shownTexts.map(text => makeElement('p', '', text)));
+    node.append(alert);
+  }
+}
+
+/** Set the text of an element, and hide the element without one. */
 export function showText(node: HTMLElement, text: string): void {
   if (node.textContent !== text) {
     node.textContent = text;
