@@ -72,8 +72,15 @@ export class NotebookBar extends Widget {
 
   /** Show or hide the bar; the layout is updated when this returns. */
   setShown(isShown: boolean): void {
+    if (this.isHidden !== isShown) {
+      return;
+    }
     this.setHidden(!isShown);
     this._updateHeight();
+    // Otherwise the layout waits for the next frame if the bar had this height before.
+    if (this.parent !== null) {
+      MessageLoop.sendMessage(this.parent, Widget.Msg.FitRequest);
+    }
   }
 
   /** Show these sections, without changing what is the same. */
