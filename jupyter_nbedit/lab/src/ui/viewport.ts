@@ -8,7 +8,7 @@ const HOLD_FRAMES = 30;
 /** Maximum number of corrections: something else may scroll against them. */
 const MAX_CORRECTIONS = 8;
 
-/** Events by which users scroll. */
+/** Events by which users may scroll. */
 const USER_SCROLL_EVENTS = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 
 /** For each notebook the functions that release active holds of its scroll position. */
@@ -99,6 +99,17 @@ export function isCellVisible(
   return isInside && getComputedStyle(node).opacity !== '0';
 }
 
+/** An element of a cell, and its distance from the top of the window. */
+interface Anchor {
+  readonly cell: Cell;
+  readonly id: string;
+  readonly getNode: (cell: Cell) => HTMLElement;
+  readonly top: number;
+}
+
+/** The anchors of each notebook whose position is held, and how many times it is held. */
+const heldAnchors = new WeakMap<Notebook, { readonly anchors: readonly Anchor[]; count: number }>();
+
 /**
  * Remember the position of the active cell, or of the first visible cell.
  *
@@ -107,22 +118,16 @@ export function isCellVisible(
  * @returns Restores the position, now and while cells get their sizes, until it is released.
  */
 function rememberScrollPosition(notebook: Notebook): () => void {
-  const outer = notebook.outerNode.getBoundingClientRect();
-  const visibleCells = notebook.widgets.filter(({ node }) => isCellVisible(notebook, node, outer));
-  const active = visibleCells.filter(cell => cell === notebook.activeCell);
-  // Several, because the change itself may remove or move one of them.
-  const anchors = [...active, ...visibleCells].map(cell => ({
-    cell,
-    id: getCellId(cell),
-    top: cell.node.getBoundingClientRect().top
-  }));
+  // Another change may come before the position is restored after the one before.
+  const held = heldAnchors.get(notebook) ?? { anchors: listAnchors(notebook), count: 0 };
+  const { anchors } = held;
   const measureDrift = (): number | undefined => {
-    for (const { cell, id, top } of anchors) {
+    for (const { cell, id, getNode, top } of anchors) {
       // A cell that was moved has another widget.
       const current = cell.isDisposed
         ? notebook.widgets.find(each => getCellId(each) === id)
         : cell;
-      const rect = current?.node.getBoundingClientRect();
+      const rect = current === undefined ? undefined : getNode(current).getBoundingClientRect();
       if (rect !== undefined && rect.height > 0) {
         return rect.top - top;
       }
@@ -139,7 +144,44 @@ function rememberScrollPosition(notebook: Notebook): () => void {
     void notebook.scrollToItem(index, 'start');
     return 0;
   };
-  return () => holdScrollPosition(notebook, () => measureDrift() ?? recoverAnchor());
+  return () => {
+    held.count++;
+    heldAnchors.set(notebook, held);
+    const onReleased = (): void => {
+      held.count--;
+      if (held.count === 0) {
+        heldAnchors.delete(notebook);
+      }
+    };
+    holdScrollPosition(notebook, () => measureDrift() ?? recoverAnchor(), onReleased);
+  };
+}
+
+/** Return several anchors, because the change itself may remove or move one of them. */
+function listAnchors(notebook: Notebook): Anchor[] {
+  const outer = notebook.outerNode.getBoundingClientRect();
+  const visibleCells = notebook.widgets.filter(({ node }) => isCellVisible(notebook, node, outer));
+  const active = visibleCells.filter(cell => cell === notebook.activeCell);
+  const makeAnchor = (cell: Cell, getNode: Anchor['getNode']): Anchor => ({
+    cell,
+    id: getCellId(cell),
+    getNode,
+    top: getNode(cell).getBoundingClientRect().top
+  });
+  return [
+    // A block may be put above the text in which the user types.
+    ...(notebook.mode === 'edit' ? active.map(cell => makeAnchor(cell, getTextNode)) : []),
+    ...[...active, ...visibleCells].map(cell => makeAnchor(cell, getCellNode))
+  ];
+}
+
+function getCellNode({ node }: Cell): HTMLElement {
+  return node;
+}
+
+/** Return the element with the text of a cell. */
+function getTextNode({ editorWidget, node }: Cell): HTMLElement {
+  return editorWidget?.node ?? node;
 }
 
 /**
@@ -169,7 +211,11 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
  * Scroll by what `measure` returns, now and while cells get their sizes, until it returns undefined
  * or the hold is released. Null means that it cannot be measured yet.
  */
-function holdScrollPosition(notebook: Notebook, measure: () => number | null | undefined): void {
+function holdScrollPosition(
+  notebook: Notebook,
+  measure: () => number | null | undefined,
+  onReleased: () => void = () => undefined
+): void {
   const scroller = notebook.outerNode;
   let frame = 0;
   let corrections = 0;
@@ -177,14 +223,21 @@ function holdScrollPosition(notebook: Notebook, measure: () => number | null | u
   activeHolds.set(notebook, releases);
   const release = (): void => {
     frame = HOLD_FRAMES;
-    releases.delete(release);
+    if (releases.delete(release)) {
+      onReleased();
+    }
+  };
+  const onUserEvent = (event: Event): void => {
+    if (!isTyping(event)) {
+      release();
+    }
   };
   const restore = (): void => {
     const isFinished = frame >= HOLD_FRAMES || notebook.isDisposed;
     const drift = isFinished ? undefined : measure();
     if (drift === undefined) {
       release();
-      USER_SCROLL_EVENTS.forEach(type => window.removeEventListener(type, release, true));
+      USER_SCROLL_EVENTS.forEach(type => window.removeEventListener(type, onUserEvent, true));
       return;
     }
     if (drift === null) {
@@ -206,12 +259,23 @@ function holdScrollPosition(notebook: Notebook, measure: () => number | null | u
     requestAnimationFrame(needsDelay ? () => setTimeout(restore) : restore);
   };
   releases.add(release);
-  USER_SCROLL_EVENTS.forEach(type => window.addEventListener(type, release, true));
+  USER_SCROLL_EVENTS.forEach(type => window.addEventListener(type, onUserEvent, true));
   if (needsDelay) {
     scheduleRestore();
   } else {
     restore();
   }
+}
+
+/** Return whether an event types a character into a text, which does not scroll. */
+function isTyping(event: Event): boolean {
+  return (
+    event instanceof KeyboardEvent &&
+    event.key.length === 1 &&
+    !event.ctrlKey &&
+    !event.metaKey &&
+    (event.target as HTMLElement).isContentEditable
+  );
 }
 
 function isWindowed(notebook: Notebook): boolean {
