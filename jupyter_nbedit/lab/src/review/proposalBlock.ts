@@ -145,7 +145,7 @@ export class ProposalBlock extends CellBlock {
     label.append(this._input);
     const submit = makeElement('button', 'jp-nbedit-button jp-mod-styled jp-mod-reject');
     submit.type = 'submit';
-    submit.textContent = this._trans.__('Reject');
+    submit.textContent = this._trans.__('Reject with this reason');
     submit.setAttribute('aria-label', this._trans.__('Reject with this reason: %1', this.name));
     form.append(label, submit);
     form.addEventListener('submit', event => {
@@ -153,7 +153,11 @@ export class ProposalBlock extends CellBlock {
       this._partActions.reject(this._input.value);
     });
     form.addEventListener('keydown', event => {
-      if (event.key === 'Escape') {
+      if (event.key === 'Enter' && event.target === this._input && !event.isComposing) {
+        event.preventDefault();
+        // JupyterLab keeps browsers from doing it.
+        form.requestSubmit();
+      } else if (event.key === 'Escape') {
         event.preventDefault();
         form.hidden = true;
         this.node.focus({ preventScroll: true });
