@@ -50,6 +50,7 @@ export function computeOutcome(
 }
 
 /** Return whether a user can edit what a part makes of the source of a cell. */
-export function isEditable({ kind, diff }: PartOutcome): boolean {
-  return kind !== 'gone' && diff.before?.source != null && diff.after?.source != null;
+export function isEditable({ kind, diff: { before, after } }: PartOutcome): boolean {
+  const isSourceChanged = before?.source !== after?.source;
+  return kind !== 'gone' && before?.source != null && after?.source != null && isSourceChanged;
 }

@@ -128,9 +128,11 @@ export function describeOutcome(
   }
   switch (kind) {
     case 'merged':
-      return trans.__(
-        'The cell has changed since this was proposed. Both changes fit together; this is the cell with both.'
-      );
+      return diff.before?.source === diff.after?.source
+        ? trans.__('The cell has changed since this was proposed. Its text stays as it is.')
+        : trans.__(
+            'The cell has changed since this was proposed. Both changes fit together; this is the cell with both.'
+          );
     case 'conflict':
       return diff.after === null
         ? trans.__(

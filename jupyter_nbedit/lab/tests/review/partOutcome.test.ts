@@ -28,6 +28,8 @@ test('a cell that nobody has changed becomes what is proposed', () => {
     kind: 'as-proposed',
     diff: part
   });
+  const move = makeChangedPart('c', 0, { after: makeCellState('c'), index: 1, moved: true });
+  expect(isEditable(computeOutcome(move, 'as-proposed', makeCell('c')))).toBe(false);
   const insert = makeInsertPart('n', 1);
   expect(computeOutcome(insert, 'as-proposed', makeCell('beside')).diff).toBe(insert);
 });
@@ -69,6 +71,8 @@ test('the text for a cell that is gone is what was proposed', () => {
 
 test('a changed cell can be edited before it is accepted, a new one afterwards', () => {
   expect(isEditable(computeOutcome(part, 'as-proposed', makeCell('a\nb\nc')))).toBe(true);
+  const move = makeChangedPart('c', 0, { after: makeCellState('c'), index: 1, moved: true });
+  expect(isEditable(computeOutcome(move, 'as-proposed', makeCell('c')))).toBe(false);
   const insert = makeInsertPart('n', 1);
   expect(isEditable(computeOutcome(insert, 'as-proposed', undefined))).toBe(false);
 });

@@ -1,5 +1,6 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test } from 'vitest';
+import type { OutcomeKind } from '../../src/review/partOutcome';
 import * as wording from '../../src/review/wording';
 import {
   makeChangedPart,
@@ -98,4 +99,17 @@ test('a cell in the way is that of the part with its id, or with its index where
   expect(wording.isConflictOf({ cell_id: 'a', index: null, why: 'gone' }, part)).toBe(true);
   expect(wording.isConflictOf({ cell_id: 'b', index: 3, why: 'changed' }, part)).toBe(false);
   expect(wording.isConflictOf({ cell_id: null, index: 3, why: 'changed' }, part)).toBe(true);
+});
+
+test('what is unusual about accepting a part is said, and whether its text changes', () => {
+  const part = makeChangedPart('a', 0, { before: makeCellState('a'), after: makeCellState('b') });
+  const describe = (kind: OutcomeKind, diff = part) =>
+    wording.describeOutcome({ kind, diff }, false, trans);
+  expect(describe('as-proposed')).toBe('');
+  expect(describe('merged')).toContain('Both changes fit together; this is the cell with both.');
+  const move = { ...part, after: part.before, index: 1, moved: true };
+  expect(describe('merged', move)).toContain('Its text stays as it is.');
+  expect(describe('conflict')).toContain('Theirs overwrites these lines.');
+  expect(describe('conflict', { ...part, after: null })).toContain('Theirs deletes it.');
+  expect(describe('gone')).toBe('The cell is gone.');
 });
