@@ -6,9 +6,14 @@ import type { ProposalModel } from './proposalModel';
 
 /** Tells what was decided last in a notebook, and undoes it. */
 export class DecisionToast {
+  /**
+   * @param _getPath Returns the path of the notebook.
+   * @param _onUndone Called with a decision that was undone.
+   */
   constructor(
     private readonly _proposals: Pick<ProposalModel, 'reopen' | 'undoEdits'>,
     private readonly _getPath: () => string,
+    private readonly _onUndone: (decision: Decision) => void,
     private readonly _trans: TranslationBundle
   ) {}
 
@@ -28,7 +33,16 @@ export class DecisionToast {
     this._last = decision;
     this._toast = Notification.emit(text, 'success', {
       autoClose: TOAST_TIME,
-      actions: [{ label: this._trans.__('Undo'), callback: () => void this.undo() }]
+      actions: [
+        {
+          label: this._trans.__('Undo'),
+          callback: () => {
+            // The toast keeps the focus while it leaves, and then nothing has it.
+            (document.activeElement as HTMLElement | null)?.blur();
+            void this.undo();
+          }
+        }
+      ]
     });
   }
 
@@ -48,6 +62,7 @@ export class DecisionToast {
           await this._proposals.reopen(id, parts);
         }
       }
+      this._onUndone(last);
     } catch (error) {
       Notification.error(error instanceof Error ? error.message : String(error), {
         autoClose: false

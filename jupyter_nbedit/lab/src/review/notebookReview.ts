@@ -13,14 +13,14 @@ import { mergeLines } from '../merge/textMerge';
 import type { CellDiff, Proposal, ProposedPart } from '../server/models';
 import type { DiffView } from '../ui/diffView';
 import { preserveViewport } from '../ui/viewport';
-import { DecisionController, type DecisionHost } from './decisionController';
+import { DecisionController, type Decision, type DecisionHost } from './decisionController';
 import { DecisionToast } from './decisionToast';
 import { MoveLine } from './moveLine';
 import { computeOutcome } from './partOutcome';
 import { locateMoveTarget, locatePart, type Anchor, type TabCell } from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
 import type { ProposalModel } from './proposalModel';
-import { getPartKey, sortParts, type ShownPart } from './proposalPartView';
+import { getPartKey, makePartKey, sortParts, type ShownPart } from './proposalPartView';
 import * as wording from './wording';
 
 /**
@@ -50,7 +50,8 @@ export class NotebookReview implements BlockSource {
     private readonly _trans: TranslationBundle
   ) {
     const { panel, requestUpdate } = _blocks;
-    this._toast = new DecisionToast(_proposals, _getPath, _trans);
+    const onUndone = (decision: Decision): void => void this._showUndone(decision);
+    this._toast = new DecisionToast(_proposals, _getPath, onUndone, _trans);
     this._decisions = new DecisionController(_proposals, this._makeHost(), _trans);
     _proposals.changed.connect(requestUpdate);
     panel.disposed.connect(() => _proposals.changed.disconnect(requestUpdate));
@@ -104,6 +105,27 @@ export class NotebookReview implements BlockSource {
   /** Undo the last decision. */
   async undoDecision(): Promise<void> {
     await this._toast.undo();
+  }
+
+  /**
+   * Move the focus to the first part that waits again, or to the notebook: the toast with the button
+   * that had it is gone.
+   */
+  private async _showUndone({ proposals }: Decision): Promise<void> {
+    const { _blocks: blocks } = this;
+    if (!blocks.panel.isVisible || !blocks.canMoveFocus()) {
+      return;
+    }
+    blocks.update();
+    const keys = new Set(
+      proposals.flatMap(({ id, parts = [] }) => parts.map(part => makePartKey(id, part)))
+    );
+    const entry = blocks.entries.find(({ key }) => keys.has(key));
+    if (entry === undefined) {
+      blocks.returnFocus();
+    } else {
+      await blocks.goToEntry(entry.key);
+    }
   }
 
   private _makeHost(): DecisionHost {

@@ -33,7 +33,12 @@ export interface ShownPart {
 
 /** Return the key of a part. */
 export function getPartKey({ proposal, part }: Pick<ShownPart, 'proposal' | 'part'>): string {
-  return `proposal/${proposal.proposal_id}/${part.part}`;
+  return makePartKey(proposal.proposal_id, part.part);
+}
+
+/** Return the key of a part, by the number of its proposal and its own number. */
+export function makePartKey(proposalId: number, part: number): string {
+  return `proposal/${proposalId}/${part}`;
 }
 
 /** Return the parts in the order in which they are shown. */
