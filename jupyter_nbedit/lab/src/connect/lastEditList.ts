@@ -1,7 +1,8 @@
 import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { describeAge, describeAuthor, describeEdit, describeIdentity } from '../history/wording';
+import { describeAuthor, describeEdit, describeIdentity } from '../history/wording';
 import type { HistoryEdit } from '../server/models';
+import { describeAge } from '../ui/age';
 import { cleanName, cleanText } from '../ui/displayText';
 import { makeButton, makeElement } from '../ui/elements';
 

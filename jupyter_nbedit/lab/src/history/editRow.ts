@@ -9,11 +9,11 @@ import {
   type LabIcon
 } from '@jupyterlab/ui-components';
 import type { HistoryEdit } from '../server/models';
+import { describeAge } from '../ui/age';
 import { makeElement, makeIcon, makeIconButton, showAlert } from '../ui/elements';
 import { getEditAction } from './historyModel';
 import type { ListItem } from './listItem';
 import {
-  describeAge,
   describeAuthor,
   describeEdit,
   describeLines,

@@ -1,12 +1,13 @@
 import { Time } from '@jupyterlab/coreutils';
 import { caretDownIcon, caretRightIcon, redoIcon, undoIcon } from '@jupyterlab/ui-components';
 import type { HistoryEdit } from '../server/models';
+import { describeAge } from '../ui/age';
 import { makeElement, makeIcon, makeIconButton, showAlert } from '../ui/elements';
 import { EditRow, type EditRowHost } from './editRow';
 import { getEditAction } from './historyModel';
 import type { ListItem } from './listItem';
 import type { RowEdits } from './sessions';
-import { describeAge, describeUndoBurst } from './wording';
+import { describeUndoBurst } from './wording';
 
 /** Several undos that were made in one go. A click shows them one by one. */
 export class UndoBurstRow implements ListItem {

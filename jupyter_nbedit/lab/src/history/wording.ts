@@ -1,5 +1,4 @@
 /** Texts of the history panel. Texts from files and clients are cleaned. */
-import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
@@ -12,9 +11,6 @@ const MAX_LISTED_CELLS = 5;
 
 /** Maximum length of a message or path. The server accepts messages of 200 characters. */
 const MAX_TEXT_LENGTH = 200;
-
-/** Ages below this are shown as now, in milliseconds. */
-const MIN_AGE = 60_000;
 
 const NOTEBOOK = 'notebook';
 
@@ -264,17 +260,6 @@ export function describeConflicts(
           metadata.map(name => cleanName(name)).join(', ')
         )
       ];
-}
-
-/**
- * Return the age of an edit, in JupyterLab's format.
- *
- * @param now The current time, in milliseconds.
- */
-export function describeAge(time: string, now: number): string {
-  const age = now - new Date(time).getTime();
-  // JupyterLab formats the age relative to the time of the call.
-  return Time.formatHuman(new Date(Date.now() - (age < MIN_AGE ? 0 : age)));
 }
 
 function describeOperations(

@@ -29,8 +29,8 @@ export interface DecisionHost {
 export interface Decision {
   readonly verdict: 'accepted' | 'rejected';
   readonly count: number;
-  /** The decided parts, by proposal. */
-  readonly proposals: readonly { readonly id: number; readonly parts: readonly number[] }[];
+  /** The decided parts, by proposal; without `parts`, it was decided as a whole. */
+  readonly proposals: readonly { readonly id: number; readonly parts?: readonly number[] }[];
   /** The edits that accepted them, oldest first. */
   readonly edits: readonly number[];
 }

@@ -1,10 +1,15 @@
+import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import { NbEditError } from '../server/client';
 import type { Proposal, ProposedPart } from '../server/models';
+import { describeAge } from '../ui/age';
 import type { DiffView } from '../ui/diffView';
 import { cleanText } from '../ui/displayText';
 import { makeDecisionButton, makeElement, setEnabled, showAlert, showText } from '../ui/elements';
+import type { Decision } from './decisionController';
+import { DecisionToast } from './decisionToast';
 import type { ProposalModel } from './proposalModel';
 import {
   describeIdentity,
@@ -16,6 +21,9 @@ import {
 
 /** Maximum length of a path; its end identifies the notebook. */
 const MAX_PATH_LENGTH = 200;
+
+/** Time between updates of the ages that are shown, in milliseconds. */
+const UPDATE_INTERVAL = 30_000;
 
 /** What the list needs from the application. */
 export interface ProposalListActions {
@@ -49,9 +57,20 @@ export class ProposalList extends Widget {
   }
 
   override dispose(): void {
+    window.clearInterval(this._updateTimer);
     this._proposals.changed.disconnect(this._refresh);
     this._items.forEach(item => item.dispose());
     super.dispose();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._updateTimer = window.setInterval(() => this._updateTimes(), UPDATE_INTERVAL);
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    window.clearInterval(this._updateTimer);
+    super.onBeforeDetach(message);
   }
 
   protected override onActivateRequest(message: Message): void {
@@ -81,12 +100,19 @@ export class ProposalList extends Widget {
       this._emptyText,
       pending.length === 0 ? this._actions.trans.__('Nothing is proposed.') : ''
     );
+    this._updateTimes();
+  }
+
+  private _updateTimes(): void {
+    const now = Date.now();
+    this._items.forEach(item => item.updateTime(now));
   }
 
   private readonly _refresh = (): void => this.update();
   private readonly _emptyText = makeElement('p', 'jp-nbedit-proposals-empty');
   private readonly _list = makeElement('ul', 'jp-nbedit-proposal-list');
   private _items: ProposalItem[] = [];
+  private _updateTimer = 0;
 }
 
 /** One proposal of the list. */
@@ -97,7 +123,7 @@ class ProposalItem {
   constructor(
     private readonly _proposal: Proposal,
     readonly snapshot: string,
-    proposals: ProposalModel,
+    private readonly _proposals: ProposalModel,
     private readonly _actions: ProposalListActions
   ) {
     const { path, kind } = _proposal;
@@ -116,30 +142,20 @@ class ProposalItem {
         : trans.__('proposes %1', formatChangeCount(parts.length, trans));
     title.append(makeElement('strong', '', getProposer(_proposal, trans)), ` ${summary}`);
     title.title = describeIdentity(_proposal, trans);
-    const time = makeElement(
-      'time',
-      'jp-nbedit-proposal-time',
-      new Date(_proposal.created).toLocaleString()
-    );
-    time.dateTime = _proposal.created;
+    this._time.dateTime = _proposal.created;
+    this._time.title = Time.format(new Date(_proposal.created));
     this._buttons = [
       makeDecisionButton(
         trans.__('Reject'),
         trans.__('Reject what is proposed for %1', shownPath),
         'reject',
-        () => void this._decide(() => proposals.reject(_proposal))
+        () => void this._decide(() => this._reject())
       ),
       makeDecisionButton(
         trans.__('Accept'),
         trans.__('Accept what is proposed for %1', shownPath),
         'accept',
-        () =>
-          void this._decide(async () => {
-            await proposals.accept(_proposal);
-            if (kind === 'create') {
-              _actions.showNew(_proposal);
-            }
-          })
+        () => void this._decide(() => this._accept())
       )
     ];
     const actions = makeElement('div', 'jp-nbedit-actions');
@@ -153,7 +169,7 @@ class ProposalItem {
       ...[formatPurpose(_proposal)]
         .filter(Boolean)
         .map(text => makeElement('div', 'jp-nbedit-purpose', text)),
-      time,
+      this._time,
       ...(kind === 'create' ? [this._makeContents(parts)] : []),
       this._notice,
       actions
@@ -163,6 +179,10 @@ class ProposalItem {
   dispose(): void {
     this._diffViews.forEach(comparison => comparison.dispose());
     this.node.remove();
+  }
+
+  updateTime(now: number): void {
+    this._time.textContent = describeAge(this._proposal.created, now);
   }
 
   private _makeLink(path: string): HTMLElement {
@@ -189,19 +209,58 @@ class ProposalItem {
     return details;
   }
 
+  private async _reject(): Promise<void> {
+    await this._proposals.reject(this._proposal);
+    this._tell('rejected', []);
+  }
+
+  private async _accept(): Promise<void> {
+    const { edit_id: edit } = await this._proposals.accept(this._proposal);
+    if (this._proposal.kind === 'create') {
+      this._actions.showNew(this._proposal);
+    } else if (edit !== null) {
+      this._tell('accepted', [edit]);
+    }
+  }
+
+  /** Tell what was decided, to be undone. */
+  private _tell(verdict: Decision['verdict'], edits: readonly number[]): void {
+    const { proposal_id: id, kind, path } = this._proposal;
+    const numbers = listPendingParts(this._proposal).map(({ part }) => part);
+    // A new notebook is decided as a whole.
+    const proposal = kind === 'create' ? { id } : { id, parts: numbers };
+    const toast = new DecisionToast(
+      this._proposals,
+      () => path,
+      () => undefined,
+      this._actions.trans
+    );
+    toast.show({ verdict, count: numbers.length, proposals: [proposal], edits });
+  }
+
   private async _decide(sendDecision: () => Promise<void>): Promise<void> {
     setEnabled(this._buttons, false);
     showAlert(this._notice, []);
     try {
       await sendDecision();
     } catch (error) {
-      showAlert(this._notice, [error instanceof Error ? error.message : String(error)]);
+      showAlert(this._notice, [describeFailure(error, this._actions.trans)]);
     } finally {
       setEnabled(this._buttons, true);
     }
   }
 
+  private readonly _time = makeElement('time', 'jp-nbedit-proposal-time');
   private readonly _buttons: HTMLButtonElement[];
   private readonly _notice = makeElement('div', 'jp-nbedit-notice');
   private _diffViews: DiffView[] = [];
+}
+
+function describeFailure(error: unknown, trans: TranslationBundle): string {
+  if (error instanceof NbEditError && error.reason === 'cell_changed') {
+    return trans.__(
+      'Nothing was accepted: cells have changed since this was proposed. Open the notebook to decide on each change.'
+    );
+  }
+  return error instanceof Error ? error.message : String(error);
 }

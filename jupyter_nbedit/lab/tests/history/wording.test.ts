@@ -2,7 +2,6 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test, vi } from 'vitest';
 import { getEditAction } from '../../src/history/historyModel';
 import {
-  describeAge,
   describeAuthor,
   describeCells,
   describeChanges,
@@ -13,6 +12,7 @@ import {
   formatMessage
 } from '../../src/history/wording';
 import type { CellDiff, HistoryEdit, OperationEntry } from '../../src/server/models';
+import { describeAge } from '../../src/ui/age';
 import { makeEdit } from './edits';
 
 const trans = nullTranslator.load('jupyter_nbedit');
