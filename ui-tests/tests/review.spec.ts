@@ -1,4 +1,5 @@
 import type { Locator, Page } from '@playwright/test';
+import { createHash } from 'node:crypto';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
@@ -10,6 +11,22 @@ const THREE = [
   { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' },
   { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' },
   { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' }
+];
+
+/** Change the last of the three lines of a cell: its user can change the first one meanwhile. */
+const changeLastLine = (index: number) => ({
+  op: 'replace_text',
+  cell: `cell-id-${index}`,
+  old: `print(${index})`,
+  new: `print("theirs", ${index})`
+});
+
+const TWELVE = [
+  ...[1, 2, 3, 4, 5, 6, 7, 8].map(changeLastLine),
+  { op: 'delete', cell: 'cell-id-9' },
+  { op: 'insert', after: 'cell-id-10', id: 'new', cell_type: 'code', source: 'new = 1' },
+  { op: 'move', cell: 'cell-id-13', before: 'cell-id-11' },
+  { op: 'replace', cell: 'cell-id-14', source: 'theirs = 14' }
 ];
 
 function getBlock(tab: Tab, index: number): Locator {
@@ -24,8 +41,18 @@ function getBar(tab: Tab): Locator {
   return tab.root.getByRole('region', { name: 'Changes by agents' });
 }
 
+function getToast(page: Page, text: string | RegExp): Locator {
+  return page.locator('.Toastify__toast', { hasText: text });
+}
+
 function getModeStatus(page: Page): Locator {
   return page.locator('.jp-nbedit-mode-status-button');
+}
+
+async function press(page: Page, ...keys: string[]): Promise<void> {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+  }
 }
 
 async function runCommand(page: Page, command: string): Promise<void> {
@@ -53,7 +80,7 @@ test.describe('What is proposed', () => {
     };
 
     await agent.propose(path, THREE, { message: 'Simpler' });
-    await expect(getBar(tab)).toContainText('Claude proposes 3 changes');
+    await expect(getBar(tab)).toContainText('Claude proposes 3 changesSimpler');
     await expect(getBlocks(tab)).toHaveCount(3);
     await tab.waitFrames(40);
     expect(await tab.getViewState()).toMatchObject({
@@ -69,15 +96,18 @@ test.describe('What is proposed', () => {
     expect(folder.readSources('shown.ipynb')[1]).toBe(before.sources[1]);
     for (const index of [1, 2, 3]) {
       await expect(getBlock(tab, index)).toContainText('Claude proposes to change this cell');
-      await expect(getBlock(tab, index)).toContainText('Simpler');
       await expect(getBlock(tab, index)).toContainText(`theirs = ${index}`);
+      // The bar has the purpose, and the block the text of the cell.
+      await expect(getBlock(tab, index)).not.toContainText('Simpler');
+      await expect(tab.editor(index)).toBeHidden();
     }
   });
 
-  test('is accepted and rejected cell by cell, and what has changed meanwhile is told', async ({
+  test('is accepted and rejected cell by cell, each decision can be undone, and the agent knows @nightly', async ({
     agent,
     folder,
-    open
+    open,
+    page
   }) => {
     folder.write('decide.ipynb', formatNotebook(makeManyCells(5)));
     const path = folder.getPath('decide.ipynb');
@@ -85,43 +115,176 @@ test.describe('What is proposed', () => {
     const former = await tab.getSources();
     await agent.setMode(path, 'review');
     const id = await agent.propose(path, THREE);
+    const decide = async (index: number, text: string): Promise<void> => {
+      await getBlock(tab, index).getByText(text, { exact: true }).click();
+      await expect(getBlock(tab, index)).toHaveCount(0);
+    };
+    const undo = async (text: string): Promise<void> =>
+      getToast(page, text).getByRole('button', { name: 'Undo' }).click();
 
-    await getBlock(tab, 1).getByRole('button', { name: 'Accept' }).click();
-    await expect(getBlock(tab, 1)).toHaveCount(0);
+    await decide(1, 'Accept');
     await expect(tab.editor(1)).toHaveText('theirs = 1');
-    await getBlock(tab, 2).getByRole('button', { name: 'Reject' }).click();
-    await expect(getBlock(tab, 2)).toHaveCount(0);
+    await undo('Accepted 1 change');
+    await expect(tab.editor(1)).toContainText('first_1 = 1');
+    expect(folder.readSources('decide.ipynb')).toEqual(former);
+
+    await decide(2, 'Reject');
     await expect(getBar(tab)).toContainText('Claude proposes 1 change');
+    await undo('Rejected 1 change');
+    await expect(getBlock(tab, 2)).toBeFocused();
+    await expect(getBar(tab)).toContainText('1 of 2');
+    await press(page, 'n');
+    await expect(getBlock(tab, 3)).toBeFocused();
+    await press(page, 'z');
+    await expect(getBlock(tab, 2)).toBeFocused();
 
-    // Changed and not saved: the server does not know of it.
-    const third = getBlock(tab, 3);
-    await tab.editor(3).click();
-    await tab.page.keyboard.press('Control+End');
-    await tab.page.keyboard.type('  # mine');
-    await expect(third).toContainText('The cell has changed since this was proposed.');
-    await third.getByRole('button', { name: 'Accept' }).click();
-    await expect(third.getByRole('alert')).toContainText('Not accepted: the cell has changed');
-    // And saved.
-    expect(await tab.save()).toBe('completed');
-    await third.getByRole('button', { name: 'Accept' }).click();
-    await expect(third.getByRole('alert')).toContainText('Not accepted: the cell has changed');
-
-    const sources = [...former];
-    sources[1] = 'theirs = 1';
-    sources[3] = `${former[3]}  # mine`;
-    expect(await tab.getSources()).toEqual(sources);
-    expect(folder.readSources('decide.ipynb')).toEqual(sources);
-    const pending = await agent.getProposal(id);
-    expect(pending.status).toBe('pending');
-    expect(pending.parts.map(part => part.status)).toEqual(['accepted', 'rejected', 'pending']);
-
+    await getBlock(tab, 2).getByText('Reject with a reason…').click();
+    await page.keyboard.type('Not before Friday, see the notice');
+    await press(page, 'Enter');
+    await expect(getBlock(tab, 2)).toHaveCount(0);
     const decided = agent.getProposal(id, 30);
-    await third.getByRole('button', { name: 'Reject' }).click();
-    expect(await decided).toMatchObject({ status: 'partly_accepted' });
-    await expect(getBlocks(tab)).toHaveCount(0);
+    await decide(3, 'Reject');
+    expect(await decided).toMatchObject({
+      status: 'partly_accepted',
+      reason: 'Not before Friday, see the notice',
+      parts: [
+        { status: 'accepted' },
+        { status: 'rejected', reason: 'Not before Friday, see the notice' },
+        { status: 'rejected' }
+      ]
+    });
     await expect(getBar(tab)).toBeHidden();
-    expect(folder.readSources('decide.ipynb')).toEqual(sources);
+    expect(await tab.getSources()).toEqual(former);
+    expect(folder.readSources('decide.ipynb')).toEqual(former);
     expect(await tab.isDirty()).toBe(false);
+  });
+
+  test('is accepted but for what needs a decision of its own, or rejected, and can be undone @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('all.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('all.ipynb');
+    const tab = await open('all.ipynb');
+    const former = await tab.getSources();
+    await agent.setMode(path, 'review');
+    const id = await agent.propose(path, [1, 2, 3].map(changeLastLine));
+    await expect(getBlocks(tab)).toHaveCount(3);
+    await getBlock(tab, 2).getByText('Show the cell').click();
+    await tab.typeText(2, '  # mine');
+    await press(page, 'Escape');
+
+    await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
+    await expect(getBar(tab).getByRole('alert')).toContainText(
+      'Nothing was accepted: 1 change needs a decision of its own.'
+    );
+    expect(folder.readSources('all.ipynb')).toEqual(former);
+    await getBar(tab).getByRole('button', { name: 'Accept the other 2' }).click();
+    await expect(getBlocks(tab)).toHaveCount(1);
+    await expect(getBar(tab).getByRole('alert')).toBeHidden();
+    const accepted = getToast(page, 'Accepted 2 changes');
+    await accepted.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => folder.readSources('all.ipynb')).toEqual(former);
+    const mine = former.map((source, index) => (index === 2 ? `${source}  # mine` : source));
+    await expect.poll(async () => tab.getSources()).toEqual(mine);
+
+    await getBar(tab).getByRole('button', { name: 'Reject all' }).click();
+    await expect(getBar(tab)).toBeHidden();
+    const rejected = getToast(page, /^Rejected/);
+    await rejected.getByRole('button', { name: 'Undo' }).click();
+    await expect(getBlock(tab, 2)).toBeFocused();
+    await getBlock(tab, 2).getByText('Mine', { exact: true }).click();
+    await expect(getBar(tab)).toBeHidden();
+    expect((await agent.getProposal(id)).status).toBe('partly_accepted');
+    expect(await tab.getSources()).toEqual(mine);
+  });
+
+  test('is reviewed with the keyboard alone, also where its user has changed cells since', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('twelve.ipynb', formatNotebook(makeManyCells(15)));
+    const path = folder.getPath('twelve.ipynb');
+    const tab = await open('twelve.ipynb');
+    const former = await tab.getSources();
+    await agent.setMode(path, 'review');
+    const id = await agent.propose(path, TWELVE, { message: 'Say whose it is' });
+    await expect(getBar(tab)).toContainText('Claude proposes 12 changes');
+    await expect(getBar(tab)).toContainText('Say whose it is');
+    await expect(getBar(tab)).toContainText('– of 12');
+    await expect(getBlocks(tab)).toHaveCount(12);
+    const focused = tab.root.locator('.jp-nbedit-proposal:focus');
+
+    // Another line than the agent, and the same one.
+    await press(page, 'ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter', 'Control+Home', 'End');
+    await page.keyboard.type('  # mine');
+    await press(page, 'Escape', 'ArrowDown', 'ArrowDown', 'Enter', 'Control+End');
+    await page.keyboard.type('  # mine');
+    expect(await tab.save()).toBe('completed');
+
+    for (const number of [5, 4, 3, 2, 1]) {
+      await press(page, number === 5 ? 'Alt+F5' : 'Alt+Shift+F5');
+      await expect(focused).toContainText(`"theirs", ${number}`);
+      await expect(getBar(tab)).toContainText(`${number} of 12`);
+    }
+    const decisions: [key: 'y' | 'n', shown: string | RegExp][] = [
+      ['y', '"theirs", 1'],
+      ['n', '"theirs", 2'],
+      ['y', /Both changes fit together.*first_3 = 3 {2}# mine.*"theirs", 3/],
+      ['y', '"theirs", 4'],
+      ['n', /The same lines of the cell have changed.*removed: print\(5\) {2}# mine/],
+      ['y', '"theirs", 6'],
+      ['n', '"theirs", 7'],
+      ['y', '"theirs", 8'],
+      ['y', 'delete this cell'],
+      ['y', 'a new code cell here'],
+      ['y', 'move this cell to position 12'],
+      ['y', 'theirs = 14']
+    ];
+    for (const [index, [key, shown]] of decisions.entries()) {
+      await expect(focused).toHaveText(typeof shown === 'string' ? new RegExp(shown) : shown);
+      await expect(getBar(tab)).toContainText(`1 of ${12 - index}`);
+      await press(page, key);
+      await expect(getBlocks(tab)).toHaveCount(11 - index);
+    }
+    await expect(getBar(tab)).toBeHidden();
+    await expect.poll(async () => (await tab.getViewState()).focused).toContain('jp-Cell');
+    expect((await tab.getViewState()).mode).toBe('command');
+
+    const theirs = (index: number): string =>
+      former[index].replace(/print\((\d+)\)/, 'print("theirs", $1)');
+    const sources = [
+      former[0],
+      theirs(1),
+      former[2],
+      theirs(3).replace('first_3 = 3', 'first_3 = 3  # mine'),
+      theirs(4),
+      `${former[5]}  # mine`,
+      theirs(6),
+      former[7],
+      theirs(8),
+      former[10],
+      'new = 1',
+      former[13],
+      former[11],
+      former[12],
+      'theirs = 14'
+    ];
+    await expect.poll(async () => tab.getSources()).toEqual(sources);
+    expect(folder.readSources('twelve.ipynb')).toEqual(sources);
+    expect(await tab.isDirty()).toBe(false);
+    const hash = createHash('sha256').update(folder.readText('twelve.ipynb')).digest('hex');
+    expect(await tab.getHash()).toBe(hash);
+    const address = `/nbedit/notebooks/${encodeURI(path)}/history?limit=1`;
+    expect(await agent.get(address)).toMatchObject({ edits: [{ hash, client: 'Claude' }] });
+    const { status, parts } = await agent.getProposal(id);
+    expect(status).toBe('partly_accepted');
+    const verdicts = { y: 'accepted', n: 'rejected' };
+    expect(parts.map(part => part.status)).toEqual(decisions.map(([key]) => verdicts[key]));
   });
 
   test('may be new, gone and moved cells, and is accepted as a whole @nightly', async ({
@@ -199,15 +362,14 @@ test.describe('What is proposed', () => {
     await page.keyboard.press('d');
     await page.keyboard.press('d');
     expect(await tab.getSources()).toHaveLength(40);
-    await page.keyboard.press('Tab');
-    await expect(getBlock(tab, 30).getByRole('button', { name: 'Reject' })).toBeFocused();
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
+    for (const text of ['Reject with a reason…', 'Edit first', 'Reject', 'Accept']) {
+      await press(page, 'Tab');
+      await expect(getBlock(tab, 30).getByText(text, { exact: true })).toBeFocused();
+    }
+    await press(page, 'Enter');
     await expect(tab.editor(30)).toHaveText('theirs = 30');
     await expect(getBlock(tab, 30)).toHaveCount(0);
     expect((await tab.getViewState()).mode).toBe('command');
-
-    await runCommand(page, 'nbedit:next-proposal');
     await expect(getBlock(tab, 35)).toBeFocused();
     await page.keyboard.press('Escape');
     await expect(tab.cell(35)).toBeFocused();
@@ -315,19 +477,25 @@ test.describe('What is proposed', () => {
   test('does not push the first cell under the bar at the top of a notebook @nightly', async ({
     agent,
     folder,
-    open
+    open,
+    page
   }) => {
     folder.write('top.ipynb', formatNotebook(makeManyCells(30)));
     const path = folder.getPath('top.ipynb');
     const tab = await open('top.ipynb');
     await tab.scrollTo(0);
     await agent.setMode(path, 'review');
-    await agent.propose(path, [{ op: 'replace', cell: 'cell-id-28', source: 'theirs = 28' }]);
-    await expect(getBar(tab)).toBeVisible();
-    await tab.waitFrames(40);
-    expect((await tab.getViewState()).scrollTop).toBe(0);
-    const { y, height } = (await getBar(tab).boundingBox())!;
-    expect(await tab.getCellTop('cell-id-0')).toBeGreaterThanOrEqual(y + height);
+    // The second time, the bar has its height already.
+    for (const round of [1, 2]) {
+      await agent.propose(path, [{ op: 'replace', cell: 'cell-id-28', source: `${round}` }]);
+      await expect(getBar(tab)).toBeVisible();
+      await tab.waitFrames(40);
+      expect((await tab.getViewState()).scrollTop).toBe(0);
+      const { y, height } = (await getBar(tab).boundingBox())!;
+      expect(await tab.getCellTop('cell-id-0')).toBeGreaterThanOrEqual(y + height);
+      await runCommand(page, 'nbedit:reject-proposals');
+      await expect(getBar(tab)).toBeHidden();
+    }
   });
 
   test('is a text, whatever is in it @nightly', async ({ agent, folder, open, page }) => {
@@ -348,6 +516,71 @@ test.describe('What is proposed', () => {
     await expect(getBlocks(tab)).toHaveCount(0);
   });
 });
+
+for (const windowingMode of ['defer', 'full', 'none', 'contentVisibility']) {
+  test.describe(`In windowing mode ${windowingMode}`, () => {
+    test.use({ mockSettings: { '@jupyterlab/notebook-extension:tracker': { windowingMode } } });
+
+    test('a block stands for its cell until the user wants to see or change the cell @nightly', async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      folder.write('folded.ipynb', formatNotebook(makeManyCells(60)));
+      const path = folder.getPath('folded.ipynb');
+      const tab = await open('folded.ipynb');
+      await tab.scrollToCell(30);
+      await tab.placeCaret(30);
+      const getTop = async (index: number) => (await tab.editor(index).boundingBox())!.y;
+      const top = await getTop(30);
+      const expectPlace = async (when: string): Promise<void> => {
+        await tab.waitFrames(40);
+        await expect
+          .poll(async () => Math.abs((await getTop(30)) - top), { message: when })
+          .toBeLessThan(1);
+      };
+      await agent.setMode(path, 'review');
+      const typed = page.keyboard.type('  # typed while it arrives', { delay: 20 });
+      const changed = [2, 28, 29, 30, 31, 58].map(changeLastLine);
+      await agent.propose(path, [...changed, { op: 'delete', cell: 'cell-id-32' }]);
+      await expect(getBar(tab)).toContainText('Claude proposes 7 changes');
+      await typed;
+      await expectPlace('the cell in which the user types');
+      await page.keyboard.type(', and then');
+      expect(await tab.getSource(30)).toMatch(/print\(30\) {2}# typed while it arrives, and then$/);
+      await expect(tab.editor(30)).toBeVisible();
+      for (const index of [29, 31, 32]) {
+        await expect(getBlock(tab, index)).toBeVisible();
+        await expect(tab.editor(index)).toBeHidden();
+      }
+
+      // With the mouse, while the user types in another cell.
+      const block = getBlock(tab, 31);
+      await block.getByRole('button', { name: 'Show the cell' }).click();
+      await expect(tab.editor(31)).toBeVisible();
+      await expectPlace('a cell below is shown');
+      expect((await tab.getViewState()).mode).toBe('edit');
+      await page.keyboard.type('!');
+      await block.getByRole('button', { name: 'Fold the cell' }).click();
+      await expect(tab.editor(31)).toBeHidden();
+      await expectPlace('a cell below is folded');
+      await page.keyboard.type('?');
+      expect(await tab.getSource(30)).toMatch(/and then!\?$/);
+
+      // With the keyboard: what is typed next is not lost.
+      await press(page, 'Escape', 'ArrowUp');
+      await expect.poll(async () => (await tab.getViewState()).activeCellId).toBe('cell-id-29');
+      await tab.waitFrames(40);
+      await press(page, 'Enter', 'Control+End');
+      await page.keyboard.type('  # mine');
+      await expect(tab.editor(29)).toBeVisible();
+      await expect(tab.editor(29)).toBeInViewport();
+      expect(await tab.getSource(29)).toMatch(/print\(29\) {2}# mine$/);
+      await expect(getBlock(tab, 29)).toContainText('The same lines of the cell have changed');
+    });
+  });
+}
 
 test.describe('In a notebook that has only the cells in sight on the page', () => {
   test.use({
@@ -411,7 +644,8 @@ test.describe('The list of proposals', () => {
     page
   }) => {
     folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
-    folder.write('closed.ipynb', formatNotebook(makeManyCells(5)));
+    const before = formatNotebook(makeManyCells(5));
+    folder.write('closed.ipynb', before);
     await open('front.ipynb');
     const path = folder.getPath('closed.ipynb');
     await agent.setMode(path, 'review');
@@ -420,19 +654,27 @@ test.describe('The list of proposals', () => {
     const item = page.locator('.jp-nbedit-proposal-item').filter({ hasText: path });
     await expect(item).toContainText('Claude proposes 3 changes');
     await expect(item).toContainText('Later');
+    await expect(item.locator('time')).toHaveText('now');
     await item.getByRole('button', { name: path, exact: true }).click();
     const opened = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden)');
     await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(3);
     await item.getByRole('button', { name: /^Reject/ }).click();
     await expect(item).toHaveCount(0);
     await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(0);
+    await getToast(page, 'Rejected 3 changes').getByRole('button', { name: 'Undo' }).click();
+    await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(3);
+    await item.getByRole('button', { name: /^Accept/ }).click();
+    await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(0);
+    await getToast(page, 'Accepted 3 changes').getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => folder.readText('closed.ipynb')).toBe(before);
   });
 
   test('has new notebooks, which are there once they are accepted @nightly', async ({
     agent,
     folder,
     open,
-    page
+    page,
+    tmpPath
   }) => {
     folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
     await open('front.ipynb');
@@ -455,7 +697,7 @@ test.describe('The list of proposals', () => {
     const item = list.filter({ hasText: 'of 2 cells' });
     await expect(item).toContainText('Claude proposes a new notebook of 2 cells');
     await item.getByText('Show 2 cells').click();
-    await expect(item.locator('.jp-nbedit-diff')).toHaveText([
+    await expect(item.locator('.jp-nbedit-diff-source')).toHaveText([
       '+added: # New',
       '+added: print("new")'
     ]);
@@ -467,8 +709,15 @@ test.describe('The list of proposals', () => {
     await other.getByRole('button', { name: /^Reject/ }).click();
     await expect(other).toHaveCount(0);
     expect((await agent.getProposal(inJulia)).status).toBe('rejected');
+    await getToast(page, 'Rejected').getByRole('button', { name: 'Undo' }).click();
+    await expect(other).toHaveCount(1);
+    expect((await agent.getProposal(inJulia)).status).toBe('pending');
+    await page.filebrowser.openDirectory(tmpPath);
     await item.getByRole('button', { name: /^Accept/ }).click();
     await expect(item).toHaveCount(0);
+    const opened = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden)');
+    await expect(opened.locator('.jp-Notebook-cell')).toHaveCount(2);
+    await expect(page.locator('.jp-DirListing-item', { hasText: 'new.ipynb' })).toBeVisible();
     expect(folder.readSources('new.ipynb')).toEqual(['# New', 'print("new")']);
     expect((await agent.getProposal(id)).status).toBe('accepted');
   });
