@@ -33,8 +33,8 @@ from jupyter_nbedit.notebook.undo.net_change import (
     NetChange,
     PastChange,
     compute_net_change,
+    decode_record,
 )
-from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.reading.loading import LoadedNotebook, load_notebook
 
@@ -129,7 +129,7 @@ class _UnseenState:
                 undoes=entry.undoes,
                 hash_before=entry.hash_before,
                 hash=entry.hash,
-                record=_decode_record(entry),
+                record=entry.record,
                 is_seen=entry.is_by(principal),
                 seen_parts=self.seen.parts.get(entry.edit_id, ()),
             )
@@ -146,7 +146,7 @@ class _UnseenState:
                 edit_id=entry.edit_id,
                 hash_before=entry.hash_before,
                 hash=entry.hash,
-                record=_decode_record(entry),
+                record=entry.record,
             )
             for entry in self.entries
         ]
@@ -436,14 +436,6 @@ def _name_edits(numbers: Sequence[int]) -> str:
     return f"the edits {', '.join(map(str, numbers[:5]))}" if numbers else "a later edit"
 
 
-def _decode_record(entry: Entry) -> UndoRecord | None:
-    """Return what an edit did; None if it is not known."""
-    try:
-        return UndoRecord.decode(entry.record) if entry.record else None
-    except ValueError:
-        return None
-
-
 def _build_key(cell: CellNetChange) -> str:
     edit_id, number = cell.sources[0]
     return f"{edit_id}.{number}"
@@ -470,7 +462,7 @@ def _build_marks(entries: Iterable[Entry], sources: Iterable[tuple[int, int]]) -
     return [
         SeenParts(entry.edit_id, numbers[entry.edit_id], len(record.parts))
         for entry in entries
-        if entry.edit_id in numbers and (record := _decode_record(entry)) is not None
+        if entry.edit_id in numbers and (record := decode_record(entry.record)) is not None
     ]
 
 

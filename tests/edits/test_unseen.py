@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -141,3 +142,17 @@ async def test_restore_returns_the_bytes_from_before_another_program_wrote_all_a
         await notebook.edit(replace("gamma", "text"))
         await notebook.served.services.unseen.restore(WriteRequest(NAME), edit.edit_id)
         assert notebook.read() == before
+
+
+async def test_the_texts_that_many_edits_have_removed_are_not_in_memory_together() -> None:
+    async with open_notebook() as notebook:
+        for number in range(30):
+            await notebook.edit(replace("alpha", f"{number % 10}" * 1_000_000))
+        tracemalloc.start()
+        try:
+            (cell,) = await notebook.list_unseen()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert len(cell.edit_ids) == 30
+        assert peak < 20_000_000

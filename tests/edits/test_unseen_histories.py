@@ -3,7 +3,7 @@
 A history is a notebook and some steps: edits of agents, edits of a user in JupyterLab, what other
 programs write over them, undo, redo and restore of edits, and what each user keeps and undoes.
 Files, storage, edit service and database are real. The model compares the versions of the notebook
-themselves; it knows nothing of undo records, except which cells an edit has moved.
+themselves; of an undo record it only knows which cells the edit has written or moved.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ class Change:
 
     def touches(self, cell_id: str) -> bool:
         values = (self.before.values.get(cell_id), self.after.values.get(cell_id))
-        return values[0] != values[1] or cell_id in self.moved
+        # An undo may have written the same values in another way.
+        return values[0] != values[1] or cell_id in self.parts
 
     @property
     def moves_cells(self) -> bool:

@@ -26,6 +26,7 @@ from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.operations import RemoveEntry
 from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
+from jupyter_nbedit.notebook.undo.net_change import PastChange, compute_net_change
 from jupyter_nbedit.reading.delta import list_parts
 from jupyter_nbedit.reading.versions import Version, VersionCache
 from jupyter_nbedit.tools.agent_operations import AgentOperation, OperationTranslator
@@ -165,6 +166,44 @@ def test_comparisons_for_a_merge_of_repeated_lines_take_linear_time() -> None:
         merge_lines("\n".join(base), "\n".join(mine), "\n".join(theirs))
 
     assert_linear(merge, 4000 if NIGHTLY else 1200)
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+@pytest.mark.parametrize("op", ["replace", "delete", "move", "insert"])
+def test_comparisons_of_many_unseen_edits_take_linear_time(op: str, *, has_ids: bool) -> None:
+    def change(size: int, number: int) -> dict[str, Any]:
+        operations: dict[str, dict[str, Any]] = {
+            "replace": {"op": op, "cell": number, "source": f"y = {number}"},
+            "delete": {"op": op, "cells": [0, 10]},
+            "move": {"op": op, "cells": [number, size // 2], "at": "start"},
+            "insert": {"op": op, "index": number, "cell_type": "code", "source": "x = 1"},
+        }
+        return operations[op]
+
+    def compare(cell_count: int, edit_count: int) -> int:
+        cells = [samples.code("x = 1", f"c{n}" if has_ids else None) for n in range(cell_count)]
+        document = Document.parse(samples.notebook(*cells, minor=5 if has_ids else 4))
+        changes: list[PastChange] = []
+        for number in range(edit_count):
+            plan = edit(document, change(cell_count, number))
+            record = plan.build_record().encode()
+            document = document.apply_splices(plan.splices)
+            changes.append(
+                PastChange(
+                    edit_id=number + 1,
+                    hash_before=f"{number}",
+                    hash=f"{number + 1}",
+                    record=record,
+                )
+            )
+
+        return count_steps(lambda: compute_net_change(document, f"{edit_count}", changes[::-1]))
+
+    cell_count, edit_count = (1000, 100) if NIGHTLY else (60, 12)
+    once = compare(cell_count, edit_count)
+    assert once > 100, "nothing was counted"
+    assert compare(2 * cell_count, edit_count) <= MOST * once
+    assert compare(cell_count, 2 * edit_count) <= MOST * once
 
 
 def test_comparisons_of_cells_without_ids_take_linear_time() -> None:

@@ -39,8 +39,8 @@ class PastChange:
     undoes: int | None = None
     hash_before: str | None
     hash: str
-    #: What the edit did; None if that is not known.
-    record: UndoRecord | None
+    #: The encoded record of what the edit did; empty if that is not known.
+    record: bytes
     #: Whether the user has made or seen all of it; else the parts that the user has seen.
     is_seen: bool = False
     seen_parts: Collection[int] = ()
@@ -87,12 +87,14 @@ def compute_net_change(document: Document, digest: str, edits: Sequence[PastChan
     expected_hash: str | None = digest
     version, oldest_edit = document, None
     for edit in edits:
-        if edit.record is None:
+        # One record at a time is in memory: decoded, it may be many times as large.
+        record = decode_record(edit.record)
+        if record is None:
             expected_hash = None
             continue
-        is_exact = expected_hash == edit.hash and edit.record.reverse_splices is not None
+        is_exact = expected_hash == edit.hash and record.reverse_splices is not None
         try:
-            reversal = revert_possible_parts(version, edit.record, is_exact=is_exact)
+            reversal = revert_possible_parts(version, record, is_exact=is_exact)
             version = version.apply_splices(reversal.plan.splices)
             lineage.add(edit, reversal, version)
         except InvalidNotebook:
@@ -100,6 +102,14 @@ def compute_net_change(document: Document, digest: str, edits: Sequence[PastChan
         expected_hash = edit.hash_before if is_exact else None
         oldest_edit = edit.edit_id
     return lineage.build_net_change(version, oldest_edit)
+
+
+def decode_record(record: bytes) -> UndoRecord | None:
+    """Return what an edit did; None if it is not known."""
+    try:
+        return UndoRecord.decode(record) if record else None
+    except ValueError:
+        return None
 
 
 class _Slot:
