@@ -156,3 +156,15 @@ async def test_the_texts_that_many_edits_have_removed_are_not_in_memory_together
             tracemalloc.stop()
         assert len(cell.edit_ids) == 30
         assert peak < 20_000_000
+
+
+async def test_an_undo_of_an_edit_counts_only_for_the_cells_that_it_has_changed() -> None:
+    async with open_notebook() as notebook:
+        before = notebook.read()
+        await notebook.edit({"op": "clear_outputs", "all": True}, replace("beta", "x"))
+        alpha, _ = await notebook.list_unseen()
+        await notebook.undo(alpha)
+        # Only the cell that is not as before is left to be undone.
+        await notebook.served.services.editor.undo(WriteRequest(NAME), 1)
+        assert notebook.read() == before
+        assert await notebook.list_unseen("bob") == []

@@ -417,24 +417,24 @@ class UnseenHistory:
         ends = [change.after.text for change in self.changes if change.edit_id >= edit_id]
         return texts == ends
 
-    def find_cancelled(self, user: str, changes: list[Change]) -> set[int]:
-        """Return the edits that were undone, and their undos, which count as nothing."""
+    def find_undos(self, user: str, changes: list[Change]) -> dict[int, int]:
+        """Return the undos of edits, by the edits, if both count as nothing."""
         by_number = {change.edit_id: change for change in changes}
-        cancelled: set[int] = set()
+        undos: dict[int, int] = {}
         partly_seen = {edit_id for edit_id, _ in self.seen[user]}
         for change in changes:
             undone = by_number.get(change.undoes or 0)
-            if undone is None or change.edit_id in cancelled or undone.edit_id in partly_seen:
+            if undone is None or change.edit_id in undos or undone.edit_id in partly_seen:
                 continue
             is_own = {c.edit_id: c.is_own and c.user == user for c in (change, undone)}
             if is_own[change.edit_id] or not is_own[undone.edit_id]:
-                cancelled |= {change.edit_id, undone.edit_id}
-        return cancelled
+                undos.setdefault(undone.edit_id, change.edit_id)
+        return undos
 
     def predict(self, user: str) -> dict[str, Expected]:
         """Return what the user has not seen of each cell, also if nothing is left of it."""
         changes = self.list_unseen(user)
-        cancelled = self.find_cancelled(user, changes)
+        undos = self.find_undos(user, changes)
         expected: dict[str, Expected] = {}
         for cell_id in self.list_all_ids():
             before, sources = self.version.values.get(cell_id), list[int]()
@@ -447,10 +447,11 @@ class UnseenHistory:
                     # A person has changed the cell since.
                     break
                 content = change.before.read_content(cell_id)
-                if change.edit_id in cancelled:
-                    if change.undoes is not None:
-                        counts[change.undoes] = len(sources)
-                    if len(sources) == counts.get(change.edit_id, len(sources)):
+                if undos.get(change.undoes or 0) == change.edit_id:
+                    counts[change.undoes or 0] = len(sources)
+                    continue
+                if change.edit_id in undos and change.edit_id in counts:
+                    if len(sources) == counts[change.edit_id]:
                         continue
                 elif (change.is_own and change.user == user) or (
                     change.edit_id,
@@ -472,6 +473,10 @@ class UnseenHistory:
         partly_seen = {edit_id for edit_id, _ in self.seen[user]}
         if any((c.is_own and c.user == user) or c.edit_id in partly_seen for c in changes):
             return None
+        for undone, undo in self.find_undos(user, changes).items():
+            if any(undone < c.edit_id < undo and c.moves_cells for c in changes):
+                # A restored cell is beside other cells than before, which counts as nothing.
+                return None
         return changes[-1].before
 
     # What must hold ---------------------------------------------------------------------------

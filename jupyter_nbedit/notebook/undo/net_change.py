@@ -133,15 +133,19 @@ class _Track:
     #: By the number of an edit that was undone: how many sources there were at its undo.
     undo_counts: dict[int, int] = field(default_factory=dict)
 
-    def begin_with(self, edit: PastChange, number: int, *, is_cancelled: bool) -> bool:
-        """Add an older change; return whether the state before it is that of the baseline."""
+    def begin_with(self, edit: PastChange, number: int, undo_ids: Mapping[int, int]) -> bool:
+        """Add an older change; return whether the state before it is that of the baseline.
+
+        ``undo_ids`` are the edits that undo others, if both count as nothing, by those.
+        """
         if self.is_closed:
             return False
-        if is_cancelled:
-            if edit.undoes is not None:
-                self.undo_counts[edit.undoes] = len(self.sources)
-            # Another change lies between the undo and the edit that it undoes.
-            return len(self.sources) > self.undo_counts.get(edit.edit_id, len(self.sources))
+        if edit.undoes is not None and undo_ids.get(edit.undoes) == edit.edit_id:
+            self.undo_counts[edit.undoes] = len(self.sources)
+            return False
+        if edit.edit_id in undo_ids and edit.edit_id in self.undo_counts:
+            # Another change may lie between the undo and the edit that it undoes.
+            return len(self.sources) > self.undo_counts[edit.edit_id]
         if edit.is_seen or number in edit.seen_parts:
             self.is_closed = True
             return False
@@ -225,7 +229,7 @@ class _Lineage:
         #: All cells that exist in one of the versions, those that exist now first.
         self._tracks = list(self._order)
         self._metadata = _Track()
-        self._cancelled_edits = _list_cancelled_edits(edits)
+        self._undo_ids = _list_undo_ids(edits)
         #: Cells that do not exist in the version that was reached: by their ids, and without ids
         #: by the edit that was undone and their bytes.
         self._inserted_by_id: dict[str, _Track] = {}
@@ -243,11 +247,11 @@ class _Lineage:
         tracks = self._find_tracks(edit, reversal, version)
         self._reorder(reversal, tracks)
         self._touched.update(tracks.values())
-        is_cancelled = edit.edit_id in self._cancelled_edits
+        is_cancelled = edit.edit_id in {*self._undo_ids, *self._undo_ids.values()}
         if is_cancelled or edit.is_seen or edit.seen_parts or reversal.conflicts:
             self._is_all_unseen = False
         for number, track in tracks.items():
-            if not track.begin_with(edit, number, is_cancelled=is_cancelled):
+            if not track.begin_with(edit, number, self._undo_ids):
                 continue
             index_before = reversal.indexes[number][1]
             if track is self._metadata:
@@ -270,7 +274,7 @@ class _Lineage:
                 tracks[number] = track = self._order[index]
                 if index_before is None and cell_id is not None:
                     self._inserted_by_id[cell_id] = track
-                elif index_before is None and edit.undoes in self._cancelled_edits:
+                elif index_before is None and edit.undoes in self._undo_ids:
                     text = _read_cell(later_version, index)
                     self._inserted_by_text[edit.undoes, text].append(track)
         for number, (index, index_before) in reversal.indexes.items():
@@ -479,18 +483,18 @@ class _Lineage:
         return cells
 
 
-def _list_cancelled_edits(edits: Sequence[PastChange]) -> set[int]:
-    """Return the edits that are undone, and those that undo them."""
+def _list_undo_ids(edits: Sequence[PastChange]) -> dict[int, int]:
+    """Return the edits that undo others, if both are to count as nothing, by those."""
     edits_by_id = {edit.edit_id: edit for edit in edits}
-    cancelled: set[int] = set()
+    undo_ids: dict[int, int] = {}
     for edit in edits:
         undone = edits_by_id.get(edit.undoes or 0)
-        if undone is None or edit.edit_id in cancelled or undone.seen_parts:
+        if undone is None or edit.edit_id in undo_ids or undone.seen_parts:
             continue
         # If somebody else undoes what the user has made, the user has not seen that.
         if edit.is_seen or not undone.is_seen:
-            cancelled |= {edit.edit_id, undone.edit_id}
-    return cancelled
+            undo_ids.setdefault(undone.edit_id, edit.edit_id)
+    return undo_ids
 
 
 def _read_cell(document: Document, index: int) -> bytes:
