@@ -237,8 +237,9 @@ export class NotebookBlocks {
     const isShown = states.some(({ section }) => section !== null);
     if (removedWidgets.length > 0 || layoutChanges.length > 0 || isShown === this._bar.isHidden) {
       const hadFocus = this._bar.node.contains(document.activeElement);
-      if (content.outerNode.scrollTop === 0) {
+      if (content.outerNode.scrollTop === 0 && isShown === this._bar.isHidden) {
         // At the top, the cells move down for the bar; their position is held from there.
+        releaseScrollHold(content);
         this._bar.setShown(isShown);
       }
       preserveViewport(content, () => {
