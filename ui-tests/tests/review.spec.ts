@@ -304,7 +304,14 @@ test.describe('What is proposed', () => {
       { op: 'set_metadata', cell: 'cell-id-3', patch: { tags: ['parameters'] } }
     ]);
     await expect(getBlock(tab, 0)).toContainText('proposes a new markdown cell here');
+    await getBlock(tab, 0).getByRole('button', { name: 'Rendered' }).click();
+    await expect(getBlock(tab, 0).locator('.jp-nbedit-rendered h1')).toHaveText('First');
+    await expect(getBlock(tab, 0).locator('.jp-nbedit-diff-source')).toBeHidden();
     await expect(getBlock(tab, 1)).toContainText('proposes a new code cell here');
+    await expect(tab.editor(2)).toBeHidden();
+    await expect(tab.root.locator('.jp-nbedit-move-line')).toHaveText(
+      'Claude proposes to move cell 5 here'
+    );
     await expect(getBlock(tab, 2)).toContainText('proposes to delete this cell');
     await expect(getBlocks(tab).filter({ hasText: /move this cell/ })).toHaveCount(1);
     await expect(getBlock(tab, 3).filter({ hasText: 'metadata' })).toContainText('parameters');
@@ -654,6 +661,8 @@ test.describe('The list of proposals', () => {
     const item = page.locator('.jp-nbedit-proposal-item').filter({ hasText: path });
     await expect(item).toContainText('Claude proposes 3 changes');
     await expect(item).toContainText('Later');
+    // The notebook in front has none.
+    await expect(getModeStatus(page)).toHaveAccessibleName(/Other notebooks: 3 changes proposed/);
     await expect(item.locator('time')).toHaveText('now');
     await item.getByRole('button', { name: path, exact: true }).click();
     const opened = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden)');
@@ -667,6 +676,13 @@ test.describe('The list of proposals', () => {
     await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(0);
     await getToast(page, 'Accepted 3 changes').getByRole('button', { name: 'Undo' }).click();
     await expect.poll(() => folder.readText('closed.ipynb')).toBe(before);
+
+    await agent.propose(path, THREE);
+    await expect(item).toHaveCount(1);
+    folder.write('closed.ipynb', before.replace('first_1 = 1', 'first_1 = 11'));
+    await item.getByRole('button', { name: /^Accept/ }).click();
+    await expect(item.getByRole('alert')).toContainText('Open the notebook to decide');
+    expect(folder.readText('closed.ipynb')).not.toContain('theirs');
   });
 
   test('has new notebooks, which are there once they are accepted @nightly', async ({
