@@ -3,12 +3,18 @@ import { expect, type Locator, type Page } from '@playwright/test';
 /** The themes of the reference pictures. */
 export const THEMES = ['light', 'dark'] as const;
 
-export async function setTheme(page: Page, theme: (typeof THEMES)[number]): Promise<void> {
-  const name = theme === 'dark' ? 'JupyterLab Dark' : 'JupyterLab Light';
+const THEME_NAMES = {
+  light: 'JupyterLab Light',
+  dark: 'JupyterLab Dark',
+  'high contrast': 'JupyterLab Dark High Contrast'
+} as const;
+
+export async function setTheme(page: Page, theme: keyof typeof THEME_NAMES): Promise<void> {
+  const name = THEME_NAMES[theme];
   await page.evaluate(async theme => {
     await window.jupyterapp.commands.execute('apputils:change-theme', { theme });
   }, name);
-  await expect(page.locator(`body[data-jp-theme-light="${theme === 'light'}"]`)).toBeAttached();
+  await expect(page.locator(`body[data-jp-theme-name="${name}"]`)).toBeAttached();
 }
 
 /**
