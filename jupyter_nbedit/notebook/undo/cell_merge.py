@@ -77,7 +77,7 @@ def list_changed_cells(
     indexes = {
         number: locator.find_changed_cell(parts[number])
         for number, conflict in conflicts.items()
-        if conflict["why"] == "changed"
+        if conflict["why"] == "changed" and number in parts
     }
     return {number: index for number, index in indexes.items() if index is not None}
 

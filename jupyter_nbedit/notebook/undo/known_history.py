@@ -42,6 +42,11 @@ class KnownHistory:
     edits: Sequence[PastEdit] = ()
     reverted_parts: Collection[int] = ()
 
+    def list_open_parts(self, record: UndoRecord) -> dict[int, CellUndo]:
+        """Return the parts of the edit that were not undone before, by number."""
+        parts = enumerate(record.parts)
+        return {number: part for number, part in parts if number not in self.reverted_parts}
+
     def list_later_parts(self, record: UndoRecord) -> list[CellUndo] | None:
         """Return what later edits did to cells; None if that is not known.
 

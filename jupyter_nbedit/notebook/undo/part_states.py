@@ -35,7 +35,7 @@ def list_part_states(
 ) -> dict[int, PartState]:
     """Return the states of some parts of a record by their numbers."""
     parts = {number: record.parts[number] for number in numbers}
-    locator = CellLocator(document, record, parts, history)
+    locator = CellLocator(document, record, {**history.list_open_parts(record), **parts}, history)
     _, _, conflicts = locator.find()
     changed_cells = list_changed_cells(parts, locator, conflicts)
     states: dict[int, PartState] = {}

@@ -92,7 +92,10 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     else:
         if later_parts is not None:
             parts = _list_remaining_parts(document, record, parts, history)
-        locator = CellLocator(document, record, parts, history)
+        # The cells of the other parts tell apart the places beside them.
+        locator = CellLocator(
+            document, record, {**history.list_open_parts(record), **parts}, history
+        )
         cells, gaps, conflicts = locator.find()
         changed_cells = list_changed_cells(parts, locator, conflicts)
         sources = resolution.merge_sources(document, record, changed_cells)
@@ -101,6 +104,7 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
             cells, gaps, conflicts = locator.find(
                 {number: changed_cells[number] for number in resolved & changed_cells.keys()}
             )
+        conflicts = {number: each for number, each in conflicts.items() if number in parts}
     for number, chosen in resolution.chosen_sources.items():
         if number in conflicts:
             continue

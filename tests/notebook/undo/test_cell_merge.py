@@ -318,6 +318,18 @@ def test_a_changed_cell_without_id_is_known_by_both_neighbours_or_not_at_all() -
     assert compare(longer, record)[0].name == "gone"
 
 
+def test_a_part_beside_another_one_without_id_is_accepted_alone() -> None:
+    before = notebook(raw("a"), raw("b"), raw("c"), raw("d"), minor=4)
+    insert = {"op": "insert", "index": 3, "cell_type": "raw", "source": "new"}
+    record = propose(before, insert, {"op": "delete", "cell": 3})
+    now = apply(before, {**replace("changed"), "cell": 2})
+    assert [state.name for state in compare(now, record).values()] == ["as_proposed"] * 2
+    document = Document.parse(now)
+    plan = revert(document, record, op="accept", part_numbers=[0])
+    sources = ["".join(cell["source"]) for cell in load_cells(apply_splices(now, plan.splices))]
+    assert sources == ["a", "b", "changed", "new", "d"]
+
+
 def test_two_cells_with_the_id_of_a_part_are_ambiguous() -> None:
     before = build(code(BASE, "x"))
     record = propose(before, replace("A\nb\nc"))
