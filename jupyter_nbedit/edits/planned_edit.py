@@ -88,8 +88,27 @@ class PlannedEdit:
         return self._document_after
 
     def list_entries(self) -> list[dict[str, Any]]:
-        """Return the operations as events list them: one entry for each affected cell."""
-        return [entry for result in self.plan.results for entry in result.iterate_entries()]
+        """Return the operations as events and the history list them: one entry for each cell.
+
+        Accepting a proposal or undoing changes is one operation on many cells: an entry then says
+        what became of its cell.
+        """
+        entries = [entry for result in self.plan.results for entry in result.iterate_entries()]
+        if self.kind != "edit":
+            return entries
+        names = {
+            (change.id, change.index_before if change.index is None else change.index): (
+                _name_change(change)
+            )
+            for change in self.plan.changes
+        }
+        for entry in entries:
+            name = names.get((entry["cell_id"], entry["index"]))
+            if name is not None and entry["op"] == "accept":
+                entry["op"] = name
+            elif name == "insert" and entry["op"] == "undo":
+                entry["op"] = "restore"
+        return entries
 
     def build_reply(
         self, request: WriteRequest, storage: Storage, result: WriteResult
@@ -114,6 +133,17 @@ class PlannedEdit:
             warnings=result.warnings,
             guard=UNSET if result.guard is None else result.guard,
         )
+
+
+def _name_change(change: CellChange) -> str:
+    """Return the operation that does to a cell what an edit has done."""
+    if change.before is None:
+        return "insert"
+    if change.after is None:
+        return "delete"
+    if change.is_moved and not change.changed_members:
+        return "move"
+    return "replace"
 
 
 class Planner(Protocol):

@@ -184,6 +184,21 @@ def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
     assert proposal["decided_by"]
 
 
+def test_the_history_says_what_an_accepted_proposal_did_to_each_cell(
+    live: Client, path: str
+) -> None:
+    gamma = {"op": "move", "cell": "gamma", "at": "start"}
+    number = propose(live, path, ALPHA, INSERT, gamma, {"op": "delete", "cell": "beta"})
+    assert decide(live, number).status == 200
+    edit = live.request("GET", f"nbedit/notebooks/{path}/history").json["edits"][0]
+    assert {entry["cell_id"]: entry["op"] for entry in edit["operations"]} == {
+        "alpha": "replace",
+        "new": "insert",
+        "gamma": "move",
+        "beta": "delete",
+    }
+
+
 def test_cells_are_accepted_and_rejected_one_by_one(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA, INSERT, BETA)
     assert decide(live, number, parts=[1]).status == 200

@@ -25,6 +25,7 @@ const OPERATION_PHRASES: Readonly<Record<string, OperationPhrase>> = {
   split: (cells, trans) => trans.__('%1 split', cells),
   merge: (cells, trans) => trans.__('%1 merged', cells),
   restore: (cells, trans) => trans.__('%1 restored', cells),
+  undo: (cells, trans) => trans.__('changes of %1 undone', cells),
   clear_outputs: (cells, trans) => trans.__('outputs of %1 cleared', cells),
   set_metadata: (cells, trans) => trans.__('metadata of %1 changed', cells),
   [NOTEBOOK]: (_, trans) => trans.__('metadata of the notebook changed')

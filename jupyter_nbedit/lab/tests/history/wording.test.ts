@@ -66,6 +66,11 @@ describe('The title of an edit', () => {
       'cell 1 changed, and others'
     ],
     [
+      'of cells that a person undid',
+      { operations: makeOperation('undo', 2) },
+      'changes of cell 3 undone'
+    ],
+    [
       'takes a new operation for a change',
       { operations: makeOperation('of tomorrow', 0) },
       'cell 1 changed'
