@@ -54,6 +54,16 @@ export function formatMessages(edits: readonly HistoryEdit[]): string {
   return cleanText([...unique].join(' · '), MAX_MESSAGE_LENGTH);
 }
 
+/** Return the newest message of edits and how many others there are, or ''. */
+export function summarizeMessages(edits: readonly HistoryEdit[], trans: TranslationBundle): string {
+  const messages = edits
+    .map(({ message }) => cleanText(message ?? '', MAX_MESSAGE_LENGTH))
+    .filter(message => message !== '');
+  const others = new Set(messages).size - 1;
+  const newest = messages.at(-1) ?? '';
+  return others > 0 ? trans._n('%2, and %1 more', '%2, and %1 more', others, newest) : newest;
+}
+
 /** What was done to a cell, in the order in which it is listed. */
 type Verb = 'change' | 'convert' | 'move' | 'clear';
 

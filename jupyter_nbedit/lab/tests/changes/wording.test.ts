@@ -87,6 +87,10 @@ test('messages are listed once, newest first, without control characters', () =>
   const edits = ['one', 'two\u202E', 'one', null].map((message, id) => makeEdit(id, { message }));
   expect(wording.formatMessages(edits)).toBe('one · two');
   expect(wording.formatMessages([makeEdit(1, { message: 'x'.repeat(300) })])).toHaveLength(200);
+  const [first] = edits;
+  expect(wording.summarizeMessages(edits, trans)).toBe('one, and 1 more');
+  expect(wording.summarizeMessages(first === undefined ? [] : [first], trans)).toBe('one');
+  expect(wording.summarizeMessages([makeEdit(1, { message: null })], trans)).toBe('');
 });
 
 test('what is known of an author is that its name is not verified', () => {
