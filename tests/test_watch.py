@@ -357,6 +357,33 @@ async def test_a_change_after_writes_of_another_server_does_not_include_them(
         assert [edit["hash"] for edit in await tab.list_edits()] == [compute_hash(CHANGED)]
 
 
+async def test_a_write_of_this_server_that_is_found_before_it_is_logged_is_not_reported(
+    open_tab: Opener,
+) -> None:
+    async with open_tab() as tab:
+        storages = tab.services.storages
+        (notebook,) = tab.services.watcher.recorder.list_open()
+        assert notebook.version is not None
+        assert notebook.version.copy is not None
+        copies = Path(notebook.version.copy.path).parent
+        name = await asyncio.to_thread(os.path.realpath, tab.file)
+        written = TEXT + b" "
+        async with storages.lock(NAME):
+            tab.file.write_bytes(written)
+            # The watcher has read this version, and waits for the lock.
+            await wait_until_async(
+                lambda: any(
+                    copy.read_bytes() == written for copy in copies.iterdir() if copy.is_file()
+                )
+            )
+            storages.locks.writes.record(name, read_file_identity(name))
+        await tab.wait_until_known()
+        tab.file.write_bytes(CHANGED)
+        (event,) = await tab.wait_for(1)
+        assert event["hash_before"] == compute_hash(written)
+        assert [edit["hash"] for edit in await tab.list_edits()] == [compute_hash(CHANGED)]
+
+
 async def edit_and_undo(tab: OpenTab) -> None:
     answer = await tab.local.patch(NAME, replace("beta", "edit"))
     assert (await tab.undo(answer.json["edit_id"])).status == 200

@@ -321,13 +321,27 @@ class OutsideChangeRecorder:
                 is_outdated = current != identity and write_mark != version.write_mark
                 is_same = notebook.version is version and self._is_open(notebook)
                 if is_same and not is_outdated and storage.kind != "room":
-                    await self._record(notebook, identity, found, difference, storage.kind)
+                    await self._take_or_record(notebook, identity, found, difference, storage.kind)
         except NbEditError:
             # The lock cannot be had now, or the file is gone; look again.
             pass
         finally:
             if notebook.version is None or notebook.version.copy is not found.copy:
                 self.copies.remove(found.copy)
+
+    async def _take_or_record(
+        self,
+        notebook: OpenNotebook,
+        identity: Identity,
+        found: _NewVersion,
+        difference: _Difference,
+        kind: str,
+    ) -> None:
+        if self._find_writer(notebook, identity) == "this server":
+            # It was found before this server had logged it.
+            await self._take_version(notebook)
+        else:
+            await self._record(notebook, identity, found, difference, kind)
 
     async def catch_up(self, loaded: LoadedNotebook) -> None:
         """Record a change by another program that was not examined yet, before an edit.
