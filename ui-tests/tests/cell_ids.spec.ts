@@ -39,7 +39,7 @@ async function editOnBothSides(
 }
 
 test.describe('A notebook', () => {
-  test('of nbformat 4.4, which has no ids, follows too and gets none', async ({
+  test('of nbformat 4.4, which has no ids, follows too and gets none @nightly', async ({
     agent,
     folder,
     open

@@ -96,7 +96,7 @@ test.describe('A cell that was changed on both sides', () => {
     expect(folder.readSources('both.ipynb')).toEqual([MINE, 'y = 2']);
   });
 
-  test('has the agent’s text after "Theirs"', async ({ agent, folder, open }) => {
+  test('has the agent’s text after "Theirs" @nightly', async ({ agent, folder, open }) => {
     const tab = await createConflict(agent, folder, open);
     await getBlock(tab, 0)
       .getByRole('button', { name: /^Theirs/ })
@@ -109,7 +109,7 @@ test.describe('A cell that was changed on both sides', () => {
     expect(await tab.isDirty()).toBe(false);
   });
 
-  test('has one text after the other after "Both"', async ({ agent, folder, open }) => {
+  test('has one text after the other after "Both" @nightly', async ({ agent, folder, open }) => {
     const tab = await createConflict(agent, folder, open);
     await getBlock(tab, 0).getByRole('button', { name: /^Both/ }).click();
     await expect(getBlock(tab, 0)).toHaveCount(0);

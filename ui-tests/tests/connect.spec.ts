@@ -223,11 +223,7 @@ test.describe('The page that shows how an agent is connected', () => {
   });
 
   for (const theme of [...THEMES, 'high contrast'] as const) {
-    test(`is accessible in the theme ${theme}${theme === 'light' ? '' : ' @nightly'}`, async ({
-      agent,
-      folder,
-      page
-    }) => {
+    test(`is accessible in the theme ${theme} @nightly`, async ({ agent, folder, page }) => {
       folder.write('seen.ipynb', formatNotebook(makeManyCells(3)));
       const replace = [{ op: 'replace', cell: 'cell-id-1', source: 'a = 1' }];
       await agent.edit(folder.getPath('seen.ipynb'), replace);

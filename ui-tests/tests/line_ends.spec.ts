@@ -3,7 +3,7 @@ import { makeCodeCell, formatNotebook } from './notebooks';
 
 const SOURCE = 'a = 1\r\nb = 2\r\nc = 3\r\nd = 4';
 
-test('Edits of a cell with CR LF are shown as they are on disk', async ({
+test('Edits of a cell with CR LF are shown as they are on disk @nightly', async ({
   agent,
   folder,
   open,

@@ -89,7 +89,7 @@ test.describe('A tab that missed the event', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test('catches up by itself in a minute', async ({ agent, folder, open, page }) => {
+  test('catches up by itself in a minute @nightly', async ({ agent, folder, open, page }) => {
     await page.clock.install();
     await page.routeWebSocket(EVENTS, openAndMute);
     folder.write('slow.ipynb', formatNotebook(makeManyCells(6)));

@@ -13,88 +13,87 @@ const toastAbout = (page: Page, text: string | RegExp) =>
 /** The cells that other programs write; the user has the first one. */
 const CELLS = [1, 2, 3, 4];
 
-const ROUNDS: [number, string][] = [
-  [2, ''],
-  [36, ' @nightly']
+const ROUNDS: [number, boolean, string][] = [
+  [1, true, ''],
+  [36, false, ' @nightly'],
+  [36, true, ' @nightly']
 ];
 
-for (const [rounds, tag] of ROUNDS) {
-  for (const isTyping of [false, true]) {
-    const who = isTyping ? 'whose user types' : 'without unsaved changes';
-    test(`A tab ${who} shows each of ${rounds} changes by each kind of program${tag}`, async ({
-      agent,
-      folder,
-      open,
-      page
-    }) => {
-      const kinds = Object.entries(WRITERS);
-      test.setTimeout(60_000 + rounds * kinds.length * 8_000);
-      folder.write('a.ipynb', formatNotebook(makeManyCells(5)));
-      const path = folder.getPath('a.ipynb');
-      const tab = await open('a.ipynb');
-      // The version of a save that is written over at once has no copy, and so no undo.
-      await page.evaluate(() => window.jupyterapp.commands.execute('docmanager:toggle-autosave'));
-      await waitUntilFollowed(folder.readText('a.ipynb'));
-      const events = await ChangeEvents.watch(page, path);
-      const times = new Map<string, number[]>();
-      let typed = folder.readSources('a.ipynb')[0];
-      let count = 0;
-      for (let round = 0; round < rounds; round++) {
-        for (const [kind, write] of kinds) {
-          const index = CELLS[count % CELLS.length];
-          const source = `changed = ${count++}`;
-          if (isTyping) {
-            await tab.typeText(0, ` u${count}`);
-            typed += ` u${count}`;
-          }
-          const painted = tab.waitUntilPainted(index, source);
-          // A failed write must fail the test by its own error.
-          painted.catch(() => undefined);
-          await write(folder.getFile('a.ipynb'), { cell: `cell-id-${index}`, source });
-          const end = Date.now();
-          times.set(kind, [...(times.get(kind) ?? []), (await painted) - end]);
-          // The page may have found it by itself, before the server has.
-          await expect.poll(async () => (await events.listVersions()).length).toBe(count);
-          expect(await tab.getSource(0)).toBe(typed);
-          await expect(tab.mark(index)).toHaveAttribute(
-            'title',
-            'Changed on disk. Show what changed'
-          );
+for (const [rounds, isTyping, tag] of ROUNDS) {
+  const who = isTyping ? 'whose user types' : 'without unsaved changes';
+  test(`A tab ${who} shows ${rounds} changes by each kind of program${tag}`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const kinds = Object.entries(WRITERS);
+    test.setTimeout(60_000 + rounds * kinds.length * 8_000);
+    folder.write('a.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('a.ipynb');
+    const tab = await open('a.ipynb');
+    // The version of a save that is written over at once has no copy, and so no undo.
+    await page.evaluate(() => window.jupyterapp.commands.execute('docmanager:toggle-autosave'));
+    await waitUntilFollowed(folder.readText('a.ipynb'));
+    const events = await ChangeEvents.watch(page, path);
+    const times = new Map<string, number[]>();
+    let typed = folder.readSources('a.ipynb')[0];
+    let count = 0;
+    for (let round = 0; round < rounds; round++) {
+      for (const [kind, write] of kinds) {
+        const index = CELLS[count % CELLS.length];
+        const source = `changed = ${count++}`;
+        if (isTyping) {
+          await tab.typeText(0, ` u${count}`);
+          typed += ` u${count}`;
         }
-        await expect(
-          toastAbout(page, /a\.ipynb changed on disk: \d cells? changed/).first()
-        ).toBeVisible();
-      }
-
-      const entries = await listOutsideEntries(agent, path);
-      expect(entries).toHaveLength(count);
-      expect(entries.slice(1).map(entry => entry.hash_before)).toEqual(
-        entries.slice(0, -1).map(entry => entry.hash)
-      );
-      expect(entries.every(entry => entry.undoable)).toBe(true);
-      const told = (await events.listVersions()).map(event => [
-        event.kind,
-        event.is_outside,
-        event.edit_id
-      ]);
-      expect(told).toEqual(entries.map(entry => ['changed', true, entry.edit_id]));
-      if (isTyping) {
-        expect(await tab.save()).toContain('completed');
-      }
-      expect(await tab.isDirty()).toBe(false);
-      expect(await tab.getSources()).toEqual(folder.readSources('a.ipynb'));
-      expect(await tab.getSource(0)).toBe(typed);
-      expect(await listOutsideEntries(agent, path)).toHaveLength(count);
-      console.log(`    ${who}: from the end of a write to the pixels, median (maximum):`);
-      for (const [kind, values] of [...times, ['all', [...times.values()].flat()] as const]) {
-        const sorted = [...values].sort((a, b) => a - b);
-        console.log(
-          `      ${kind}: ${sorted[Math.floor(sorted.length / 2)]} (${sorted.at(-1)}) ms ` +
-            `of ${sorted.length}`
+        const painted = tab.waitUntilPainted(index, source);
+        // A failed write must fail the test by its own error.
+        painted.catch(() => undefined);
+        await write(folder.getFile('a.ipynb'), { cell: `cell-id-${index}`, source });
+        const end = Date.now();
+        times.set(kind, [...(times.get(kind) ?? []), (await painted) - end]);
+        // The page may have found it by itself, before the server has.
+        await expect.poll(async () => (await events.listVersions()).length).toBe(count);
+        expect(await tab.getSource(0)).toBe(typed);
+        await expect(tab.mark(index)).toHaveAttribute(
+          'title',
+          'Changed on disk. Show what changed'
         );
       }
-    });
-  }
+      await expect(
+        toastAbout(page, /a\.ipynb changed on disk: \d cells? changed/).first()
+      ).toBeVisible();
+    }
+
+    const entries = await listOutsideEntries(agent, path);
+    expect(entries).toHaveLength(count);
+    expect(entries.slice(1).map(entry => entry.hash_before)).toEqual(
+      entries.slice(0, -1).map(entry => entry.hash)
+    );
+    expect(entries.every(entry => entry.undoable)).toBe(true);
+    const told = (await events.listVersions()).map(event => [
+      event.kind,
+      event.is_outside,
+      event.edit_id
+    ]);
+    expect(told).toEqual(entries.map(entry => ['changed', true, entry.edit_id]));
+    if (isTyping) {
+      expect(await tab.save()).toContain('completed');
+    }
+    expect(await tab.isDirty()).toBe(false);
+    expect(await tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+    expect(await tab.getSource(0)).toBe(typed);
+    expect(await listOutsideEntries(agent, path)).toHaveLength(count);
+    console.log(`    ${who}: from the end of a write to the pixels, median (maximum):`);
+    for (const [kind, values] of [...times, ['all', [...times.values()].flat()] as const]) {
+      const sorted = [...values].sort((a, b) => a - b);
+      console.log(
+        `      ${kind}: ${sorted[Math.floor(sorted.length / 2)]} (${sorted.at(-1)}) ms ` +
+          `of ${sorted.length}`
+      );
+    }
+  });
 }
 
 /** Write a notebook over the one on disk, as another program does. */
@@ -153,7 +152,7 @@ test('A toast lists the cells that another program changed, and its Undo takes t
   expect(await listOutsideEntries(agent, path)).toHaveLength(2);
 });
 
-test('A change that the tab finds before its event can be undone, too', async ({
+test('A change that the tab finds before its event can be undone, too @nightly', async ({
   folder,
   open,
   page
@@ -270,7 +269,7 @@ for (const [mode, text] of [
   });
 }
 
-test('What JupyterLab saves and what agents edit and undo is no change by another program', async ({
+test('What JupyterLab saves and what agents edit and undo is no change by another program @nightly', async ({
   agent,
   anotherWindow,
   folder,

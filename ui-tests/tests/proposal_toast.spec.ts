@@ -56,7 +56,7 @@ test.describe('A proposal is announced by a toast', () => {
     await expect(toast).toHaveCount(0);
   });
 
-  test('not if the first change is in sight', async ({ agent, folder, open, page }) => {
+  test('not if the first change is in sight @nightly', async ({ agent, folder, open, page }) => {
     folder.write('seen.ipynb', formatNotebook(makeManyCells(6)));
     const path = folder.getPath('seen.ipynb');
     const tab = await open('seen.ipynb');
@@ -142,7 +142,7 @@ test.describe('A proposal is announced by a toast', () => {
       .toBe(true);
   });
 
-  test('once for all that there were when the page was loaded', async ({
+  test('once for all that there were when the page was loaded @nightly', async ({
     agent,
     folder,
     open,

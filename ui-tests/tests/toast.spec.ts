@@ -100,7 +100,7 @@ test('"View" keeps the toast, and goes to one cell after the other in command mo
   await expect(toast).toHaveCount(0);
 });
 
-test('An edit that comes after "View" is added to the toast, and is viewed next', async ({
+test('An edit that comes after "View" is added to the toast, and is viewed next @nightly', async ({
   agent,
   folder,
   open,
@@ -218,7 +218,13 @@ test.describe('A toast tells no more of an edit', () => {
     await expect.poll(async () => tab.getSource(2)).toContain('first_2');
   });
 
-  test('that is kept in another browser', async ({ agent, anotherWindow, folder, open, page }) => {
+  test('that is kept in another browser @nightly', async ({
+    agent,
+    anotherWindow,
+    folder,
+    open,
+    page
+  }) => {
     folder.write('kept.ipynb', formatNotebook(makeManyCells(6)));
     const path = folder.getPath('kept.ipynb');
     await open('kept.ipynb');
@@ -236,7 +242,7 @@ test.describe('A toast tells no more of an edit', () => {
   });
 });
 
-test('Five agents have a toast each, and all others share one', async ({
+test('Five agents have a toast each, and all others share one @nightly', async ({
   agent,
   folder,
   open,
