@@ -5,6 +5,7 @@ import { changesPlugin } from './changes/changesPlugin';
 import { connectPlugin } from './connect/connectPlugin';
 import { historyPlugin } from './history/historyPlugin';
 import { settingsPlugin } from './notify/settings';
+import { toastFocusPlugin } from './notify/toastFocusPlugin';
 import { modePlugin } from './review/modePlugin';
 import { proposalToastsPlugin } from './review/proposalToastsPlugin';
 import { proposalsPlugin, reviewPlugin } from './review/reviewPlugin';
@@ -28,6 +29,7 @@ export default [
   blocksPlugin,
   cellMenuPlugin,
   settingsPlugin,
+  toastFocusPlugin,
   notebookSyncPlugin,
   textFileSyncPlugin,
   historyPlugin,

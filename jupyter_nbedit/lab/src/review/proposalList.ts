@@ -45,6 +45,7 @@ export class ProposalList extends Widget {
     super();
     const { trans } = _actions;
     this.addClass('jp-nbedit-proposals');
+    this.node.tabIndex = -1;
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Proposed changes of all notebooks'));
     this.node.append(
@@ -75,12 +76,13 @@ export class ProposalList extends Widget {
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
-    (this.node.querySelector('button') ?? this.node).focus();
+    this._focusItem(0);
   }
 
   protected override onUpdateRequest(message: Message): void {
     super.onUpdateRequest(message);
     const { pending } = this._proposals;
+    const focusedIndex = this._items.findIndex(({ node }) => node.contains(document.activeElement));
     const knownItems = new Map(this._items.map(item => [item.snapshot, item]));
     this._items = pending.map(proposal => {
       const snapshot = JSON.stringify(proposal);
@@ -101,6 +103,16 @@ export class ProposalList extends Widget {
       pending.length === 0 ? this._actions.trans.__('Nothing is proposed.') : ''
     );
     this._updateTimes();
+    if (focusedIndex >= 0 && !this.node.contains(document.activeElement)) {
+      // The proposal that was decided on is gone: to the next one.
+      this._focusItem(focusedIndex);
+    }
+  }
+
+  /** Move the focus to the item at an index, or to the last one. */
+  private _focusItem(index: number): void {
+    const item = this._items[Math.min(index, this._items.length - 1)];
+    (item?.node.querySelector('button') ?? this.node).focus();
   }
 
   private _updateTimes(): void {
