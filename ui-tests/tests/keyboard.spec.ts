@@ -1,0 +1,453 @@
+import type { Locator, Page } from '@playwright/test';
+import type { Agent } from './agent';
+import { expect, test } from './fixtures';
+import type { Folder } from './folder';
+import { formatNotebook, makeManyCells } from './notebooks';
+import { HistoryPanel } from './panel';
+import { setTheme } from './pictures';
+import type { Tab } from './tab';
+
+const replace = (index: number, source = `theirs = ${index}`) => ({
+  op: 'replace',
+  cell: `cell-id-${index}`,
+  source
+});
+
+interface Scene {
+  agent: Agent;
+  folder: Folder;
+  open: (name: string) => Promise<Tab>;
+}
+
+/** Open a notebook of many cells in command mode, with the focus on its first cell. */
+async function openNotebook({ folder, open }: Scene, name: string, count = 8): Promise<Tab> {
+  folder.write(name, formatNotebook(makeManyCells(count)));
+  const tab = await open(name);
+  await tab.placeCaret(0);
+  await tab.page.keyboard.press('Escape');
+  await expect(tab.cell(0)).toBeFocused();
+  return tab;
+}
+
+function getBar(tab: Tab): Locator {
+  return tab.root.getByRole('region', { name: 'Changes by agents' });
+}
+
+function getBlock(tab: Tab, index: number): Locator {
+  return tab.cell(index).locator('.jp-nbedit-block');
+}
+
+function getToast(page: Page, text: string): Locator {
+  return page.locator('.Toastify__toast', { hasText: text });
+}
+
+async function press(page: Page, ...keys: string[]): Promise<void> {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+  }
+}
+
+/** Press Tab, or Shift+Tab, until an element has the focus; it must then be seen to have it. */
+async function tabTo(target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+  const page = target.page();
+  await target.waitFor();
+  for (let count = 0; count < 80; count++) {
+    await page.keyboard.press(key);
+    if (await target.evaluate(node => node === document.activeElement)) {
+      await expectVisibleFocus(target);
+      return;
+    }
+  }
+  throw new Error(`${key} does not lead to ${target.toString()}.`);
+}
+
+/** An element that has the focus has an outline of at least one pixel, which others have not. */
+async function expectVisibleFocus(target: Locator): Promise<void> {
+  await expect(target).toBeFocused();
+  await expect
+    .poll(async () =>
+      target.evaluate(node => {
+        const { outlineStyle, outlineWidth, outlineColor, boxShadow } = getComputedStyle(node);
+        const hasOutline =
+          outlineStyle !== 'none' &&
+          Number.parseFloat(outlineWidth) >= 1 &&
+          !outlineColor.endsWith(', 0)');
+        return hasOutline || boxShadow !== 'none';
+      })
+    )
+    .toBe(true);
+}
+
+/** The focus is in the notebook or a panel, and not lost. */
+async function expectFocusWithin(place: Locator): Promise<void> {
+  await expect
+    .poll(async () => place.evaluate(node => node.contains(document.activeElement)))
+    .toBe(true);
+}
+
+test.describe('With the keyboard alone', () => {
+  for (const theme of ['light', 'dark', 'high contrast'] as const) {
+    test(`marks, blocks, lines and the bar are reached, and the focus is seen: ${theme} @nightly`, async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      const tab = await openNotebook({ agent, folder, open }, 'changes.ipynb');
+      await setTheme(page, theme);
+      const line = tab.root.locator('.jp-nbedit-line');
+      await agent.edit(folder.getPath('changes.ipynb'), [
+        replace(1),
+        { op: 'delete', cell: 'cell-id-3' },
+        replace(5)
+      ]);
+      await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 4]);
+
+      await tabTo(tab.mark(1));
+      await press(page, 'Enter');
+      await expect(getBlock(tab, 1)).toBeFocused();
+      for (const name of ['Close', 'Undo', 'Keep']) {
+        await tabTo(getBlock(tab, 1).getByRole('button', { name: new RegExp(`^${name}: `) }));
+      }
+      await press(page, 'Shift+Tab', 'Shift+Tab', 'Enter');
+      await expect(getBlock(tab, 1)).toHaveCount(0);
+      await expectFocusWithin(tab.root);
+      expect(await tab.getViewState()).toMatchObject({ mode: 'command', activeCellIndex: 1 });
+
+      const show = line.getByRole('button', { name: /^Show/ });
+      await tabTo(show);
+      await press(page, 'Enter');
+      await expect(show).toHaveAttribute('aria-expanded', 'true');
+      await expect(getBlock(tab, 2)).toBeFocused();
+      await press(page, 'Escape');
+      await expect(getBlock(tab, 2)).toHaveCount(0);
+      await expect(show).toHaveAttribute('aria-expanded', 'false');
+      await expectFocusWithin(tab.root);
+      await tabTo(line.getByRole('button', { name: /^Keep/ }));
+      await tabTo(line.getByRole('button', { name: /^Restore/ }));
+      await press(page, 'Enter');
+      await expect(line).toHaveCount(0);
+      // The next change.
+      await expect(getBlock(tab, 5)).toBeFocused();
+      await press(page, 'Escape');
+
+      const bar = getBar(tab);
+      for (const name of ['Keep all changes', 'Undo all changes', 'Go to the previous change']) {
+        await tabTo(bar.getByRole('button', { name }), 'Shift+Tab');
+      }
+      await tabTo(bar.getByRole('button', { name: 'Go to the next change' }));
+      await press(page, 'Enter');
+      await expect(tab.root.locator('.jp-nbedit-block')).toBeFocused();
+      await press(page, 'Escape');
+      await tabTo(bar.getByRole('button', { name: 'Undo all changes' }), 'Shift+Tab');
+      await press(page, 'Enter');
+      await expect(bar).toBeHidden();
+      await expect.poll(async () => tab.getSource(5)).not.toContain('theirs');
+      await expectFocusWithin(tab.root);
+    });
+  }
+
+  test('conflicts are decided, one by one and all @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const tab = await openNotebook({ agent, folder, open }, 'conflicts.ipynb');
+    for (const index of [1, 2, 3, 4]) {
+      await tab.typeText(index, '  # mine');
+    }
+    await press(page, 'Escape');
+    await agent.edit(
+      folder.getPath('conflicts.ipynb'),
+      [1, 2, 3, 4].map(index => replace(index))
+    );
+    const marks = tab.root.locator('.jp-nbedit-conflict-mark');
+    await expect(marks).toHaveCount(4);
+    const find = (index: number, name: RegExp) => tab.cell(index).getByRole('button', { name });
+    await tabTo(marks.nth(0), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expectFocusWithin(tab.cell(1));
+    await tabTo(find(1, /^Mine/));
+    await tabTo(find(1, /^Theirs/));
+    await tabTo(find(1, /^Both/));
+    await press(page, 'Enter');
+    await expect(marks).toHaveCount(3);
+    expect(await tab.getSource(1)).toMatch(/# mine\ntheirs = 1$/);
+    await expectFocusWithin(tab.root);
+    await tabTo(find(2, /^Mine/));
+    await press(page, 'Enter');
+    await expect(marks).toHaveCount(2);
+    expect(await tab.getSource(2)).toMatch(/# mine$/);
+    await expectFocusWithin(tab.root);
+    await tabTo(
+      getBar(tab).getByRole('button', { name: 'Keep my text in all conflicts' }),
+      'Shift+Tab'
+    );
+    await tabTo(getBar(tab).getByRole('button', { name: 'Take the other text in all conflicts' }));
+    await press(page, 'Enter');
+    await expect(marks).toHaveCount(0);
+    await expect.poll(async () => tab.getSource(4)).toBe('theirs = 4');
+    await expectFocusWithin(tab.root);
+  });
+
+  test('proposals are shown, edited, and rejected with a reason @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const tab = await openNotebook({ agent, folder, open }, 'review.ipynb');
+    const path = folder.getPath('review.ipynb');
+    await agent.setMode(path, 'review');
+    const id = await agent.propose(
+      path,
+      [1, 3, 5, 6].map(index => replace(index))
+    );
+    const blocks = tab.root.locator('.jp-nbedit-proposal');
+    await expect(blocks).toHaveCount(4);
+    const find = (index: number, name: string | RegExp) =>
+      getBlock(tab, index).getByRole('button', { name });
+
+    await press(page, 'Alt+F5');
+    await expect(getBlock(tab, 1)).toBeFocused();
+    await tabTo(find(1, 'Show the cell'));
+    await press(page, 'Enter');
+    await expect(find(1, 'Fold the cell')).toBeFocused();
+    await tabTo(find(1, /^Reject with a reason/), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect(getBlock(tab, 1).getByLabel('Reason, for the agent:')).toBeFocused();
+    await press(page, 'Escape');
+    await expectFocusWithin(getBlock(tab, 1));
+    await expect(blocks).toHaveCount(4);
+    await tabTo(find(1, /^Reject with a reason/));
+    await press(page, 'Enter');
+    await page.keyboard.type('Not yet.');
+    await press(page, 'Enter');
+    await expect(blocks).toHaveCount(3);
+    expect((await agent.getProposal(id)).parts[0].status).toBe('rejected');
+    await expect(getBlock(tab, 3)).toBeFocused();
+
+    await tabTo(find(3, /^Edit before/));
+    await press(page, 'Enter');
+    await expect(getBlock(tab, 3).locator('.cm-content')).toBeFocused();
+    await press(page, 'Control+End');
+    await page.keyboard.type(' # with y and n');
+    await press(page, 'Escape');
+    await press(page, 'Alt+F5');
+    await expectFocusWithin(tab.root);
+    await tabTo(find(3, /^Accept/), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect.poll(async () => tab.getSource(3)).toBe('theirs = 3 # with y and n');
+    await expect(blocks).toHaveCount(2);
+    await expect(getBlock(tab, 5)).toBeFocused();
+
+    await tabTo(getBar(tab).getByRole('button', { name: /^Reject all/ }), 'Shift+Tab');
+    await tabTo(getBar(tab).getByRole('button', { name: /^Accept all/ }));
+    await press(page, 'Enter');
+    await expect(blocks).toHaveCount(0);
+    await expect.poll(async () => tab.getSource(6)).toBe('theirs = 6');
+    await expectFocusWithin(tab.root);
+  });
+
+  test('the list of proposals is decided on, and keeps the focus @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const scene = { agent, folder, open };
+    await openNotebook(scene, 'front.ipynb', 2);
+    for (const name of ['one.ipynb', 'two.ipynb', 'three.ipynb']) {
+      folder.write(name, formatNotebook(makeManyCells(3)));
+      await agent.setMode(folder.getPath(name), 'review');
+      await agent.propose(folder.getPath(name), [replace(1)]);
+    }
+    const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
+    const items = list.locator('.jp-nbedit-proposal-item');
+    await press(page, 'Control+Shift+c');
+    await page.keyboard.type('Review Proposals');
+    await press(page, 'Enter');
+    await expect(items).toHaveCount(3);
+    // JupyterLab's palette gives the focus back to the notebook.
+    await tabTo(items.nth(0).getByRole('button', { name: /^Reject/ }));
+    await press(page, 'Enter');
+    await expect(items).toHaveCount(2);
+    await expectFocusWithin(list);
+    await tabTo(items.nth(1).getByRole('button', { name: /^Accept/ }));
+    await press(page, 'Enter');
+    await expect(items).toHaveCount(1);
+    await expectFocusWithin(list);
+    await tabTo(items.getByRole('button', { name: /^Accept/ }));
+    await press(page, 'Enter');
+    await expect(items).toHaveCount(0);
+    await expectFocusWithin(list);
+    await expect(list).toContainText('Nothing is proposed.');
+  });
+
+  test('the history is filtered, and the notebook restored @nightly', async ({
+    agent,
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    const tab = await openNotebook({ agent, folder, open }, 'history.ipynb');
+    const path = folder.getPath('history.ipynb');
+    for (const index of [1, 2, 3]) {
+      await agent.edit(path, [replace(index)], 'Claude');
+    }
+    await expect.poll(async () => tab.getSource(3)).toBe('theirs = 3');
+    // The menu of the cell.
+    await press(page, 'ArrowDown', 'Shift+F10');
+    const entry = page.locator('.lm-Menu-item', { hasText: 'Show Edit History of This Cell' });
+    await expect(entry).toBeVisible();
+    await expect(async () => {
+      await press(page, 'ArrowDown');
+      await expect(entry).toHaveClass(/lm-mod-active/, { timeout: 50 });
+    }).toPass();
+    await press(page, 'Enter');
+    const panel = new HistoryPanel(page);
+    await expect(panel.rows).toHaveCount(1);
+    await tabTo(panel.root.getByRole('button', { name: 'Show all cells' }), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect(panel.rows).toHaveCount(3);
+    await expectFocusWithin(panel.root);
+
+    const text = panel.root.getByRole('searchbox');
+    await expect(text).toBeFocused();
+    await page.keyboard.type('nowhere');
+    await expect(panel.rows).toHaveCount(0);
+    await tabTo(panel.root.getByRole('button', { name: 'Show all edits' }));
+    await press(page, 'Enter');
+    await expect(panel.rows).toHaveCount(3);
+    await expectFocusWithin(panel.root);
+
+    await press(page, 'End', 'Enter');
+    await panel.getCellDiffs(2).locator('.cm-content').waitFor();
+    await tabTo(panel.getRestoreButton(2));
+    await press(page, 'Enter');
+    await expect(page.locator('.jp-Dialog')).toBeVisible();
+    await tabTo(page.locator('.jp-Dialog').getByRole('button', { name: 'Restore' }));
+    await press(page, 'Enter');
+    await expect.poll(async () => tab.getSource(3)).not.toContain('theirs');
+    expect(dialogs.splice(0)).toHaveLength(1);
+    await expectFocusWithin(panel.root);
+  });
+
+  test('toasts are reached, and the focus returns to the notebook @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const tab = await openNotebook({ agent, folder, open }, 'toasts.ipynb', 40);
+    const path = folder.getPath('toasts.ipynb');
+    await agent.edit(path, [replace(30)], 'Claude');
+    const toast = getToast(page, 'Claude');
+    await tabTo(toast.getByRole('button', { name: 'View' }), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect.poll(async () => tab.isInView(30)).toBe(true);
+    await expectFocusWithin(tab.root);
+    await tabTo(toast.getByRole('button', { name: 'Undo' }), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect.poll(async () => tab.getSource(30)).not.toContain('theirs');
+    await expectFocusWithin(tab.root);
+
+    await agent.setMode(path, 'review');
+    await tab.scrollToCell(0);
+    await agent.propose(path, [replace(35)]);
+    await tabTo(getToast(page, 'proposes').getByRole('button', { name: 'Review' }), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect(getBlock(tab, 35)).toBeFocused();
+    await press(page, 'n');
+    await expect(getBlock(tab, 35)).toHaveCount(0);
+    await tabTo(getToast(page, 'Rejected').getByRole('button', { name: 'Undo' }), 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect(getBlock(tab, 35)).toHaveCount(1);
+    await expectFocusWithin(tab.root);
+  });
+
+  test('the menu in the status bar opens, closes, and gives the focus back @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const scene = { agent, folder, open };
+    await openNotebook(scene, 'status.ipynb', 2);
+    const status = page.locator('.jp-nbedit-mode-status-button');
+    await expect(status).toHaveText(/^Agents: edits allowed/);
+    await tabTo(status, 'Shift+Tab');
+    await press(page, 'Enter');
+    await expect(page.locator('.lm-Menu')).toBeVisible();
+    await press(page, 'Escape');
+    await expect(page.locator('.lm-Menu')).toHaveCount(0);
+    await expectVisibleFocus(status);
+    await press(page, 'Space');
+    const paused = page.locator('.lm-Menu-item', { hasText: 'This Notebook: Paused' });
+    await expect(async () => {
+      await press(page, 'ArrowDown');
+      await expect(paused).toHaveClass(/lm-mod-active/, { timeout: 50 });
+    }).toPass();
+    await press(page, 'Enter');
+    await expect(status).toHaveText(/^Agents: paused/);
+    await expectVisibleFocus(status);
+  });
+});
+
+test('A conflict is announced once to a screen reader @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  const tab = await openNotebook({ agent, folder, open }, 'once.ipynb');
+  await tab.typeText(1, '  # mine');
+  const regions = await page.evaluateHandle(() => {
+    const live = '[role="alert"], [role="status"], [aria-live]:not([aria-live="off"])';
+    const regions = new Set<Element>();
+    new MutationObserver(() => {
+      for (const region of document.querySelectorAll(live)) {
+        if (region.textContent.includes('both changed')) {
+          regions.add(region);
+        }
+      }
+    }).observe(document.body, { childList: true, characterData: true, subtree: true });
+    return regions;
+  });
+  await agent.edit(folder.getPath('once.ipynb'), [replace(1)], 'Claude');
+  await expect(getBlock(tab, 1).first()).toBeVisible();
+  await expect(getBar(tab)).toContainText('Claude and you both changed 1 cell');
+  await expect(getToast(page, 'both changed')).toBeVisible();
+  await tab.waitFrames(40);
+  expect(await regions.evaluate(found => found.size)).toBe(1);
+});
+
+test('Our shortcuts are not those of JupyterLab', async ({ agent }) => {
+  interface Shortcut {
+    command: string;
+    keys: string[];
+    selector: string;
+  }
+  const { settings } = (await agent.get('/lab/api/settings')) as {
+    settings: { schema: { 'jupyter.lab.shortcuts'?: Shortcut[] } }[];
+  };
+  const shortcuts = settings.flatMap(({ schema }) => schema['jupyter.lab.shortcuts'] ?? []);
+  const isOurs = ({ command }: Shortcut) => command.startsWith('nbedit:');
+  const ours = shortcuts.filter(isOurs);
+  const others = shortcuts.filter(shortcut => !isOurs(shortcut));
+  expect(ours.length).toBeGreaterThan(3);
+  expect(others.length).toBeGreaterThan(50);
+  // In our blocks, which keep keys from JupyterLab, and elsewhere.
+  const [inBlocks, elsewhere] = [true, false].map(isInBlock =>
+    ours.filter(({ selector }) => (selector === '.jp-nbedit-block') === isInBlock)
+  );
+  expect(inBlocks.map(({ keys }) => keys.join(' ')).sort()).toEqual(['N', 'Y']);
+  const clashes = elsewhere.flatMap(shortcut =>
+    others
+      .filter(({ keys }) => keys[0] === shortcut.keys[0])
+      .map(({ command }) => `${shortcut.keys.join(' ')}: ${shortcut.command}, ${command}`)
+  );
+  expect(clashes).toEqual([]);
+});
