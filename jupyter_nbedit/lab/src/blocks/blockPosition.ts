@@ -50,7 +50,7 @@ export function planLayoutChanges(
   }
   return [...widgetsByCell].flatMap(([index, widgetsOfCell]) => {
     const cell = cells[index];
-    if (cell?.inputArea == null) {
+    if (cell === undefined || cell.isPlaceholder()) {
       return [];
     }
     const layout = cell.layout as PanelLayout;

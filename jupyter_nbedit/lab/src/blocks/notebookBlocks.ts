@@ -283,7 +283,7 @@ export class NotebookBlocks {
   /** Update when cells that are not rendered yet are ready. */
   private _awaitCells(cells: readonly (Cell | undefined)[]): void {
     for (const cell of cells) {
-      if (cell?.inputArea === null && !this._awaitedCells.has(cell)) {
+      if (cell?.isPlaceholder() === true && !this._awaitedCells.has(cell)) {
         this._awaitedCells.add(cell);
         void cell.ready.then(() => this.update());
       }
