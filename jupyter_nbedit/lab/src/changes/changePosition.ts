@@ -33,11 +33,14 @@ export class ChangeLocator {
   /**
    * Locate changes, and forget all others.
    *
+   * @param isSameVersion Whether the tab shows the version with these changes. Otherwise the
+   *   numbers of cells are those of another version: a place that they name is not remembered.
    * @returns For each change its position; null if the tab does not have its cell.
    */
   locate(
     changes: readonly UnseenCell[],
-    cells: readonly TabCell[]
+    cells: readonly TabCell[],
+    isSameVersion: boolean
   ): ReadonlyMap<UnseenCell, ChangePosition | null> {
     const keys = new Set(changes.map(({ key }) => key));
     for (const key of [...this._anchors.keys()]) {
@@ -54,7 +57,7 @@ export class ChangeLocator {
           return [change, { cell: 0, side: 'above', isOwnCell: false }];
         }
         return change.after === null
-          ? [change, this._locateGap(change, cells, indexes)]
+          ? [change, this._locateGap(change, cells, indexes, isSameVersion)]
           : [change, this._locateCell(change, cells, indexes)];
       })
     );
@@ -88,17 +91,19 @@ export class ChangeLocator {
   private _locateGap(
     { key, gap, index_before: index }: UnseenCell,
     cells: readonly TabCell[],
-    indexes: ReadonlyMap<string, number | null>
+    indexes: ReadonlyMap<string, number | null>,
+    isSameVersion: boolean
   ): ChangePosition {
     const count = gap ?? index ?? 0;
     const anchor = this._anchors.get(key);
-    const anchored = anchor?.gap === count ? this._findAnchor(key, indexes) : null;
+    const isKnown = anchor?.gap === count || !isSameVersion;
+    const anchored = isKnown ? this._findAnchor(key, indexes) : null;
     if (anchored !== null && anchor !== undefined) {
       return { cell: anchored, side: anchor.side, isOwnCell: false };
     }
     const position = getGapPosition(count, cells.length);
     const cell = cells[position.cell];
-    if (cell !== undefined) {
+    if (cell !== undefined && isSameVersion) {
       this._anchors.set(key, { id: cell.id, side: position.side, gap: count });
     }
     return { ...position, isOwnCell: false };

@@ -182,7 +182,11 @@ export class NotebookChanges implements BlockSource {
       id: getCellId(cell),
       getSource: () => cell.model.sharedModel.getSource()
     }));
-    const positions = this._locator.locate(reply?.cells ?? [], cells);
+    const { context } = this._blocks.panel;
+    const hash = context.model.collaborative === true ? undefined : context.contentsModel?.hash;
+    // Not all contents managers have hashes.
+    const isSameVersion = hash === undefined || hash === reply?.hash;
+    const positions = this._locator.locate(reply?.cells ?? [], cells, isSameVersion);
     const groups = groupChanges(positions);
     for (const [key, { position, cells }] of groups) {
       const edits = wording.listEdits(cells, reply ?? { edits: [] });

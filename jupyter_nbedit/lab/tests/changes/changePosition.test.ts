@@ -27,9 +27,10 @@ function makeChangeWithoutId(key: string, index: number, source: string): Unseen
 function locate(
   change: UnseenCell,
   cells: readonly TabCell[],
-  locator = new ChangeLocator()
+  locator = new ChangeLocator(),
+  isSameVersion = true
 ): unknown {
-  return locator.locate([change], cells).get(change);
+  return locator.locate([change], cells, isSameVersion).get(change);
 }
 
 test('a change is at the cell with its id, wherever that is in the tab', () => {
@@ -97,6 +98,19 @@ test('the gap of a deleted cell goes along with the cell before it', () => {
   expect(locate(again, makeCells('new', 'a'), locator)).toMatchObject({ cell: 1 });
 });
 
+test('the gap of a deleted cell is found again when the tab shows its version', () => {
+  const locator = new ChangeLocator();
+  // Another edit has moved the last cell to the beginning, and the tab does not show it yet.
+  const deletion = makeDeletion('5.0', 'x', 2);
+  locate(deletion, makeCells('a', 'b', 'c'), locator, false);
+  const moved = makeCells('c', 'a', 'b');
+  expect(locate(deletion, moved, locator)).toMatchObject({ cell: 1 });
+  // It keeps this place while the tab is behind again.
+  const again = makeDeletion('5.0', 'x', 3);
+  expect(locate(again, moved, locator, false)).toMatchObject({ cell: 1 });
+  expect(locate(again, makeCells('new', 'c', 'a', 'b'), locator)).toMatchObject({ cell: 2 });
+});
+
 test('a change of the metadata of the notebook is above all cells', () => {
   const change = makeUnseenCell('5.0', { before: makeState(''), after: makeState('') });
   expect(locate(change, makeCells('a', 'b'))).toEqual({
@@ -110,7 +124,7 @@ test('where a change was is forgotten when it is kept', () => {
   const locator = new ChangeLocator();
   const change = makeChangeWithoutId('5.0', 1, 'new b');
   locate(change, makeCells('a', 'b'), locator);
-  locator.locate([], makeCells('a', 'b'));
+  locator.locate([], makeCells('a', 'b'), true);
   const typedIn = [{ id: 'b', getSource: () => 'mine' }, ...makeCells('a')];
   expect(locate(change, typedIn, locator)).toMatchObject({ isOwnCell: false });
 });
