@@ -443,7 +443,7 @@ test('Our shortcuts are not those of JupyterLab', async ({ agent }) => {
   const [inBlocks, elsewhere] = [true, false].map(isInBlock =>
     ours.filter(({ selector }) => (selector === '.jp-nbedit-block') === isInBlock)
   );
-  expect(inBlocks.map(({ keys }) => keys.join(' ')).sort()).toEqual(['N', 'Y']);
+  expect(inBlocks.map(({ keys }) => keys.join(' ')).sort()).toEqual(['N', 'Y', 'Z']);
   const clashes = elsewhere.flatMap(shortcut =>
     others
       .filter(({ keys }) => keys[0] === shortcut.keys[0])
