@@ -168,3 +168,19 @@ async def test_an_undo_of_an_edit_counts_only_for_the_cells_that_it_has_changed(
         await notebook.served.services.editor.undo(WriteRequest(NAME), 1)
         assert notebook.read() == before
         assert await notebook.list_unseen("bob") == []
+
+
+async def test_cells_that_return_after_being_deleted_twice_are_not_shown_as_moved() -> None:
+    async with open_notebook() as notebook:
+        await notebook.edit({"op": "clear_outputs", "all": True})
+        await notebook.edit({"op": "delete", "cells": ["alpha", "beta"]})
+        await notebook.served.services.editor.undo(WriteRequest(NAME))
+        await notebook.edit(replace("alpha", "x"), replace("beta", "x"))
+        await notebook.edit(move("alpha", after="beta"))
+        await notebook.edit({"op": "delete", "cells": ["alpha", "beta", "gamma"]})
+        await notebook.edit({"op": "insert", "at": "end", "cell_type": "raw", "source": "new"})
+        *deleted, new = sorted(
+            await notebook.list_unseen(), key=lambda cell: cell.after is not None
+        )
+        await notebook.undo(*deleted)
+        assert [cell.key for cell in await notebook.list_unseen("bob")] == [new.key]

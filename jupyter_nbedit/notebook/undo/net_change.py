@@ -180,12 +180,12 @@ class _NewSlots:
         """
         assigned: dict[_Track, _Slot] = {}
         start, stop = self._get_rank(first, -1), self._get_rank(last, len(self._slots))
-        ranks = [self._get_rank(track.slot, start) for track in tracks]
-        for number, track in enumerate(tracks):
-            if not start < ranks[number] < stop:
-                # It may be deleted now, and have been deleted and restored before.
-                rank = self._get_rank(track.baseline_slot, start)
-                ranks[number] = rank if start < rank < stop else ranks[number]
+        ranks: list[int] = []
+        for track in tracks:
+            # Of a cell that was deleted and restored, or moved back, the positions may be equal.
+            ranks.append(self._get_rank(track.baseline_slot, start))
+            if not start < ranks[-1] < stop:
+                ranks[-1] = self._get_rank(track.slot, start)
         between = [(n, rank) for n, rank in enumerate(ranks) if start < rank < stop]
         bounds = [*find_longest_rise(between), (len(tracks), stop)]
         number = 0
