@@ -20,6 +20,9 @@ c.IdentityProvider.token = os.environ["NBEDIT_TOKEN"]
 c.ServerApp.disable_check_xsrf = False
 c.ServerApp.allow_unauthenticated_access = False
 
+# As Galata does for JupyterLab.
+c.JupyterNotebookApp.expose_app_in_browser = True
+
 c.ServerApp.ip = "127.0.0.1"
 c.ServerApp.port = int(os.environ["NBEDIT_PORT"])
 c.ServerApp.allow_root = True

@@ -1,4 +1,4 @@
-import type * as nbformat from '@jupyterlab/nbformat';
+import * as nbformat from '@jupyterlab/nbformat';
 
 export type CellJson = Record<string, unknown>;
 
@@ -68,6 +68,34 @@ export function makeManyCells(count: number): CellJson[] {
       index + 1
     )
   );
+}
+
+/** Return the text of the file that Jupyter writes for the content of a tab. */
+export function formatModel(content: nbformat.INotebookContent): string {
+  const cells = content.cells.map(cell => {
+    // The server keeps what is trusted elsewhere.
+    const metadata = { ...cell.metadata };
+    delete metadata.trusted;
+    const outputs = (cell.outputs as nbformat.IOutput[] | undefined)?.map(output =>
+      nbformat.isStream(output)
+        ? { ...output, text: splitLines([output.text].flat().join('')) }
+        : output
+    );
+    const source = splitLines([cell.source].flat().join(''));
+    return { ...cell, metadata, source, ...(outputs === undefined ? {} : { outputs }) };
+  });
+  return `${JSON.stringify(sortKeys({ ...content, cells }), null, 1)}\n`;
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(sortKeys);
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, each]) => [key, sortKeys(each)]));
 }
 
 function splitLines(text: string): string[] {

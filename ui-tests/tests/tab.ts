@@ -1,5 +1,6 @@
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import type { ICellModel } from '@jupyterlab/cells';
+import type { INotebookContent } from '@jupyterlab/nbformat';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { expect, type JSHandle, type Locator, type Page } from '@playwright/test';
 
@@ -43,6 +44,19 @@ export class Tab {
       },
       { path, kernel }
     );
+    return Tab.fromPanel(page, panel);
+  }
+
+  /** Return the notebook that the page shows, once it is loaded. */
+  static async ofCurrent(page: Page): Promise<Tab> {
+    await page.waitForFunction(
+      () => (window as Partial<Window>).jupyterapp?.shell.currentWidget != null
+    );
+    const panel = await page.evaluateHandle(async () => {
+      const panel = window.jupyterapp.shell.currentWidget as NotebookPanel;
+      await panel.context.ready;
+      return panel;
+    });
     return Tab.fromPanel(page, panel);
   }
 
@@ -120,6 +134,11 @@ export class Tab {
 
   async getSource(index: number): Promise<string> {
     return (await this.getSources())[index];
+  }
+
+  /** Return the notebook as the tab would save it. */
+  async getContent(): Promise<INotebookContent> {
+    return this.panel.evaluate(panel => panel.context.model.toJSON() as INotebookContent);
   }
 
   /** Return whether a room on the server keeps the notebook in sync with its file. */
