@@ -17,17 +17,20 @@ test('A person decides on what agents do meanwhile, leaves, and comes back to wh
   await page.close();
 
   await path.goOn();
-  const window = await anotherWindow();
-  await window.goto('');
-  await window.filebrowser.openDirectory(folder.getPath(''));
-  const row = window.locator('.jp-DirListing-item', { hasText: NAME });
+  const again = await anotherWindow();
+  await again.goto('');
+  // Galata's own function does not come to an end in JupyterLab 4.2.
+  await again.evaluate(async path => {
+    await window.jupyterapp.commands.execute('filebrowser:open-path', { path });
+  }, folder.getPath('').slice(0, -1));
+  const row = again.locator('.jp-DirListing-item', { hasText: NAME });
   await expect(row.getByRole('img', { name: /^\d+ unseen edits?$/ })).toBeVisible();
-  const history = window.locator('.lm-TabBar-tab[data-id="nbedit-history"]');
+  const history = again.locator('.lm-TabBar-tab[data-id="nbedit-history"]');
   await expect(history).toHaveClass(/jp-mod-nbedit-unseen/);
 
-  const after = await open(NAME, { page: window });
+  const after = await open(NAME, { page: again });
   await path.expectUnseen(after);
-  const tab = window.locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: NAME });
+  const tab = again.locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: NAME });
   await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
   await expect(tab).toHaveAttribute('title', /\n5 unseen changes$/);
   await expect(row.getByRole('img', { name: '5 unseen changes' })).toBeVisible();
