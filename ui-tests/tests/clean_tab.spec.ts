@@ -1,3 +1,4 @@
+import type { NotebookPanel } from '@jupyterlab/notebook';
 import { expect, test } from './fixtures';
 import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
 
@@ -43,6 +44,28 @@ test.describe('A clean tab', () => {
     saved.cells[7].outputs = [];
     saved.cells[7].execution_count = null;
     expect(folder.readText('clean.ipynb')).toBe(`${JSON.stringify(saved, null, 1)}\n`);
+  });
+
+  test('renders an edited Markdown cell at once, not when JupyterLab does @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('rendered.ipynb', formatNotebook([makeMarkdownCell('one', '# Before')]));
+    const tab = await open('rendered.ipynb');
+    const heading = tab.cell(0).getByRole('heading', { level: 1 });
+    await expect(heading).toContainText('Before');
+    // JupyterLab waits this long after the last change, by default a second.
+    await page.evaluate(() => {
+      const panel = window.jupyterapp.shell.currentWidget as NotebookPanel;
+      const cell = panel.content.widgets[0] as unknown as { _monitor: { timeout: number } };
+      cell._monitor.timeout = 1e9;
+    });
+    await agent.edit(folder.getPath('rendered.ipynb'), [
+      { op: 'replace', cell: 'one', source: '# After' }
+    ]);
+    await expect(heading).toContainText('After');
   });
 
   test('renders an edited Markdown cell, and a cell that has become one @nightly', async ({

@@ -1,4 +1,5 @@
 import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
+import type { Cell } from '@jupyterlab/cells';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
@@ -55,6 +56,23 @@ export async function adoptVersion(
     await revert();
   } finally {
     delete model.fromJSON;
+  }
+}
+
+/** Members of a Markdown cell, of which one is private. */
+interface MarkdownInternals {
+  readonly rendered?: boolean;
+  _updateRenderedInput?: unknown;
+}
+
+/**
+ * Render the text of a Markdown cell now; JupyterLab does it a second after the last change. If the
+ * private method is missing, nothing happens before.
+ */
+export function renderMarkdownNow(cell: Cell): void {
+  const internals = cell as MarkdownInternals;
+  if (internals.rendered === true && typeof internals._updateRenderedInput === 'function') {
+    internals._updateRenderedInput.call(cell);
   }
 }
 

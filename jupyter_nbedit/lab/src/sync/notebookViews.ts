@@ -9,6 +9,7 @@ import type { Settings } from '../notify/settings';
 import { UserActivity } from '../notify/userActivity';
 import { getCellId } from '../ui/cellIds';
 import { goToCell, isCellVisible, preserveViewport, scrollToCellCenter } from '../ui/viewport';
+import { renderMarkdownNow } from './jupyterlabInternals';
 
 /** Return whether a cell's editor has the text of its model, or is not rendered yet. */
 function isTextCurrent({ editor, model }: Cell): boolean {
@@ -77,11 +78,14 @@ export class NotebookViews {
     changeAll();
   }
 
-  flashCells(keys: readonly string[]): void {
-    if (this._settings.current.flash) {
-      const changed = new Set(keys);
-      for (const { content } of this._panels()) {
-        content.widgets.filter(cell => changed.has(getCellId(cell))).forEach(flashCell);
+  /** Show the new text of changed cells at once, and highlight them if the setting is on. */
+  showChangedCells(keys: readonly string[]): void {
+    const changed = new Set(keys);
+    for (const { content } of this._panels()) {
+      const cells = content.widgets.filter(cell => changed.has(getCellId(cell)));
+      cells.forEach(renderMarkdownNow);
+      if (this._settings.current.flash) {
+        cells.forEach(flashCell);
       }
     }
   }
@@ -131,7 +135,7 @@ export class NotebookViews {
     if (panel !== undefined && cell !== undefined) {
       this._shell.reveal(panel);
       await goToCell(panel.content, cell);
-      this.flashCells([key]);
+      this.showChangedCells([key]);
     }
   }
 

@@ -127,7 +127,7 @@ export class OpenNotebook {
   }
 
   /**
-   * Flash and follow an incoming change, and show toasts unless this page has requested it.
+   * Highlight and follow an incoming change, and show toasts unless this page has requested it.
    *
    * @param changes The reported changes, oldest first.
    * @param keys The keys of the cells of the notebook after the change.
@@ -139,7 +139,7 @@ export class OpenNotebook {
     keys: readonly string[],
     hash: string | null
   ): Promise<void> {
-    this.views.flashCells(incomingChange.cells);
+    this.views.showChangedCells(incomingChange.cells);
     if (hash === null || changes.some(change => change.hash === hash)) {
       await this._announceChange(incomingChange, changes, keys);
       return;
