@@ -91,6 +91,9 @@ test.describe('A cell that was changed on both sides', () => {
     await expect(getMark(tab, 0)).toHaveCount(0);
     await expect(getToast(tab)).toHaveCount(0);
     expect(await tab.getSources()).toEqual([MINE, 'y = 2']);
+    // The decision is one on the change, too; that of the other cell waits.
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
+    await expect(getBar(tab)).toHaveText(/^Claude changed 1 cell/);
 
     expect(await tab.save()).toContain('completed');
     expect(folder.readSources('both.ipynb')).toEqual([MINE, 'y = 2']);
@@ -245,6 +248,7 @@ test.describe('One edit against several changed cells', () => {
     await getToast(tab).getByRole('button', { name: 'All mine' }).click();
     await expect(tab.root.locator('.jp-nbedit-conflict-mark')).toHaveCount(0);
     expect(await tab.getSources()).toEqual(before);
+    await expect(getBar(tab)).toBeHidden();
     expect(await tab.save()).toContain('completed');
     expect(folder.readSources('many.ipynb')).toEqual(before);
   });

@@ -141,10 +141,9 @@ export class ConflictBlocks implements BlockSource {
     const { trans } = this._diffs;
     const { mine, theirs } = conflict.conflict;
     const choose = (choice: ConflictChoice) => (): void =>
-      void this._blocks.decide(getConflictEntryKey(conflict.key), () => {
-        this._conflicts.resolve([conflict], choice);
-        return Promise.resolve();
-      });
+      void this._blocks.decide(getConflictEntryKey(conflict.key), () =>
+        this._conflicts.decide([conflict], choice)
+      );
     return [
       {
         label: trans.__('Mine'),
@@ -260,13 +259,13 @@ export class ConflictBlocks implements BlockSource {
           label: trans.__('All mine'),
           name: trans.__('Keep my text in all conflicts'),
           kind: 'reject',
-          run: () => this._conflicts.resolve(conflicts, 'mine')
+          run: () => void this._conflicts.decide(conflicts, 'mine')
         },
         {
           label: trans.__('All theirs'),
           name: trans.__('Take the other text in all conflicts'),
           kind: 'accept',
-          run: () => this._conflicts.resolve(conflicts, 'theirs')
+          run: () => void this._conflicts.decide(conflicts, 'theirs')
         }
       ],
       isEnabled: true

@@ -99,12 +99,12 @@ export class ConflictToasts {
         {
           label: isOne ? this._trans.__('Mine') : this._trans.__('All mine'),
           caption: this._trans._n('Keep your text', 'Keep your texts', open.length),
-          callback: () => this._conflicts.resolve(open, 'mine')
+          callback: () => void this._conflicts.decide(open, 'mine')
         },
         {
           label: isOne ? this._trans.__('Theirs') : this._trans.__('All theirs'),
           caption: this._trans._n('Take the other text', 'Take the other texts', open.length),
-          callback: () => this._conflicts.resolve(open, 'theirs')
+          callback: () => void this._conflicts.decide(open, 'theirs')
         }
       ]
     };

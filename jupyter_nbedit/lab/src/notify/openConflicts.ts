@@ -26,7 +26,7 @@ export class OpenConflicts {
     return this._changed;
   }
 
-  /** Emitted for each conflict that the user has resolved. */
+  /** Emitted for each conflict that was resolved. */
   get resolved(): ISignal<this, Resolution> {
     return this._resolved;
   }
@@ -56,6 +56,16 @@ export class OpenConflicts {
     if (removed.length > 0) {
       this._changed.emit();
     }
+  }
+
+  /** What follows a decision of the user on the cells with these keys; it may not reject. */
+  onDecision: (keys: readonly string[]) => Promise<void> = () => Promise.resolve();
+
+  /** Resolve those of these conflicts that are open as the user has decided. */
+  async decide(conflicts: readonly OpenConflict[], choice: ConflictChoice): Promise<void> {
+    const keys = conflicts.filter(conflict => this.has(conflict)).map(({ key }) => key);
+    this.resolve(conflicts, choice);
+    await this.onDecision(keys);
   }
 
   /** Resolve those of these conflicts that are open. */

@@ -55,6 +55,7 @@ export class OpenNotebook {
   ) {
     this._reader = new TabReader(_context.model);
     this._toasts = new IncomingChangeToasts(this, _services.trans);
+    this.views.conflicts.onDecision = async keys => this._keepChanges(keys);
     const refreshToasts = (_: UnseenModel, path: string): void => {
       if (path === _context.localPath) {
         this._toasts.refresh();
@@ -252,6 +253,26 @@ export class OpenNotebook {
         // With the server's comparison, there is no part of which the client is not known.
         .filter(({ edits, clients }) => !isKnown || edits.length > 0 || clients.length < 2)
         .forEach(change => this._toasts.show(change));
+    }
+  }
+
+  /** Mark the changes of cells as seen: the user has decided on them in conflicts. */
+  private async _keepChanges(cellKeys: readonly string[]): Promise<void> {
+    const { unseen } = this._services;
+    const changes = (this.unseen?.cells ?? []).filter(
+      ({ cell_id: id }) => id !== null && cellKeys.includes(id)
+    );
+    if (unseen === null || changes.length === 0) {
+      return;
+    }
+    try {
+      await unseen.keep(
+        this._context.localPath,
+        changes.map(({ key }) => key)
+      );
+    } catch (error) {
+      // The marks of these changes stay.
+      console.warn('jupyter-nbedit: changes could not be marked as seen.', error);
     }
   }
 
