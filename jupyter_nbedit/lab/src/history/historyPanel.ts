@@ -327,7 +327,7 @@ export class HistoryPanel extends Widget {
             try {
               return await restoreNotebook(edit, server, trans);
             } catch (error) {
-              return describeUndoError(error, trans).join(' ');
+              return describeUndoError(error, 'undo', trans).join(' ');
             } finally {
               await model.refresh();
             }
@@ -343,7 +343,7 @@ export class HistoryPanel extends Widget {
             : server.redo(edit.path, edit.undone_by ?? edit.edit_id));
           return [];
         } catch (error) {
-          return describeUndoError(error, trans);
+          return describeUndoError(error, action, trans);
         } finally {
           await model.refresh();
         }

@@ -139,11 +139,11 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
       try {
         const cells = describeCells(await server[command](path), trans);
         Notification.success(
-          command === 'undo' ? trans.__('Undone: %1', cells) : trans.__('Made again: %1', cells),
+          command === 'undo' ? trans.__('Undone: %1', cells) : trans.__('Redone: %1', cells),
           { autoClose: TOAST_TIME }
         );
       } catch (error) {
-        Notification.warning(describeUndoError(error, trans).join(' '), {
+        Notification.warning(describeUndoError(error, command, trans).join(' '), {
           autoClose: false,
           actions: [
             { label: trans.__('Show History'), callback: () => void commands.execute(SHOW) }

@@ -311,16 +311,35 @@ function formatCells(
     : trans.__('cells %1', text);
 }
 
-/** Describe why an undo failed, line by line. */
-export function describeUndoError(error: unknown, trans: TranslationBundle): string[] {
+/** Describe why an undo or a redo failed, line by line. */
+export function describeUndoError(
+  error: unknown,
+  command: 'undo' | 'redo',
+  trans: TranslationBundle
+): string[] {
   if (error instanceof NbEditError && error.reason === 'undo_conflict') {
     const { cells, metadata } = error.details as {
       readonly cells?: readonly ConflictingCell[];
       readonly metadata?: readonly string[];
     };
     return [
-      trans.__('Nothing was undone.'),
+      command === 'undo' ? trans.__('Nothing was undone.') : trans.__('Nothing was redone.'),
       ...describeConflicts(cells ?? [], metadata ?? [], trans)
+    ];
+  }
+  if (error instanceof NbEditError && error.reason === 'nothing_to_undo') {
+    // The message of the server tells programs which request to send.
+    if (error.details.edit_id !== undefined) {
+      return [
+        command === 'undo'
+          ? trans.__('This edit cannot be undone, or is undone already.')
+          : trans.__('This edit cannot be redone, or was not undone.')
+      ];
+    }
+    return [
+      command === 'undo'
+        ? trans.__('No edit of this notebook can be undone.')
+        : trans.__('No edit of this notebook can be redone.')
     ];
   }
   return [describeError(error, trans)];
