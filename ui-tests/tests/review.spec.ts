@@ -276,9 +276,9 @@ test.describe('What is proposed', () => {
     ];
     await expect.poll(async () => tab.getSources()).toEqual(sources);
     expect(folder.readSources('twelve.ipynb')).toEqual(sources);
-    expect(await tab.isDirty()).toBe(false);
+    await expect.poll(async () => tab.isDirty()).toBe(false);
     const hash = createHash('sha256').update(folder.readText('twelve.ipynb')).digest('hex');
-    expect(await tab.getHash()).toBe(hash);
+    await expect.poll(async () => tab.getHash()).toBe(hash);
     const address = `/nbedit/notebooks/${encodeURI(path)}/history?limit=1`;
     expect(await agent.get(address)).toMatchObject({ edits: [{ hash, client: 'Claude' }] });
     const { status, parts } = await agent.getProposal(id);

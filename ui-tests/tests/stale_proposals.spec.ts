@@ -58,7 +58,7 @@ async function expectCell(
 ): Promise<void> {
   await expect.poll(async () => tab.getSource(1)).toBe(shown);
   expect(folder.readSources('stale.ipynb')).toEqual([BASE, stored, BASE]);
-  expect(await tab.isDirty()).toBe(shown !== stored);
+  await expect.poll(async () => tab.isDirty()).toBe(shown !== stored);
 }
 
 test.describe('A proposal for a cell that has changed since', () => {
@@ -161,7 +161,7 @@ test.describe('A proposal for a cell that has changed since', () => {
     await expect(block).toHaveCount(0);
     await expectCell(shown, folder, 'a = 11\nb = 2\nc = 33  # why not, yes');
     expect((await agent.getProposal(proposal)).status).toBe('accepted');
-    expect(await tab.isDirty()).toBe(false);
+    await expect.poll(async () => tab.isDirty()).toBe(false);
   });
 
   test('is not deleted without asking @nightly', async ({ agent, folder, open }) => {
@@ -175,7 +175,7 @@ test.describe('A proposal for a cell that has changed since', () => {
     await button(block, 'Theirs').click();
     await expect.poll(async () => tab.getIds()).toEqual(['first', 'last']);
     expect(folder.readSources('stale.ipynb')).toEqual([BASE, BASE]);
-    expect(await tab.isDirty()).toBe(false);
+    await expect.poll(async () => tab.isDirty()).toBe(false);
   });
 
   test('and is gone can be inserted as a new cell @nightly', async ({
@@ -196,7 +196,8 @@ test.describe('A proposal for a cell that has changed since', () => {
     await expect(block.getByRole('alert')).toContainText('The cell is gone.');
     await button(block, 'Insert as a new cell').click();
     await expect(block).toHaveCount(0);
-    expect(await tab.getSources()).toEqual([BASE, THEIRS, BASE]);
+    // The proposal is decided before the cell is inserted.
+    await expect.poll(async () => tab.getSources()).toEqual([BASE, THEIRS, BASE]);
     expect(await agent.getProposal(proposal)).toMatchObject({
       status: 'rejected',
       reason: 'The cell was gone. The user has inserted the text as a new cell.'
