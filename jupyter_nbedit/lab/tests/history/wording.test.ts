@@ -9,8 +9,10 @@ import {
   describeEdit,
   describeIdentity,
   describePosition,
+  describeUndoError,
   formatMessage
 } from '../../src/history/wording';
+import { NbEditError } from '../../src/server/client';
 import type { CellDiff, HistoryEdit, OperationEntry } from '../../src/server/models';
 import { describeAge } from '../../src/ui/age';
 import { makeEdit } from './edits';
@@ -226,4 +228,22 @@ test('what can be done to an edit goes by what became of it', () => {
   expect(getEditAction(makeEdit(2, { kind: 'undo', undoes: 1 }))).toBe('redo');
   expect(getEditAction(makeEdit(3, { kind: 'redo', undoes: 2 }))).toBe('undo');
   expect(getEditAction(makeEdit(1, { undoable: false }))).toBeNull();
+});
+
+test('what cannot be undone or redone is told without the requests of programs', () => {
+  const message = 'There is no such edit. GET its `history` for the edits it has.';
+  const describe = (command: 'undo' | 'redo', details: object): string[] =>
+    describeUndoError(
+      new NbEditError(409, 'nothing_to_undo', message, { ...details }),
+      command,
+      trans
+    );
+  expect(describe('undo', {})).toEqual(['No edit of this notebook can be undone.']);
+  expect(describe('redo', {})).toEqual(['No edit of this notebook can be redone.']);
+  expect(describe('undo', { edit_id: 3 })).toEqual([
+    'This edit cannot be undone, or is undone already.'
+  ]);
+  expect(describe('redo', { edit_id: 3 })).toEqual([
+    'This edit cannot be redone, or was not undone.'
+  ]);
 });
