@@ -94,13 +94,16 @@ def compare_documents(
     )
     splices = _compute_splices(before, after, equal_cells)
     changes_metadata = not is_json_equal(before.metadata, after.metadata)
+    has_both = None not in (before.written_metadata, after.written_metadata)
+    is_only_rewritten = has_both and not changes_metadata
     return DocumentDiff(
         EditPlan(
             document=before,
             splices=splices or [],
             changes=changes,
-            # As with cells, another way of writing the same values is no change.
-            metadata=(after if changes_metadata else before).written_metadata,
+            # As with cells, another way of writing the same values is no change. Missing metadata
+            # are read as empty ones, but are not written in another way.
+            metadata=(before if is_only_rewritten else after).written_metadata,
             total_cells=len(after),
             results=[],
         ),

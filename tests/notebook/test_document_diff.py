@@ -73,10 +73,9 @@ def check_both_ways(before: bytes, after: bytes) -> None:
         assert not (has_unique_ids(old) and has_unique_ids(new))
         return
     found = parse_values(apply_plan(new, by_cells))
-    # Metadata that are missing are read as empty ones, so to add these is no change.
-    assert (found["cells"], found.get("metadata", {})) == (
+    assert (found["cells"], found.get("metadata")) == (
         parse_values(before)["cells"],
-        parse_values(before).get("metadata", {}),
+        parse_values(before).get("metadata"),
     )
 
 
