@@ -18,7 +18,12 @@ export class Demo {
     child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     const demo = new Demo(child, () => printed);
-    await demo.waitFor(/Ctrl-C ends/);
+    try {
+      await demo.waitFor(/Ctrl-C ends/);
+    } catch (error) {
+      await demo.stop();
+      throw error;
+    }
     return demo;
   }
 
@@ -42,7 +47,7 @@ export class Demo {
   }
 
   async stop(): Promise<void> {
-    if (this.process.exitCode === null) {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
       const ended = once(this.process, 'exit');
       this.process.kill('SIGTERM');
       await ended;

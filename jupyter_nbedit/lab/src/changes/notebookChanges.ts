@@ -418,14 +418,13 @@ export class NotebookChanges implements BlockSource {
   private _describeAll(reply: UnseenReply): BarSection {
     const { trans } = this._services;
     const edits = wording.listEdits(reply.cells, reply);
-    const messages = new Set(edits.map(({ message }) => message));
     const truncation = reply.truncated
       ? trans.__('Only the newest edits are shown here; all of them are in the history.')
       : '';
     return {
       summary: wording.describeChanges(reply, trans),
       shortSummary: wording.describeChanges(reply, trans),
-      purpose: messages.size === 1 ? wording.formatMessages(edits) : '',
+      purpose: wording.summarizeMessages(edits, trans),
       notice: this._problem === '' ? truncation : this._problem,
       noticeActions: [],
       actions: [

@@ -136,7 +136,8 @@ export function describeMark(
   edits: readonly HistoryEdit[],
   trans: TranslationBundle
 ): string {
-  const deed = edits.every(({ kind }) => kind === 'outside')
+  const isOutside = edits.length > 0 && edits.every(({ kind }) => kind === 'outside');
+  const deed = isOutside
     ? getMarkTextOfDisk(cell, trans)
     : getMarkText(cell, formatAuthors(edits, trans), trans);
   const messages = formatMessages(edits);

@@ -332,14 +332,16 @@ export function describeUndoError(
     if (error.details.edit_id !== undefined) {
       return [
         command === 'undo'
-          ? trans.__('This edit cannot be undone, or is undone already.')
+          ? trans.__(
+              'This edit cannot be undone: it is undone already, or has created the notebook.'
+            )
           : trans.__('This edit cannot be redone, or was not undone.')
       ];
     }
     return [
       command === 'undo'
-        ? trans.__('No edit of this notebook can be undone.')
-        : trans.__('No edit of this notebook can be redone.')
+        ? trans.__('None of the newest edits of this notebook can be undone.')
+        : trans.__('None of the newest edits of this notebook can be redone.')
     ];
   }
   return [describeError(error, trans)];

@@ -1,7 +1,7 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 
-/** The elements of toasts (react-toastify). */
-const TOAST = '.Toastify__toast';
+/** Selects the elements of toasts (react-toastify). */
+export const TOAST = '.Toastify__toast';
 
 export const toastFocusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:toast-focus',

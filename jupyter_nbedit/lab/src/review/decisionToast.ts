@@ -1,6 +1,8 @@
 import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { TOAST_TIME } from '../notify/liveToast';
+import { TOAST } from '../notify/toastFocusPlugin';
+import { describeError } from '../notify/wording';
 import type { Decision } from './decisionController';
 import type { ProposalModel } from './proposalModel';
 
@@ -38,7 +40,10 @@ export class DecisionToast {
           label: this._trans.__('Undo'),
           callback: () => {
             // The toast keeps the focus while it leaves, and then nothing has it.
-            (document.activeElement as HTMLElement | null)?.blur();
+            const focused = document.activeElement;
+            if (focused instanceof HTMLElement && focused.closest(TOAST) !== null) {
+              focused.blur();
+            }
             void this.undo();
           }
         }
@@ -64,9 +69,7 @@ export class DecisionToast {
       }
       this._onUndone(last);
     } catch (error) {
-      Notification.error(error instanceof Error ? error.message : String(error), {
-        autoClose: false
-      });
+      Notification.error(describeError(error, this._trans), { autoClose: false });
     }
   }
 

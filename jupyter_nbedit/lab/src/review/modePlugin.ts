@@ -7,6 +7,7 @@ import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { countUnseen } from '../notify/unseenCounts';
+import { describeError } from '../notify/wording';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import type { Mode } from '../server/models';
@@ -103,7 +104,7 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       try {
         await model.setMode(scope, mode);
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = describeError(error, trans);
         Notification.error(trans.__('The mode was not changed. %1', message), { autoClose: 8000 });
       }
     };

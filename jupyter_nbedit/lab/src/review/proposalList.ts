@@ -2,6 +2,7 @@ import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type { Proposal, ProposedPart } from '../server/models';
 import { describeAge } from '../ui/age';
@@ -274,5 +275,5 @@ function describeFailure(error: unknown, trans: TranslationBundle): string {
       'Nothing was accepted: cells have changed since this was proposed. Open the notebook to decide on each change.'
     );
   }
-  return error instanceof Error ? error.message : String(error);
+  return describeError(error, trans);
 }

@@ -62,17 +62,19 @@ export async function adoptVersion(
 /** Members of a Markdown cell, of which one is private. */
 interface MarkdownInternals {
   readonly rendered?: boolean;
-  _updateRenderedInput?: unknown;
+  _updateRenderedInput?: () => Promise<void>;
 }
 
 /**
- * Render the text of a Markdown cell now; JupyterLab does it a second after the last change. If the
- * private method is missing, nothing happens before.
+ * Render the text of a Markdown cell now; JupyterLab does it a second after the last change, and
+ * alone if it has the private method no more.
  */
 export function renderMarkdownNow(cell: Cell): void {
   const internals = cell as MarkdownInternals;
   if (internals.rendered === true && typeof internals._updateRenderedInput === 'function') {
-    internals._updateRenderedInput.call(cell);
+    internals._updateRenderedInput().catch((error: unknown) => {
+      console.warn('jupyter-nbedit: a Markdown cell could not be rendered.', error);
+    });
   }
 }
 

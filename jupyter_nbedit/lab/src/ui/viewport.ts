@@ -149,7 +149,7 @@ function rememberScrollPosition(notebook: Notebook): () => void {
     heldAnchors.set(notebook, held);
     const onReleased = (): void => {
       held.count--;
-      if (held.count === 0) {
+      if (held.count === 0 && heldAnchors.get(notebook) === held) {
         heldAnchors.delete(notebook);
       }
     };

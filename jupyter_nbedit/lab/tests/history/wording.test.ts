@@ -238,10 +238,14 @@ test('what cannot be undone or redone is told without the requests of programs',
       command,
       trans
     );
-  expect(describe('undo', {})).toEqual(['No edit of this notebook can be undone.']);
-  expect(describe('redo', {})).toEqual(['No edit of this notebook can be redone.']);
+  expect(describe('undo', {})).toEqual([
+    'None of the newest edits of this notebook can be undone.'
+  ]);
+  expect(describe('redo', {})).toEqual([
+    'None of the newest edits of this notebook can be redone.'
+  ]);
   expect(describe('undo', { edit_id: 3 })).toEqual([
-    'This edit cannot be undone, or is undone already.'
+    'This edit cannot be undone: it is undone already, or has created the notebook.'
   ]);
   expect(describe('redo', { edit_id: 3 })).toEqual([
     'This edit cannot be redone, or was not undone.'

@@ -28,8 +28,6 @@ test('a cell that nobody has changed becomes what is proposed', () => {
     kind: 'as-proposed',
     diff: part
   });
-  const move = makeChangedPart('c', 0, { after: makeCellState('c'), index: 1, moved: true });
-  expect(isEditable(computeOutcome(move, 'as-proposed', makeCell('c')))).toBe(false);
   const insert = makeInsertPart('n', 1);
   expect(computeOutcome(insert, 'as-proposed', makeCell('beside')).diff).toBe(insert);
 });
