@@ -93,22 +93,18 @@ class PlannedEdit:
         Accepting a proposal or undoing changes is one operation on many cells: an entry then says
         what became of its cell.
         """
-        entries = [entry for result in self.plan.results for entry in result.iterate_entries()]
-        if self.kind != "edit":
-            return entries
-        names = {
-            (change.id, change.index_before if change.index is None else change.index): (
-                _name_change(change)
-            )
-            for change in self.plan.changes
-        }
-        for entry in entries:
-            name = names.get((entry["cell_id"], entry["index"]))
-            if name is not None and entry["op"] == "accept":
-                entry["op"] = name
-            elif name == "insert" and entry["op"] == "undo":
-                entry["op"] = "restore"
-        return entries
+        results = self.plan.results
+        if self.kind == "edit" and self.plan.changes and results[0].op in ("accept", "undo"):
+            changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
+            return [
+                {
+                    "op": _name_operation(change, results[0].op),
+                    "cell_id": change.id,
+                    "index": change.index_before if change.index is None else change.index,
+                }
+                for change in changes
+            ]
+        return [entry for result in results for entry in result.iterate_entries()]
 
     def build_reply(
         self, request: WriteRequest, storage: Storage, result: WriteResult
@@ -135,15 +131,13 @@ class PlannedEdit:
         )
 
 
-def _name_change(change: CellChange) -> str:
-    """Return the operation that does to a cell what an edit has done."""
-    if change.before is None:
-        return "insert"
-    if change.after is None:
-        return "delete"
-    if change.is_moved and not change.changed_members:
-        return "move"
-    return "replace"
+def _name_operation(change: CellChange, op: str) -> str:
+    """Return the operation that does to a cell what an accepted proposal or an undo has done."""
+    if op == "undo":
+        return "restore" if change.operation == "insert" else op
+    if change.operation == "change":
+        return "set_metadata" if set(change.changed_members) == {"metadata"} else "replace"
+    return change.operation
 
 
 class Planner(Protocol):

@@ -45,7 +45,7 @@ class DocumentDiff:
         changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
         return [
             {
-                "op": _name_change(change),
+                "op": change.operation,
                 "cell_id": None if cell is None else cell.id,
                 "index": change.index_before if change.index is None else change.index,
             }
@@ -110,14 +110,6 @@ def compare_documents(
         changes_metadata=changes_metadata,
         is_too_large=splices is None,
     )
-
-
-def _name_change(change: CellChange) -> str:
-    if change.before is None:
-        return "insert"
-    if change.after is None:
-        return "delete"
-    return "change" if change.changed_members or not change.is_moved else "move"
 
 
 def _compute_digests(document: Document) -> list[bytes]:

@@ -125,6 +125,15 @@ class CellChange:
         return None if self.before is None else self.before.index
 
     @property
+    def operation(self) -> str:
+        """What was done to the cell: insert, delete, move or change."""
+        if self.before is None:
+            return "insert"
+        if self.after is None:
+            return "delete"
+        return "change" if self.changed_members or not self.is_moved else "move"
+
+    @property
     def sort_key(self) -> tuple[int, bool]:
         """Sorts changes by index; a removed cell precedes the cell that is then at its index."""
         if self.index is not None:

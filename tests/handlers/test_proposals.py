@@ -199,6 +199,20 @@ def test_the_history_says_what_an_accepted_proposal_did_to_each_cell(
     }
 
 
+def test_the_history_tells_a_deleted_cell_without_id_from_the_next_one(
+    live: Client, path: str
+) -> None:
+    text = samples.notebook(samples.code("a"), samples.code("b"), minor=4)
+    (live.root / path).write_bytes(text)
+    change = {"op": "replace", "cell": 1, "source": "c"}
+    assert decide(live, propose(live, path, {"op": "delete", "cell": 0}, change)).status == 200
+    edit = live.request("GET", f"nbedit/notebooks/{path}/history").json["edits"][0]
+    assert [(entry["op"], entry["index"]) for entry in edit["operations"]] == [
+        ("delete", 0),
+        ("replace", 0),
+    ]
+
+
 def test_cells_are_accepted_and_rejected_one_by_one(live: Client, path: str) -> None:
     number = propose(live, path, ALPHA, INSERT, BETA)
     assert decide(live, number, parts=[1]).status == 200
