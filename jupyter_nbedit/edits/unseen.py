@@ -51,6 +51,8 @@ _MOST_BYTES = 64 << 20
 # How long it takes to revert an edit, as bytes of a notebook to parse.
 _EDIT_WEIGHT = 20_000
 _ATTEMPTS = 8
+# How often changes are compared again; what is revealed then is only shown as moved.
+_MOST_ROUNDS = 8
 # How many replies are kept, and how many cells they have together.
 _MOST_CACHED_CELLS = 2_000
 
@@ -207,7 +209,11 @@ class UnseenService:
                 if source[0] <= last_edit
             ]
             await self.seen.mark_parts(path, principal, _build_marks(state.entries, sources))
-            await self.mark_revealed(path, principal, net, last_edit)
+            try:
+                await self.mark_revealed(path, principal, net, last_edit)
+            except NbEditError as error:
+                # The keep is stored; what is revealed is only shown as moved.
+                self.log.info("Not all is marked as seen in %r: %s", path, error.message)
         self.events.emit_seen(path=path)
         return await self.get(path, principal)
 
@@ -225,7 +231,8 @@ class UnseenService:
         if not request.dry_run:
             try:
                 await planner.mark_seen(reply.edit_id)
-            except HistoryUnavailable as error:
+            except NbEditError as error:
+                # The notebook may also be locked, or changed, again.
                 reply.warnings.append(
                     f"The undo is done, but what you have seen is not stored. {error.message}"
                 )
@@ -250,8 +257,9 @@ class UnseenService:
         Then one of them would be shown as moved as soon as the changes of the other are kept.
         """
         shown = {source for cell in net.cells for source in cell.sources}
-        has_neutral_changes = net.has_neutral_changes
-        while has_neutral_changes:
+        for _ in range(_MOST_ROUNDS):
+            if not net.has_neutral_changes:
+                return
             state = await self._load(path, principal)
             net = await run_in_thread_if_large(state.weight, state.compute_net_change, principal)
             revealed = [
@@ -260,8 +268,9 @@ class UnseenService:
                 if shown.isdisjoint(cell.sources) and cell.sources[-1][0] <= last_edit
                 for source in cell.sources
             ]
+            if not revealed:
+                return
             await self.seen.mark_parts(path, principal, _build_marks(state.entries, revealed))
-            has_neutral_changes = bool(revealed) and net.has_neutral_changes
 
     async def read_state(self, notebook: LoadedNotebook, principal: str) -> _UnseenState:
         """Return what the user has not seen of a notebook, which must be locked."""

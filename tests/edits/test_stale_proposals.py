@@ -190,11 +190,10 @@ class StaleProposal:
         others = Counter(list_cell_bytes(before))
         assert (cells - others).total() <= 1
         assert (others - cells).total() <= 1
-        if part.index is None and part.index_before is None:
-            return
-        assert part.after is None or self.has_cell(part, source)
         statuses = [each.status for each in (await self.read(proposal.proposal_id)).parts]
         assert statuses[part.part] == "accepted"
+        is_about_cell = part.index is not None or part.index_before is not None
+        assert not is_about_cell or part.after is None or self.has_cell(part, source)
 
     def has_cell(self, part: ProposedPart, source: str | None) -> bool:
         """Return whether the notebook has the cell of a part with a source, as JSON says it."""

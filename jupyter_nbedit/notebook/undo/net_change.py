@@ -95,10 +95,11 @@ def compute_net_change(document: Document, digest: str, edits: Sequence[PastChan
         is_exact = expected_hash == edit.hash and record.reverse_splices is not None
         try:
             reversal = revert_possible_parts(version, record, is_exact=is_exact)
-            version = version.apply_splices(reversal.plan.splices)
-            lineage.add(edit, reversal, version)
+            older_version = version.apply_splices(reversal.plan.splices)
+            lineage.add(edit, reversal, older_version)
         except InvalidNotebook:
             break
+        version = older_version
         expected_hash = edit.hash_before if is_exact else None
         oldest_edit = edit.edit_id
     return lineage.build_net_change(version, oldest_edit)
@@ -230,6 +231,7 @@ class _Lineage:
         self._tracks = list(self._order)
         self._metadata = _Track()
         self._undo_ids = _list_undo_ids(edits)
+        self._cancelled_edits = {*self._undo_ids, *self._undo_ids.values()}
         #: Cells that do not exist in the version that was reached: by their ids, and without ids
         #: by the edit that was undone and their bytes.
         self._inserted_by_id: dict[str, _Track] = {}
@@ -247,7 +249,7 @@ class _Lineage:
         tracks = self._find_tracks(edit, reversal, version)
         self._reorder(reversal, tracks)
         self._touched.update(tracks.values())
-        is_cancelled = edit.edit_id in {*self._undo_ids, *self._undo_ids.values()}
+        is_cancelled = edit.edit_id in self._cancelled_edits
         if is_cancelled or edit.is_seen or edit.seen_parts or reversal.conflicts:
             self._is_all_unseen = False
         for number, track in tracks.items():
