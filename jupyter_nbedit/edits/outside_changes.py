@@ -321,27 +321,13 @@ class OutsideChangeRecorder:
                 is_outdated = current != identity and write_mark != version.write_mark
                 is_same = notebook.version is version and self._is_open(notebook)
                 if is_same and not is_outdated and storage.kind != "room":
-                    await self._take_or_record(notebook, identity, found, difference, storage.kind)
+                    await self._record(notebook, identity, found, difference, storage.kind)
         except NbEditError:
             # The lock cannot be had now, or the file is gone; look again.
             pass
         finally:
             if notebook.version is None or notebook.version.copy is not found.copy:
                 self.copies.remove(found.copy)
-
-    async def _take_or_record(
-        self,
-        notebook: OpenNotebook,
-        identity: Identity,
-        found: _NewVersion,
-        difference: _Difference,
-        kind: str,
-    ) -> None:
-        if self._find_writer(notebook, identity) == "this server":
-            # It was found before this server had logged it.
-            await self._take_version(notebook)
-        else:
-            await self._record(notebook, identity, found, difference, kind)
 
     async def catch_up(self, loaded: LoadedNotebook) -> None:
         """Record a change by another program that was not examined yet, before an edit.
@@ -442,9 +428,14 @@ class OutsideChangeRecorder:
         kind: str,
     ) -> None:
         """Store a change in the history, and report it; the lock of the notebook is held."""
+        writer = self._find_writer(notebook, identity)
+        if writer == "this server":
+            # It was found before this server had logged it.
+            await self._take_version(notebook)
+            return
         version = notebook.version
         digest_before = None if version is None else version.digest
-        is_outside = self._find_writer(notebook, identity) is None
+        is_outside = writer is None
         write_mark = self.storages.read_write_mark(notebook.name)
         if is_outside and version is not None and version.write_mark != write_mark:
             # A server has written after that version: what it wrote is no part of this change.
