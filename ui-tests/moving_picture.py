@@ -11,7 +11,7 @@ from PIL import Image
 
 COLOURS = 256
 #: How long the last frame is shown before the picture begins again, in milliseconds.
-END = 2000
+LAST_DURATION = 2000
 
 
 def write(frames: Path, target: Path) -> None:
@@ -29,7 +29,7 @@ def write(frames: Path, target: Path) -> None:
         target,
         save_all=True,
         append_images=others,
-        duration=[*durations[:-1], END],
+        duration=[*durations[:-1], LAST_DURATION],
         loop=0,
         lossless=True,
         minimize_size=True,
@@ -38,10 +38,10 @@ def write(frames: Path, target: Path) -> None:
 
 
 def _choose_palette(pictures: list[Image.Image]) -> Image.Image:
-    """Return one palette for all pictures: of ten of them, one below the other."""
-    some = pictures[:: max(1, len(pictures) // 10)]
-    width, height = some[0].size
-    sheet = Image.new("RGB", (width, height * len(some)))
-    for index, picture in enumerate(some):
+    """Return one palette for all pictures: of at most ten of them, one below the other."""
+    samples = pictures[:: -(-len(pictures) // 10)]
+    width, height = samples[0].size
+    sheet = Image.new("RGB", (width, height * len(samples)))
+    for index, picture in enumerate(samples):
         sheet.paste(picture, (0, index * height))
     return sheet.quantize(COLOURS)

@@ -25,12 +25,13 @@ def add_parser(commands: Subparsers) -> None:
         action="store_false",
         help="print the address instead of opening it",
     )
-    parser.add_argument(
+    pace = parser.add_mutually_exclusive_group()
+    pace.add_argument(
         "--step",
         action="store_true",
         help="go on when you press Enter, instead of after some seconds",
     )
-    parser.add_argument(
+    pace.add_argument(
         "--once",
         action="store_true",
         help="no JupyterLab, no page: edit over HTTP, show and check every answer, and exit",
