@@ -287,6 +287,45 @@ test.describe('What is proposed', () => {
     expect(parts.map(part => part.status)).toEqual(decisions.map(([key]) => verdicts[key]));
   });
 
+  test('is decided with the keyboard one after the other at cells that agents have edited, too @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('both.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('both.ipynb');
+    const tab = await open('both.ipynb');
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [1, 2, 3].map(changeLastLine));
+    await agent.setMode(path, null);
+    const cells = [1, 2].map(index => ({
+      op: 'replace',
+      cell: `cell-id-${index}`,
+      source: `first_${index} = 0\nsecond_${index} = ${index}\nprint(${index})`
+    }));
+    await agent.edit(path, cells, 'Codex');
+    await expect(getBar(tab)).toContainText('– of 5');
+    const focused = tab.root.locator('.jp-nbedit-proposal:focus');
+
+    // A decision on a cell also keeps what Codex has changed in it.
+    await getBlock(tab, 1).focus();
+    for (const [index, left] of [3, 1].entries()) {
+      await expect(focused).toContainText(`"theirs", ${index + 1}`);
+      await press(page, 'y');
+      await expect(getBar(tab)).toContainText(`1 of ${left}`);
+    }
+    await expect(focused).toContainText('"theirs", 3');
+    await press(page, 'y');
+    await expect(getBar(tab)).toBeHidden();
+    await expect.poll(async () => (await tab.getViewState()).focused).toContain('jp-Cell');
+    expect((await tab.getSources()).slice(1, 4)).toEqual([
+      'first_1 = 0\nsecond_1 = 1\nprint("theirs", 1)',
+      'first_2 = 0\nsecond_2 = 2\nprint("theirs", 2)',
+      'first_3 = 3\nsecond_3 = 3\nprint("theirs", 3)'
+    ]);
+  });
+
   test('may be new, gone and moved cells, and is accepted as a whole @nightly', async ({
     agent,
     folder,

@@ -149,6 +149,9 @@ export class NotebookBlocks {
     this.update();
     const cell = content.widgets[this._find(key)?.position.cell ?? -1];
     if (cell === undefined || this._navigator.current?.key !== key) {
+      if (this._navigator.current === null && this.canMoveFocus()) {
+        await this._leaveRemovedEntry();
+      }
       return;
     }
     NotebookActions.expandParent(cell, content);
@@ -171,17 +174,27 @@ export class NotebookBlocks {
       this._navigator.visit(entry);
     }
     const canMoveFocus = this.canMoveFocus();
-    await carryOut();
-    this.update();
+    this._decisionCount++;
+    try {
+      await carryOut();
+      this.update();
+    } finally {
+      this._decisionCount--;
+    }
     if (this.panel.isDisposed || this._find(key) !== undefined) {
       return;
     }
     if (canMoveFocus && this.canMoveFocus()) {
-      if (this.entries.length > 0) {
-        await this._goOn('next');
-      } else {
-        this.returnFocus();
-      }
+      await this._leaveRemovedEntry();
+    }
+  }
+
+  /** Move the focus from an entry that is gone to the next one, or to the notebook. */
+  private async _leaveRemovedEntry(): Promise<void> {
+    if (this.entries.length > 0) {
+      await this._goOn('next');
+    } else {
+      this.returnFocus();
     }
   }
 
@@ -207,6 +220,7 @@ export class NotebookBlocks {
     if (!canUpdate || content.model === null || this._isEmpty()) {
       return;
     }
+    const focusedKey = this._findFocusedEntry()?.key;
     const states = this._sources.map(source => source.update());
     const entries = states
       .flatMap(state => state.entries)
@@ -217,6 +231,11 @@ export class NotebookBlocks {
     this._place(states);
     if (hasChanged) {
       this._changed.emit();
+    }
+    // A decision moves the focus itself, when it is carried out.
+    const isFocusLost = focusedKey !== undefined && this._find(focusedKey) === undefined;
+    if (isFocusLost && this._decisionCount === 0) {
+      void this._leaveRemovedEntry();
     }
   }
 
@@ -371,6 +390,8 @@ export class NotebookBlocks {
   private readonly _awaitedCells = new WeakSet<Cell>();
   private _sources: readonly BlockSource[] = [];
   private _isScheduled = false;
+  /** How many decisions are being carried out. */
+  private _decisionCount = 0;
 }
 
 /** Return whether keys type a text into an element. */
