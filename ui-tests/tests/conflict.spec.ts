@@ -77,7 +77,11 @@ test.describe('A cell that was changed on both sides', () => {
     await expect(getToast(tab)).toHaveText(
       /^Claude and you both changed 1 cell\. Yours stays until you choose\./
     );
-    await expect(getBar(tab)).toContainText('Claude and you both changed 1 cell');
+    // One question for one cell; the edit has changed another one, too.
+    await expect(getBar(tab)).toHaveText(
+      /^Claude and you both changed 1 cell · Claude changed 1 cell.*of 2/
+    );
+    expect(await tab.listMarkedCells()).toEqual([1]);
     await page.keyboard.type(' + 100');
     expect(await tab.getSource(0)).toBe(`${MINE} + 100`);
     // What is typed is compared, too.

@@ -48,6 +48,8 @@ export interface SourceState {
   readonly lines?: readonly PlacedWidget[];
   /** Widgets that are not shown any more; they are disposed. */
   readonly removedWidgets: readonly Widget[];
+  /** The ids of the cells in which the user and others have changed the same. */
+  readonly conflictCells?: readonly string[];
   /** Null if there is nothing to say. */
   readonly section: BarSection | null;
 }
@@ -58,8 +60,12 @@ export interface BlockSource {
   readonly rank: number;
   /** Whether there is nothing to show and nothing shown. */
   readonly isEmpty: boolean;
-  /** Compute what is shown at the cells that the notebook has now. */
-  update(): SourceState;
+  /**
+   * Compute what is shown at the cells that the notebook has now.
+   *
+   * @param conflictCells The ids of cells with conflicts, if sources of lower rank show them.
+   */
+  update(conflictCells: ReadonlySet<string>): SourceState;
 }
 
 /**
@@ -221,7 +227,12 @@ export class NotebookBlocks {
       return;
     }
     const focusedKey = this._findFocusedEntry()?.key;
-    const states = this._sources.map(source => source.update());
+    const conflictCells = new Set<string>();
+    const states = this._sources.map(source => {
+      const state = source.update(conflictCells);
+      state.conflictCells?.forEach(id => conflictCells.add(id));
+      return state;
+    });
     const entries = states
       .flatMap(state => state.entries)
       .sort((a, b) => comparePositions(a.position, b.position));

@@ -85,18 +85,19 @@ export class NotebookChanges implements BlockSource {
     _blocks.addSource(this);
   }
 
-  /** Number of unseen changes. */
+  /** Number of unseen changes, but for those of cells with conflicts. */
   get count(): number {
-    return this._reply?.cells.length ?? 0;
+    return this._openCells.length;
   }
 
   get isEmpty(): boolean {
-    return this._shownChanges.size === 0 && this.count === 0;
+    return this._shownChanges.size === 0 && (this._reply?.cells.length ?? 0) === 0;
   }
 
-  update(): SourceState {
+  /** A cell with a conflict has one question: the decision on the conflict also keeps the change. */
+  update(conflictCells: ReadonlySet<string>): SourceState {
     const reply = this._reply;
-    const removedWidgets = this._updateChanges(reply);
+    const removedWidgets = this._updateChanges(reply, conflictCells);
     this._updateMarks();
     const shownChanges = [...this._shownChanges.values()];
     for (const shown of shownChanges) {
@@ -108,7 +109,7 @@ export class NotebookChanges implements BlockSource {
         .sort((a, b) => comparePositions(a.position, b.position))
         .map(shown => this._makeEntry(shown)),
       removedWidgets,
-      section: reply === null || reply.cells.length === 0 ? null : this._describeAll(reply)
+      section: reply === null || this.count === 0 ? null : this._describeAll(reply)
     };
   }
 
@@ -116,8 +117,10 @@ export class NotebookChanges implements BlockSource {
   async keepAll(): Promise<void> {
     const { unseen, getPath, trans } = this._services;
     const { count } = this;
+    const keys = this._openCells.map(({ key }) => key);
+    const isAll = count === this._reply?.cells.length;
     await this._decideAll(async () => {
-      await unseen.keep(getPath());
+      await unseen.keep(getPath(), isAll ? undefined : keys);
       Notification.success(trans.__('Kept: %1', wording.formatChangeCount(count, trans)), {
         autoClose: TOAST_TIME
       });
@@ -127,7 +130,7 @@ export class NotebookChanges implements BlockSource {
   /** Undo all changes. */
   async undoAll(): Promise<void> {
     const { unseen, getPath, undoEdit, trans } = this._services;
-    const keys = (this._reply?.cells ?? []).map(({ key }) => key);
+    const keys = this._openCells.map(({ key }) => key);
     await this._decideAll(async () => {
       const { edit_id: editId } = await unseen.undo(getPath(), keys);
       const restore = async (): Promise<void> => {
@@ -177,7 +180,10 @@ export class NotebookChanges implements BlockSource {
   };
 
   /** Add, update and remove changes; return the widgets of removed ones. */
-  private _updateChanges(reply: UnseenReply | null): Widget[] {
+  private _updateChanges(
+    reply: UnseenReply | null,
+    conflictCells: ReadonlySet<string>
+  ): Widget[] {
     const cells = this._blocks.panel.content.widgets.map(cell => ({
       id: getCellId(cell),
       getSource: () => cell.model.sharedModel.getSource()
@@ -186,7 +192,12 @@ export class NotebookChanges implements BlockSource {
     const hash = context.model.collaborative === true ? undefined : context.contentsModel?.hash;
     // Not all contents managers have hashes.
     const isSameVersion = hash === undefined || hash === reply?.hash;
-    const positions = this._locator.locate(reply?.cells ?? [], cells, isSameVersion);
+    const located = this._locator.locate(reply?.cells ?? [], cells, isSameVersion);
+    const positions = [...located].filter(([{ cell_id: fileId }, position]) => {
+      const id = position?.isOwnCell === true ? cells[position.cell]?.id : fileId;
+      return id == null || !conflictCells.has(id);
+    });
+    this._openCells = positions.map(([cell]) => cell);
     const groups = groupChanges(positions);
     for (const [key, { position, cells }] of groups) {
       const edits = wording.listEdits(cells, reply ?? { edits: [] });
@@ -417,13 +428,14 @@ export class NotebookChanges implements BlockSource {
 
   private _describeAll(reply: UnseenReply): BarSection {
     const { trans } = this._services;
-    const edits = wording.listEdits(reply.cells, reply);
+    const openReply = { ...reply, cells: this._openCells };
+    const edits = wording.listEdits(this._openCells, reply);
     const truncation = reply.truncated
       ? trans.__('Only the newest edits are shown here; all of them are in the history.')
       : '';
     return {
-      summary: wording.describeChanges(reply, trans),
-      shortSummary: wording.describeChanges(reply, trans),
+      summary: wording.describeChanges(openReply, trans),
+      shortSummary: wording.describeChanges(openReply, trans),
       purpose: wording.summarizeMessages(edits, trans),
       notice: this._problem === '' ? truncation : this._problem,
       noticeActions: [],
@@ -516,6 +528,8 @@ export class NotebookChanges implements BlockSource {
 
   private readonly _locator = new ChangeLocator();
   private readonly _shownChanges = new Map<string, ShownChange>();
+  /** The changes on which the user can decide. */
+  private _openCells: readonly UnseenCell[] = [];
   private _hasMarks = false;
   private _isBusy = false;
   private _problem = '';
@@ -525,7 +539,7 @@ type Decision = 'keep' | 'undo';
 
 /** Return the key of each change that is shown, with its cells: deleted cells of a gap are one. */
 function groupChanges(
-  positions: ReadonlyMap<UnseenCell, ChangePosition | null>
+  positions: Iterable<[UnseenCell, ChangePosition | null]>
 ): Map<string, { position: ChangePosition; cells: UnseenCell[] }> {
   const groups = new Map<string, { position: ChangePosition; cells: UnseenCell[] }>();
   const keysByGap = new Map<string, string>();

@@ -84,6 +84,7 @@ export class ConflictBlocks implements BlockSource {
     return {
       entries: shownConflicts.map(shown => makeEntry(shown)),
       removedWidgets: removed.flatMap(({ block }) => block ?? []),
+      conflictCells: shownConflicts.map(({ conflict }) => conflict.key),
       section: shownConflicts.length === 0 ? null : this._describeAll(shownConflicts)
     };
   }
