@@ -180,10 +180,7 @@ export class NotebookChanges implements BlockSource {
   };
 
   /** Add, update and remove changes; return the widgets of removed ones. */
-  private _updateChanges(
-    reply: UnseenReply | null,
-    conflictCells: ReadonlySet<string>
-  ): Widget[] {
+  private _updateChanges(reply: UnseenReply | null, conflictCells: ReadonlySet<string>): Widget[] {
     const cells = this._blocks.panel.content.widgets.map(cell => ({
       id: getCellId(cell),
       getSource: () => cell.model.sharedModel.getSource()
