@@ -5,7 +5,6 @@ import {
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
-import { ILauncher } from '@jupyterlab/launcher';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
@@ -19,13 +18,12 @@ export const connectPlugin: JupyterFrontEndPlugin<void> = {
   description: 'Shows how agents are connected, and which were seen lately.',
   autoStart: true,
   requires: [IFileChangeFeed],
-  optional: [ILabShell, ICommandPalette, ILauncher, ILayoutRestorer, ITranslator],
+  optional: [ILabShell, ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     files: FileChangeFeed,
     labShell: ILabShell | null,
     palette: ICommandPalette | null,
-    launcher: ILauncher | null,
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null
   ) => {
@@ -65,10 +63,18 @@ export const connectPlugin: JupyterFrontEndPlugin<void> = {
     });
     palette?.addItem({ command: CONNECT, category: trans.__('Agent Edits') });
     // The launcher knows its own categories by their translated names.
-    const category = (translator ?? nullTranslator).load('jupyterlab').__('Other');
-    launcher?.add({ command: CONNECT, category, rank: 10 });
+    void addToLauncher(app, (translator ?? nullTranslator).load('jupyterlab').__('Other'));
     if (labShell !== null) {
       void restorer?.restore(tracker, { command: CONNECT, name: () => 'connect' });
     }
   }
 };
+
+/** Add the command to the launcher, if the application has one. */
+async function addToLauncher(app: JupyterFrontEnd, category: string): Promise<void> {
+  // An application without a launcher does not share this package; if we brought our own version,
+  // an older JupyterLab would use it for its launcher.
+  const { ILauncher } = await import('@jupyterlab/launcher').catch(() => ({ ILauncher: null }));
+  const launcher = ILauncher === null ? null : await app.resolveOptionalService(ILauncher);
+  launcher?.add({ command: CONNECT, category, rank: 10 });
+}
