@@ -259,7 +259,10 @@ export class OpenNotebook {
   /** Mark the changes of cells as seen: the user has decided on them in conflicts. */
   private async _keepChanges(cellKeys: readonly string[]): Promise<void> {
     const { unseen } = this._services;
-    const changes = (this.unseen?.cells ?? []).filter(
+    const { localPath } = this._context;
+    // The conflict may have been shown before its change was known to be unseen.
+    const reply = (await unseen?.read(localPath)) ?? null;
+    const changes = (reply?.cells ?? []).filter(
       ({ cell_id: id }) => id !== null && cellKeys.includes(id)
     );
     if (unseen === null || changes.length === 0) {
@@ -267,7 +270,7 @@ export class OpenNotebook {
     }
     try {
       await unseen.keep(
-        this._context.localPath,
+        localPath,
         changes.map(({ key }) => key)
       );
     } catch (error) {
