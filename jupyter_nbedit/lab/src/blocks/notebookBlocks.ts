@@ -125,7 +125,8 @@ export class NotebookBlocks {
   /** Go to the next or the previous entry, from the active cell. */
   async goTo(direction: 'next' | 'previous'): Promise<void> {
     const { activeCellIndex } = this.panel.content;
-    if (this._navigator.current?.position.cell !== activeCellIndex) {
+    const isOnWay = this._moveCount > 0;
+    if (!isOnWay && this._navigator.current?.position.cell !== activeCellIndex) {
       this._navigator.reset();
     }
     await this._goOn(direction);
@@ -141,6 +142,15 @@ export class NotebookBlocks {
 
   /** Show the block of an entry, and move the focus to it. */
   async goToEntry(key: string): Promise<void> {
+    this._moveCount++;
+    try {
+      await this._moveToEntry(key);
+    } finally {
+      this._moveCount--;
+    }
+  }
+
+  private async _moveToEntry(key: string): Promise<void> {
     const { content } = this.panel;
     const entry = this._find(key);
     if (entry === undefined) {
@@ -188,6 +198,10 @@ export class NotebookBlocks {
       this._decisionCount--;
     }
     if (this.panel.isDisposed || this._find(key) !== undefined) {
+      return;
+    }
+    if (this._findFocusedEntry() !== undefined) {
+      // The user has gone to another one meanwhile.
       return;
     }
     if (canMoveFocus && this.canMoveFocus()) {
@@ -403,6 +417,8 @@ export class NotebookBlocks {
   private _isScheduled = false;
   /** How many decisions are being carried out. */
   private _decisionCount = 0;
+  /** How many times the focus is on its way to an entry. */
+  private _moveCount = 0;
 }
 
 /** Return whether keys type a text into an element. */
