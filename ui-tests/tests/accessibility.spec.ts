@@ -1,5 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
 import { findViolations } from './axe';
+import { showFolder } from './file_browser';
 import { expect, test } from './fixtures';
 import { formatNotebook } from './notebooks';
 import { HistoryPanel } from './panel';
@@ -81,7 +82,7 @@ for (const look of ['light', 'dark', 'high contrast', 'forced colours'] as const
 
     const status = page.locator('.jp-nbedit-mode-status-button');
     await check('status', status);
-    await page.filebrowser.openDirectory(folder.getPath(''));
+    await showFolder(page, folder.getPath(''));
     const row = page.locator('.jp-DirListing-item', { hasText: NAME });
     await check('badge of a file', row.getByRole('img', { name: /unseen/ }));
     await tab.cell(0).click();

@@ -1,3 +1,4 @@
+import { showFolder } from './file_browser';
 import { expect, test } from './fixtures';
 import { NAME, PersonPath } from './person_path';
 
@@ -19,13 +20,7 @@ test('A person decides on what agents do meanwhile, leaves, and comes back to wh
   await path.goOn();
   const again = await anotherWindow();
   await again.goto('');
-  // Galata's own function does not come to an end in JupyterLab 4.2.
-  await again.evaluate(
-    async path => {
-      await window.jupyterapp.commands.execute('filebrowser:open-path', { path });
-    },
-    folder.getPath('').slice(0, -1)
-  );
+  await showFolder(again, folder.getPath(''));
   const row = again.locator('.jp-DirListing-item', { hasText: NAME });
   await expect(row.getByRole('img', { name: /^\d+ unseen edits?$/ })).toBeVisible();
   const history = again.locator('.lm-TabBar-tab[data-id="nbedit-history"]');

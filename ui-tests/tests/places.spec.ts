@@ -1,5 +1,6 @@
 import type { Locator, Page } from '@playwright/test';
 import { findViolations } from './axe';
+import { showFolder } from './file_browser';
 import { expect, test } from './fixtures';
 import { formatNotebook, makeCodeCell, makeManyCells, makeMarkdownCell } from './notebooks';
 import { setTheme, THEMES } from './pictures';
@@ -285,7 +286,7 @@ test.describe('A badge', () => {
       folder.write(name, formatNotebook(makeManyCells(5)));
     }
     await open('open.ipynb');
-    await page.filebrowser.openDirectory(folder.getPath(''));
+    await showFolder(page, folder.getPath(''));
     await expect(getRow(page, 'plain.ipynb')).toBeVisible();
     await agent.edit(folder.getPath('open.ipynb'), THREE);
     await agent.edit(folder.getPath('closed.ipynb'), [replace(1)]);
@@ -318,7 +319,7 @@ test.describe('A badge', () => {
     folder.write('first.ipynb', formatNotebook(makeManyCells(5)));
     folder.write('sub/inner.ipynb', formatNotebook(makeManyCells(5)));
     await open('first.ipynb');
-    await page.filebrowser.openDirectory(folder.getPath(''));
+    await showFolder(page, folder.getPath(''));
     await agent.edit(folder.getPath('first.ipynb'), [replace(1)]);
     await agent.edit(folder.getPath('sub/inner.ipynb'), [replace(1)]);
     await expect(getRow(page, 'first.ipynb').getByRole('img', { name: /unseen/ })).toHaveCount(1);
@@ -417,7 +418,7 @@ test.describe('A badge', () => {
     }) => {
       folder.write('look.ipynb', formatNotebook(makeManyCells(5)));
       await open('look.ipynb');
-      await page.filebrowser.openDirectory(folder.getPath(''));
+      await showFolder(page, folder.getPath(''));
       if (theme === 'High Contrast') {
         await page.evaluate(async () => {
           await window.jupyterapp.commands.execute('apputils:change-theme', {

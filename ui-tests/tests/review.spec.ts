@@ -1,6 +1,7 @@
 import type { Locator, Page } from '@playwright/test';
 import { createHash } from 'node:crypto';
 import { findViolations } from './axe';
+import { showFolder } from './file_browser';
 import { expect, test } from './fixtures';
 import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
 import { PAYLOADS, watchForInjection } from './payloads';
@@ -767,7 +768,7 @@ test.describe('The list of proposals', () => {
     await getToast(page, 'Rejected').getByRole('button', { name: 'Undo' }).click();
     await expect(other).toHaveCount(1);
     expect((await agent.getProposal(inJulia)).status).toBe('pending');
-    await page.filebrowser.openDirectory(tmpPath);
+    await showFolder(page, tmpPath);
     await item.getByRole('button', { name: /^Accept/ }).click();
     await expect(item).toHaveCount(0);
     const opened = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden)');
