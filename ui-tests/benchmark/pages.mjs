@@ -176,8 +176,8 @@ async function measureOpening(browser, { url, token, path, isMarked, isProfiled 
  *
  * @param {{ path: string, isMarked: boolean }} place
  * @returns {Promise<{ drawn: number, marked: number }>} How long it took until the cells in sight
- *   were painted with their editors and, if there are changes to mark, until they had marks and the
- *   notebook its bar; in milliseconds.
+ *   were painted with their editors and, if there are changes to mark, until they had marks (or the
+ *   differences of proposals) and the notebook its bar; in milliseconds.
  */
 async function drawNotebook({ path, isMarked }) {
   const app = globalThis.jupyterapp;
@@ -200,7 +200,8 @@ async function drawNotebook({ path, isMarked }) {
     );
   };
   const hasMarks = () => {
-    const marks = [...panel.node.querySelectorAll('.jp-nbedit-mark, .jp-nbedit-bar')];
+    const selector = '.jp-nbedit-mark, .jp-nbedit-proposal .cm-content, .jp-nbedit-bar';
+    const marks = [...panel.node.querySelectorAll(selector)];
     return marks.filter(isInSight).length > 1;
   };
   const waitUntil = async (/** @type {() => boolean} */ isReached) => {

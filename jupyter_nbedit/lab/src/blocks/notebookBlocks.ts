@@ -4,7 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
-import { goToCell, preserveViewport, releaseScrollHold } from '../ui/viewport';
+import { goToCell, isNearViewport, preserveViewport, releaseScrollHold } from '../ui/viewport';
 import { BlockNavigator, type NavigatorEntry } from './blockNavigator';
 import { comparePositions, planLayoutChanges, type PlacedWidget } from './blockPosition';
 import { BLOCK_CLASS, type CellBlock } from './cellBlock';
@@ -329,7 +329,14 @@ export class NotebookBlocks {
     for (const cell of cells) {
       if (cell?.isPlaceholder() === true && !this._awaitedCells.has(cell)) {
         this._awaitedCells.add(cell);
-        void cell.ready.then(() => this.update());
+        // Out of sight, JupyterLab renders one after the other: one update is enough for several.
+        void cell.ready.then(() => {
+          if (isNearViewport(this.panel.content, cell.node)) {
+            this.update();
+          } else {
+            this.requestUpdate();
+          }
+        });
       }
     }
   }

@@ -11,24 +11,16 @@ import type {
 } from '../blocks/notebookBlocks';
 import { mergeLines } from '../merge/textMerge';
 import type { CellDiff, Proposal, ProposedPart } from '../server/models';
-import type { DiffView } from '../ui/diffView';
-import { preserveViewport } from '../ui/viewport';
 import { DecisionController, type Decision, type DecisionHost } from './decisionController';
 import { DecisionToast } from './decisionToast';
 import { MoveLine } from './moveLine';
+import { PartDrawer, type DrawDiff } from './partDrawer';
 import { computeOutcome } from './partOutcome';
 import { locateMoveTarget, locatePart, type Anchor, type TabCell } from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
 import type { ProposalModel } from './proposalModel';
 import { getPartKey, makePartKey, sortParts, type ShownPart } from './proposalPartView';
 import * as wording from './wording';
-
-/**
- * Draws a cell diff, or returns null if there is no text to compare.
- *
- * @param onEdit Lets the user edit the text after; called with the text after each change.
- */
-export type DrawDiff = (cell: CellDiff, onEdit?: (text: string) => void) => DiffView | null;
 
 /** A part that waits for a decision. */
 interface PendingPart {
@@ -46,13 +38,18 @@ export class NotebookReview implements BlockSource {
     private readonly _blocks: NotebookBlocks,
     private readonly _proposals: ProposalModel,
     private readonly _getPath: () => string,
-    private readonly _drawDiff: DrawDiff,
+    drawDiff: DrawDiff,
     private readonly _trans: TranslationBundle
   ) {
     const { panel, requestUpdate } = _blocks;
     const onUndone = (decision: Decision): void => void this._showUndone(decision);
     this._toast = new DecisionToast(_proposals, _getPath, onUndone, _trans);
     this._decisions = new DecisionController(_proposals, this._makeHost(), _trans);
+    this._drawer = new PartDrawer(panel, drawDiff, {
+      makeBlock: shownPart => this._makeBlock(getPartKey(shownPart), shownPart),
+      isShown: shownPart => this._parts.get(getPartKey(shownPart)) === shownPart,
+      requestUpdate
+    });
     _proposals.changed.connect(requestUpdate);
     panel.disposed.connect(() => _proposals.changed.disconnect(requestUpdate));
     _blocks.addSource(this);
@@ -202,11 +199,7 @@ export class NotebookReview implements BlockSource {
     }
     this._parts.set(key, shownPart);
     this._updateMoveLine(shownPart, cells.length);
-    const drawnKey = this._getDrawnKey(shownPart);
-    if (shownPart.drawnKey !== drawnKey) {
-      shownPart.drawnKey = drawnKey;
-      shownPart.whenDrawn = this._draw(key, shownPart);
-    }
+    this._drawer.update(shownPart);
   }
 
   private _updateMoveLine(shownPart: ShownPart, cellCount: number): void {
@@ -217,55 +210,11 @@ export class NotebookReview implements BlockSource {
     }
   }
 
-  /** Return what decides how a diff looks. */
-  private _getDrawnKey({ outcome: { diff }, editedSource }: ShownPart): string {
-    const { before, after } = diff;
-    const shownAfter = editedSource === null ? after : 'edited';
-    return JSON.stringify([this._blocks.panel.content.codeMimetype, before, shownAfter]);
-  }
-
-  /** Draw the diff before it is shown, so that the block does not grow. */
-  private async _draw(key: string, shownPart: ShownPart): Promise<void> {
-    const { panel, requestUpdate } = this._blocks;
-    const { drawnKey } = shownPart;
-    const diffView = this._drawPart(shownPart);
-    await diffView?.ready.catch((error: unknown) => {
-      console.warn('jupyter-nbedit: a difference could not be drawn.', error);
-    });
-    const isOutdated = shownPart.drawnKey !== drawnKey || this._parts.get(key) !== shownPart;
-    if (isOutdated || panel.isDisposed) {
-      diffView?.dispose();
-      return;
-    }
-    const { block } = shownPart;
-    if (block === null) {
-      shownPart.block = this._makeBlock(key, shownPart, diffView);
-    } else {
-      preserveViewport(panel.content, () => (block.diff = diffView));
-      if (shownPart.editedSource !== null) {
-        diffView?.focus();
-      }
-    }
-    requestUpdate();
-  }
-
-  private _drawPart(shownPart: ShownPart): DiffView | null {
-    const { outcome, editedSource } = shownPart;
-    const { after } = outcome.diff;
-    if (editedSource === null || after === null) {
-      return this._drawDiff(outcome.diff);
-    }
-    return this._drawDiff({ ...outcome.diff, after: { ...after, source: editedSource } }, text => {
-      shownPart.editedSource = text;
-    });
-  }
-
-  private _makeBlock(key: string, shownPart: ShownPart, diffView: DiffView | null): ProposalBlock {
+  private _makeBlock(key: string, shownPart: ShownPart): ProposalBlock {
     const { requestUpdate, panel } = this._blocks;
     const block = new ProposalBlock(
       shownPart.proposal,
       shownPart.part,
-      diffView,
       {
         accept: () => void this._blocks.decide(key, () => this._decisions.accept(shownPart)),
         reject: reason =>
@@ -354,13 +303,14 @@ export class NotebookReview implements BlockSource {
       isCellFolded: block !== null && standsForCell && !isCellShown,
       showCell: () => (shownPart.isCellShown = true),
       open: async () => {
-        await shownPart.whenDrawn;
+        await this._drawer.draw(shownPart);
         return shownPart.block;
       }
     };
   }
 
   private readonly _decisions: DecisionController;
+  private readonly _drawer: PartDrawer;
   private readonly _toast: DecisionToast;
   private readonly _parts = new Map<string, ShownPart>();
   /** The last positions of the parts. */

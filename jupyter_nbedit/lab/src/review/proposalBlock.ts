@@ -1,7 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import type { Proposal, ProposedPart } from '../server/models';
-import type { DiffView } from '../ui/diffView';
 import { makeButton, makeElement } from '../ui/elements';
 import { isEditable, type PartOutcome } from './partOutcome';
 import { describeIdentity, describePart, getProposer } from './wording';
@@ -30,11 +29,9 @@ export interface PartState {
 
 /** The block of one part of a proposal. */
 export class ProposalBlock extends CellBlock {
-  /** @param diff The diff, or null if there is no text to compare. */
   constructor(
     proposal: Proposal,
     part: ProposedPart,
-    diff: DiffView | null,
     private readonly _partActions: PartActions,
     private readonly _trans: TranslationBundle
   ) {
@@ -43,7 +40,7 @@ export class ProposalBlock extends CellBlock {
       deed: describePart(part, _trans),
       identity: describeIdentity(proposal, _trans),
       purpose: '',
-      diff,
+      diff: null,
       actions: []
     });
     this.addClass('jp-nbedit-proposal');

@@ -15,7 +15,8 @@ import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import type { Proposal } from '../server/models';
 import { reviewIcon } from '../ui/icons';
 import { requireUserGesture } from '../ui/userGesture';
-import { NotebookReview, type DrawDiff } from './notebookReview';
+import { NotebookReview } from './notebookReview';
+import type { DrawDiff } from './partDrawer';
 import { ProposalList } from './proposalList';
 import { ProposalModel } from './proposalModel';
 

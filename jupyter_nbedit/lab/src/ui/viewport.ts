@@ -99,6 +99,29 @@ export function isCellVisible(
   return isInside && getComputedStyle(node).opacity !== '0';
 }
 
+/** Return whether a cell is visible, or less than the height of the notebook away from that. */
+export function isNearViewport({ outerNode }: Notebook, node: Element): boolean {
+  if (!node.isConnected) {
+    return false;
+  }
+  const outer = outerNode.getBoundingClientRect();
+  const { top, bottom } = node.getBoundingClientRect();
+  return bottom > outer.top - outer.height && top < outer.bottom + outer.height;
+}
+
+/** Observe elements; `onNear` is called when one of them is near, as `isNearViewport` says. */
+export function observeNearViewport(
+  { outerNode }: Notebook,
+  onNear: () => void
+): IntersectionObserver {
+  const onChange: IntersectionObserverCallback = entries => {
+    if (entries.some(({ isIntersecting }) => isIntersecting)) {
+      onNear();
+    }
+  };
+  return new IntersectionObserver(onChange, { root: outerNode, rootMargin: '100% 0px' });
+}
+
 /** An element of a cell, and its distance from the top of the window. */
 interface Anchor {
   readonly cell: Cell;
