@@ -24,7 +24,7 @@ from jupyter_nbedit.errors import (
     NothingToUndo,
     UndoConflict,
 )
-from jupyter_nbedit.history.models import CellDiff, Entry, HistoryEdit, build_cell_diffs
+from jupyter_nbedit.history.models import CellDiff, EditOrigin, Entry, build_cell_diffs
 from jupyter_nbedit.history.seen_store import SeenEdits, SeenEditStore, SeenParts, UnseenNotebook
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.models import EditReply, WriteRequest
@@ -89,7 +89,7 @@ class UnseenReply(msgspec.Struct, frozen=True, kw_only=True):
         list[UnseenCell],
         Meta(description="In the order of the notebook; one of them may be its own metadata."),
     ]
-    edits: Annotated[list[HistoryEdit], Meta(description="The edits of `cells`, oldest first.")]
+    edits: Annotated[list[EditOrigin], Meta(description="The edits of `cells`, oldest first.")]
     truncated: Annotated[
         bool,
         Meta(
@@ -497,9 +497,9 @@ def _compute_reply(state: _UnseenState, principal: str) -> UnseenReply:
     )
 
 
-def _list_edits(entries: Sequence[Entry], numbers: Collection[int]) -> list[HistoryEdit]:
+def _list_edits(entries: Sequence[Entry], numbers: Collection[int]) -> list[EditOrigin]:
     return [
-        HistoryEdit(**{name: getattr(entry, name) for name in HistoryEdit.__struct_fields__})
+        EditOrigin(**{name: getattr(entry, name) for name in EditOrigin.__struct_fields__})
         for entry in reversed(entries)
         if entry.edit_id in numbers
     ]

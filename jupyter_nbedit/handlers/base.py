@@ -102,6 +102,8 @@ class NbEditHandler(APIHandler):
     auth_resource = "nbedit"
     #: The permission for contents that each method needs.
     contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
+    #: The headers of a request on which the form of the reply depends.
+    varying_headers: ClassVar[Sequence[str]] = ("Accept",)
     # The user and the key of a request that other requests may be retries of.
     _idempotency_name: tuple[str, str] | None = None
 
@@ -285,7 +287,7 @@ class NbEditHandler(APIHandler):
         response = await self.find_response(repr(content).encode() + request.body)
         if response is None:
             return False
-        self._finish_response(response)
+        self.finish_response(response)
         return True
 
     async def find_response(self, content: bytes) -> StoredResponse | None:
@@ -313,9 +315,10 @@ class NbEditHandler(APIHandler):
     def send_response(self, response: StoredResponse) -> None:
         """Send a response and store it for retries of the request."""
         self.store_response(response)
-        self._finish_response(response)
+        self.finish_response(response)
 
-    def _finish_response(self, response: StoredResponse) -> None:
+    def finish_response(self, response: StoredResponse) -> None:
+        """Send a response without storing it."""
         self.set_status(response.status)
         for name, value in response.headers.items():
             self.set_header(name, value)
@@ -343,8 +346,8 @@ class NbEditHandler(APIHandler):
         self.finish(encode_text(text), set_content_type=_TEXT_CONTENT)
 
     def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Send the reply, with the name of the header on which its form depends."""
-        self.set_header("Vary", "Accept")
+        """Send the reply, with the names of the headers on which its form depends."""
+        self.set_header("Vary", ", ".join(self.varying_headers))
         return super().finish(*args, **kwargs)
 
     def compute_etag(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import dataclasses
+import gzip
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -21,14 +23,33 @@ from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import EditReply, KeepBody, RestoreBody, get_or_none
 from jupyter_nbedit.text.unseen import render_unseen, render_unseen_notebooks
 
+# Below this length, a body and its headers fit into one packet.
+_LEAST_COMPRESSED = 1_000
+# The fastest one: texts of cells and their keys are repeated often.
+_COMPRESSION_LEVEL = 1
+
 _ERRORS = (*openapi.READ_ERRORS, errors.HistoryUnavailable)
 
 
 class _UnseenReplyHandler(NbEditHandler):
+    varying_headers: ClassVar[Sequence[str]] = ("Accept", "Accept-Encoding")
+
     async def send_unseen(self, reply: UnseenReply) -> None:
-        """Send what the user has not seen, and store it for retries of the request."""
+        """Send what the user has not seen, and store it for retries of the request.
+
+        An open tab reads it after each edit, with the texts of all changed cells, so that it is
+        sent compressed.
+        """
         body = await asyncio.to_thread(_encode_unseen, reply, is_text=self.prefers_text)
-        self.send_response(StoredResponse(body, is_text=self.prefers_text))
+        response = StoredResponse(body, is_text=self.prefers_text)
+        accepts_gzip = "gzip" in self.request.headers.get("Accept-Encoding", "")
+        if len(body) < _LEAST_COMPRESSED or not accepts_gzip:
+            self.send_response(response)
+            return
+        compressed = await asyncio.to_thread(gzip.compress, body, _COMPRESSION_LEVEL)
+        self.store_response(response)
+        self.set_header("Content-Encoding", "gzip")
+        self.finish_response(dataclasses.replace(response, body=compressed))
 
 
 def _encode_unseen(reply: UnseenReply, *, is_text: bool) -> bytes:

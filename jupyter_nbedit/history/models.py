@@ -63,12 +63,11 @@ class NewEntry:
     trusted: bool = False
 
 
-class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """An edit of the history."""
+class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Who made an edit, when and why."""
 
     edit_id: int
     time: Annotated[datetime, Meta(description="When it was made.")]
-    path: Annotated[str, Meta(description="The current path of the notebook.")]
     kind: Annotated[
         Kind,
         Meta(
@@ -87,6 +86,12 @@ class HistoryEdit(msgspec.Struct, frozen=True, kw_only=True):
     accepted_by: Annotated[
         str | None, Meta(description="The user who accepted it, if it was a proposal.")
     ]
+
+
+class HistoryEdit(EditOrigin, frozen=True, kw_only=True):
+    """An edit of the history."""
+
+    path: Annotated[str, Meta(description="The current path of the notebook.")]
     operations: Annotated[
         list[TouchedCellEntry],
         Meta(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from jupyter_nbedit.history.models import CellDiff, HistoryEdit, TouchedCellEntry
+from jupyter_nbedit.history.models import CellDiff, EditOrigin, HistoryEdit, TouchedCellEntry
 from jupyter_nbedit.history.service import AllHistoryReply, DetailedEdit, HistoryReply
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.diff import render_hunks
@@ -51,7 +51,7 @@ def _describe_edit(edit: HistoryEdit) -> str:
     return " | ".join(facts)
 
 
-def describe_author(edit: HistoryEdit) -> str:
+def describe_author(edit: EditOrigin) -> str:
     """Return who made an edit, and why."""
     author = make_line(edit.client or edit.user, LONGEST_LABEL)
     return f"{author}: {make_line(edit.message, LONGEST_LABEL)}" if edit.message else author

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jupyter_nbedit.edits.unseen import UnseenCell, UnseenNotebooks, UnseenReply
-from jupyter_nbedit.history.models import HistoryEdit
+from jupyter_nbedit.history.models import EditOrigin
 from jupyter_nbedit.notebook.text_cells import make_line
 from jupyter_nbedit.text.history import (
     LONGEST_LABEL,
@@ -31,7 +31,7 @@ def render_unseen(reply: UnseenReply) -> str:
     return "\n".join([head, *cut_lines(iter(lines)), *note])
 
 
-def _describe_cell(cell: UnseenCell, edits: Mapping[int, HistoryEdit]) -> Iterator[str]:
+def _describe_cell(cell: UnseenCell, edits: Mapping[int, EditOrigin]) -> Iterator[str]:
     authors = dict.fromkeys(describe_author(edits[number]) for number in cell.edit_ids)
     numbers = ", ".join(map(str, cell.edit_ids))
     noun = "edit" if len(cell.edit_ids) == 1 else "edits"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -56,6 +57,20 @@ def test_all_browsers_that_know_the_token_of_the_server_are_one_person(
     assert answer.json["cells"] == []
     answer = live.request("GET", f"nbedit/notebooks/{path}/unseen", b"", second.cookie, token="")
     assert answer.json["cells"] == []
+
+
+def test_many_unseen_changes_are_sent_compressed_to_clients_that_accept_it(
+    live: Client, path: str
+) -> None:
+    edit(live, path, replace("alpha", "x = 2\n" * 200), client="Claude")
+    url = f"nbedit/notebooks/{path}/unseen"
+    plain = live.request("GET", url)
+    assert "Content-Encoding" not in plain.headers
+    for answer in (plain, live.request("GET", url, headers={"Accept-Encoding": "gzip, br"})):
+        assert answer.headers["Vary"] == "Accept, Accept-Encoding"
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(answer.body) == plain.body
+    assert len(answer.body) < len(plain.body) / 2
 
 
 def test_changes_of_several_edits_are_one_change_of_each_cell(live: Client, path: str) -> None:

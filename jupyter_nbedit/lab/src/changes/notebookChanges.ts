@@ -12,7 +12,7 @@ import type {
 } from '../blocks/notebookBlocks';
 import type { Settings } from '../notify/settings';
 import { describeError } from '../notify/wording';
-import type { HistoryEdit, UnseenCell, UnseenReply } from '../server/models';
+import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import type { UnseenModel } from '../server/unseenModel';
 import { getCellId } from '../ui/cellIds';
 import type { DiffView } from '../ui/diffView';
@@ -42,7 +42,7 @@ export interface ChangeServices extends DiffServices {
 interface ShownChange {
   readonly key: string;
   cells: readonly UnseenCell[];
-  edits: readonly HistoryEdit[];
+  edits: readonly EditOrigin[];
   position: ChangePosition;
   /** Between the cells; null if there is a mark at a cell instead. */
   readonly line: ChangeLine | null;
@@ -216,7 +216,7 @@ export class NotebookChanges implements BlockSource {
   private _makeChange(
     key: string,
     cells: readonly UnseenCell[],
-    edits: readonly HistoryEdit[],
+    edits: readonly EditOrigin[],
     position: ChangePosition
   ): ShownChange {
     const { trans } = this._services;

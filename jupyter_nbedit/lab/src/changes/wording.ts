@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { getKind } from '../notify/netEffect';
 import { formatClients } from '../notify/wording';
-import type { HistoryEdit, UnseenCell, UnseenReply } from '../server/models';
+import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import { cleanText, isGeneratedUserName } from '../ui/displayText';
 
 /** Maximum length of the messages of a change. */
@@ -12,13 +12,13 @@ const MAX_MESSAGE_LENGTH = 200;
 export function listEdits(
   cells: readonly UnseenCell[],
   { edits }: Pick<UnseenReply, 'edits'>
-): HistoryEdit[] {
+): EditOrigin[] {
   const ids = new Set(cells.flatMap(({ edit_ids }) => edit_ids));
   return edits.filter(({ edit_id }) => ids.has(edit_id));
 }
 
 /** Return the names of those who made edits. */
-export function formatAuthors(edits: readonly HistoryEdit[], trans: TranslationBundle): string {
+export function formatAuthors(edits: readonly EditOrigin[], trans: TranslationBundle): string {
   const isOutside = edits.some(({ kind }) => kind === 'outside');
   const clients = edits
     .filter(({ kind }) => kind !== 'outside')
@@ -31,7 +31,7 @@ export function formatAuthors(edits: readonly HistoryEdit[], trans: TranslationB
 }
 
 /** Describe what is known of those who made edits: the names of clients are not verified. */
-export function describeIdentity(edits: readonly HistoryEdit[], trans: TranslationBundle): string {
+export function describeIdentity(edits: readonly EditOrigin[], trans: TranslationBundle): string {
   const users = [
     ...new Set(edits.filter(({ kind }) => kind !== 'outside').map(({ user }) => user))
   ];
@@ -48,14 +48,14 @@ export function describeIdentity(edits: readonly HistoryEdit[], trans: Translati
 }
 
 /** Return the messages of edits, newest first, or ''. */
-export function formatMessages(edits: readonly HistoryEdit[]): string {
+export function formatMessages(edits: readonly EditOrigin[]): string {
   const messages = edits.map(({ message }) => cleanText(message ?? '', MAX_MESSAGE_LENGTH));
   const unique = new Set(messages.filter(message => message !== '').reverse());
   return cleanText([...unique].join(' · '), MAX_MESSAGE_LENGTH);
 }
 
 /** Return the newest message of edits and how many others there are, or ''. */
-export function summarizeMessages(edits: readonly HistoryEdit[], trans: TranslationBundle): string {
+export function summarizeMessages(edits: readonly EditOrigin[], trans: TranslationBundle): string {
   const messages = edits
     .map(({ message }) => cleanText(message ?? '', MAX_MESSAGE_LENGTH))
     .filter(message => message !== '');
@@ -133,7 +133,7 @@ export function describeMissing(cells: readonly UnseenCell[], trans: Translation
 /** Return the label of the mark at a cell. */
 export function describeMark(
   cell: UnseenCell,
-  edits: readonly HistoryEdit[],
+  edits: readonly EditOrigin[],
   trans: TranslationBundle
 ): string {
   const isOutside = edits.length > 0 && edits.every(({ kind }) => kind === 'outside');

@@ -25,12 +25,11 @@ export interface AboutReply {
   readonly epoch: string;
 }
 
-/** One edit of the history. */
-export interface HistoryEdit {
+/** Who made an edit, when and why. */
+export interface EditOrigin {
   readonly edit_id: number;
   /** When the edit was made, as defined in RFC 3339. */
   readonly time: string;
-  readonly path: string;
   readonly kind: 'edit' | 'create' | 'undo' | 'redo' | 'outside';
   /** The user that the server knows. */
   readonly user: string;
@@ -39,6 +38,11 @@ export interface HistoryEdit {
   readonly message: string | null;
   /** The user who accepted the proposal. */
   readonly accepted_by: string | null;
+}
+
+/** One edit of the history. */
+export interface HistoryEdit extends EditOrigin {
+  readonly path: string;
   readonly operations: readonly OperationEntry[];
   /** Whether there are more operations. */
   readonly truncated: boolean;
@@ -103,7 +107,7 @@ export interface UnseenReply {
   readonly until: number;
   readonly cells: readonly UnseenCell[];
   /** The edits that the cells name, oldest first. */
-  readonly edits: readonly HistoryEdit[];
+  readonly edits: readonly EditOrigin[];
   /** Whether there are more edits than are compared; older ones count as seen. */
   readonly truncated: boolean;
 }

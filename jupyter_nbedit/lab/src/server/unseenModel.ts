@@ -185,7 +185,7 @@ export class UnseenModel {
   private _notebooks: readonly UnseenNotebook[] = [];
 }
 
-/** Runs a read at most once at a time. */
+/** Runs a read at most once at a time, and at most half of the time after events. */
 class CoalescedReads {
   /**
    * @param _read May not reject.
@@ -198,7 +198,9 @@ class CoalescedReads {
 
   /** Run the read after the delay, once for all calls until then. */
   schedule(): void {
-    this._timer ??= setTimeout(() => void this.run(), this._delay);
+    // Of a large notebook with many changes, a read may take the server a second.
+    const delay = Math.max(this._delay, this._duration);
+    this._timer ??= setTimeout(() => void this.run(), delay);
   }
 
   /** Wait for a read that starts after this call; calls while one is running share the next. */
@@ -206,7 +208,11 @@ class CoalescedReads {
     clearTimeout(this._timer);
     this._timer = undefined;
     if (this._current === null) {
-      this._current = this._read().finally(() => (this._current = null));
+      const start = performance.now();
+      this._current = this._read().finally(() => {
+        this._duration = performance.now() - start;
+        this._current = null;
+      });
       return this._current;
     }
     this._next ??= this._current.then(() => {
@@ -217,6 +223,8 @@ class CoalescedReads {
   }
 
   private _timer: ReturnType<typeof setTimeout> | undefined;
+  /** How long the last read took, in milliseconds. */
+  private _duration = 0;
   private _current: Promise<void> | null = null;
   private _next: Promise<void> | null = null;
 }

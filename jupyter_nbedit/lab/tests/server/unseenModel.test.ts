@@ -67,6 +67,16 @@ test('a burst of edits causes one read', async () => {
   expect(countReads()).toBe(2);
 });
 
+test('events cause reads for at most half of the time', async () => {
+  server.release = new Promise(resolve => setTimeout(resolve, 1500));
+  await Promise.all([model.read('a.ipynb'), vi.advanceTimersByTimeAsync(1500)]);
+  reportEdit();
+  await vi.advanceTimersByTimeAsync(1400);
+  expect(countReads()).toBe(1);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(countReads()).toBe(2);
+});
+
 test('what changes while it is read is read again, once', async () => {
   let release = (): void => undefined;
   server.release = new Promise(resolve => (release = resolve));
