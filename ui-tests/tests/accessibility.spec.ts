@@ -85,6 +85,7 @@ for (const look of ['light', 'dark', 'high contrast', 'forced colours'] as const
     await showFolder(page, folder.getPath(''));
     const row = page.locator('.jp-DirListing-item', { hasText: NAME });
     await check('badge of a file', row.getByRole('img', { name: /unseen/ }));
+    await tab.scrollToCell(0);
     await tab.cell(0).click();
     await tab.cell(0).locator('.jp-collapseHeadingButton').click();
     await check('badge of a heading', root.locator('.jp-nbedit-heading-badge'));
@@ -105,6 +106,7 @@ for (const look of ['light', 'dark', 'high contrast', 'forced colours'] as const
     await history.root.getByRole('searchbox').fill('no such text');
     await expect(history.root).toContainText('No edit matches.');
     await check('filtered history', history.root);
+    await tab.scrollToCell(ids.indexOf('limit'));
     await tab.cell(ids.indexOf('limit')).click();
     await runCommand(page, 'nbedit:show-cell-history');
     await expect(history.rows).toHaveCount(1);
