@@ -116,8 +116,11 @@ export class NotebookChanges implements BlockSource {
   /** Keep all changes. */
   async keepAll(): Promise<void> {
     const { unseen, getPath, trans } = this._services;
-    const { count } = this;
-    const keys = this._openCells.map(({ key }) => key);
+    const keys = this._listOpenKeys();
+    const { length: count } = keys;
+    if (count === 0) {
+      return;
+    }
     const isAll = count === this._reply?.cells.length;
     await this._decideAll(async () => {
       await unseen.keep(getPath(), isAll ? undefined : keys);
@@ -130,7 +133,10 @@ export class NotebookChanges implements BlockSource {
   /** Undo all changes. */
   async undoAll(): Promise<void> {
     const { unseen, getPath, undoEdit, trans } = this._services;
-    const keys = this._openCells.map(({ key }) => key);
+    const keys = this._listOpenKeys();
+    if (keys.length === 0) {
+      return;
+    }
     await this._decideAll(async () => {
       const { edit_id: editId } = await unseen.undo(getPath(), keys);
       const restore = async (): Promise<void> => {
@@ -146,6 +152,12 @@ export class NotebookChanges implements BlockSource {
           editId === null ? [] : [{ label: trans.__('Undo'), callback: () => void restore() }]
       });
     });
+  }
+
+  /** Return the keys of all changes that are shown, or known and about to be shown. */
+  private _listOpenKeys(): string[] {
+    this._blocks.update();
+    return this._openCells.map(({ key }) => key);
   }
 
   private async _decideAll(carryOut: () => Promise<void>): Promise<void> {
