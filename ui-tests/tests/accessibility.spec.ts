@@ -15,6 +15,11 @@ async function runCommand(page: Page, command: string): Promise<void> {
   }, command);
 }
 
+// In JupyterLab 4.2, only the cells in sight would be on the page.
+test.use({
+  mockSettings: { '@jupyterlab/notebook-extension:tracker': { windowingMode: 'defer' } }
+});
+
 for (const look of ['light', 'dark', 'high contrast', 'forced colours'] as const) {
   test(`axe-core finds no problem in anything that is shown to the user: ${look}${look === 'light' ? '' : ' @nightly'}`, async ({
     agent,

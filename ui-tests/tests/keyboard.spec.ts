@@ -19,6 +19,11 @@ interface Scene {
   open: (name: string) => Promise<Tab>;
 }
 
+// In JupyterLab 4.2, only the cells in sight would be on the page.
+test.use({
+  mockSettings: { '@jupyterlab/notebook-extension:tracker': { windowingMode: 'defer' } }
+});
+
 /** Open a notebook of many cells in command mode, with the focus on its first cell. */
 async function openNotebook({ folder, open }: Scene, name: string, count = 8): Promise<Tab> {
   folder.write(name, formatNotebook(makeManyCells(count)));

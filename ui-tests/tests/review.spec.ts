@@ -94,8 +94,6 @@ test.describe('What is proposed', () => {
     await tab.typeText(20, '  # mine');
     await tab.save();
     expect(folder.readSources('shown.ipynb')[1]).toBe(before.sources[1]);
-    // Blocks are drawn when their cells come near to what is in sight.
-    await expect(getBlocks(tab)).toHaveCount(0);
     await tab.scrollToCell(2);
     for (const index of [1, 2, 3]) {
       await expect(getBlock(tab, index)).toContainText('Claude proposes to change this cell');
@@ -630,6 +628,34 @@ for (const windowingMode of ['defer', 'full', 'none', 'contentVisibility']) {
     });
   });
 }
+
+test.describe('In a notebook that has all its cells on the page', () => {
+  test.use({
+    mockSettings: { '@jupyterlab/notebook-extension:tracker': { windowingMode: 'defer' } }
+  });
+
+  test('blocks are drawn when their cells come near to what is in sight @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('far.ipynb', formatNotebook(makeManyCells(60)));
+    const path = folder.getPath('far.ipynb');
+    const tab = await open('far.ipynb');
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [1, 40, 50].map(changeLastLine));
+    await expect(getBar(tab)).toContainText('Claude proposes 3 changes');
+    await expect(getBlock(tab, 1)).toBeVisible();
+    await expect(getBlocks(tab)).toHaveCount(1);
+    await tab.scrollToCell(38);
+    await expect(getBlock(tab, 40)).toBeVisible();
+    // The key goes to one that is not drawn yet.
+    await press(page, 'Alt+Shift+F5', 'Alt+Shift+F5');
+    await expect(getBlock(tab, 50)).toBeFocused();
+    await expect(getBlock(tab, 50)).toBeInViewport();
+  });
+});
 
 test.describe('In a notebook that has only the cells in sight on the page', () => {
   test.use({

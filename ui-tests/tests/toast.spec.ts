@@ -139,7 +139,7 @@ test('"View" goes to the place of a deleted cell @nightly', async ({
   await expect(toast).toHaveText(/^Bot: 1 cell deleted/);
   await toast.getByRole('button', { name: 'View' }).click();
   await expect.poll(async () => tab.isFullyVisible(30)).toBe(true);
-  expect((await tab.getViewState()).activeCellId).toBe('cell-id-31');
+  await expect.poll(async () => (await tab.getViewState()).activeCellId).toBe('cell-id-31');
 });
 
 test('A toast about a notebook behind names its file @nightly', async ({
