@@ -98,6 +98,15 @@ class UnseenReply(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
+class RestoreReply(EditReply, frozen=True, kw_only=True):
+    """The result of a restore, with the cells that it changes."""
+
+    parts: Annotated[
+        list[CellDiff],
+        Meta(description="The cells before and after it, in the order of the notebook."),
+    ]
+
+
 class UnseenNotebooks(msgspec.Struct, frozen=True, kw_only=True):
     """The notebooks with edits that this user has not kept."""
 
@@ -239,14 +248,16 @@ class UnseenService:
             self.events.emit_seen(path=request.path)
         return reply
 
-    async def restore(self, request: WriteRequest, edit_id: int) -> EditReply:
+    async def restore(self, request: WriteRequest, edit_id: int) -> RestoreReply:
         """Return a notebook to what it was after an edit, as one edit.
 
         Raise `EditNotFound` if the history does not have the edit, or not all that is needed;
         `UndoConflict` if a later change that is not in the history is in the way.
         """
         planner = RestorePlanner(self.history, edit_id)
-        return await self.edits.run(request, planner, bypasses_review=True)
+        reply = await self.edits.run(request, planner, bypasses_review=True)
+        fields = {name: getattr(reply, name) for name in EditReply.__struct_fields__}
+        return RestoreReply(**fields, parts=planner.parts)
 
     async def mark_revealed(
         self, path: str, principal: str, net: NetChange, last_edit: int
@@ -382,12 +393,14 @@ class NetUndoPlanner:
         return PlannedEdit.from_plan(state.notebook, plan, may_sign=may_sign)
 
 
-@dataclass(frozen=True)
+@dataclass
 class RestorePlanner:
     """Plans to return a notebook to what it was after an edit."""
 
     history: EditHistory
     edit_id: int
+    #: What the plan does to cells, once it is made.
+    parts: list[CellDiff] = field(default_factory=list)
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the change, for the edits that are in the history while the notebook is locked."""
@@ -420,6 +433,7 @@ class RestorePlanner:
         if net.conflicts or not net.is_known or not is_complete:
             raise _build_restore_conflict(self.edit_id, net)
         plan = revert(state.notebook.document, net.record, op="restore", is_exact=True)
+        self.parts = build_cell_diffs(plan.build_record().parts)
         may_sign = all(entry.trusted for entry in state.entries)
         return PlannedEdit.from_plan(state.notebook, plan, may_sign=may_sign)
 

@@ -232,10 +232,14 @@ def test_restore_returns_the_state_after_an_edit(live: Client, path: str) -> Non
     now = file.read_bytes()
     preview = post(live, path, "restore", edit_id=first, dry_run=True)
     assert (preview.status, file.read_bytes()) == (200, now)
+    [part] = [part for part in preview.json["parts"] if part["cell_id"] == "beta"]
+    assert part["before"] is None
+    assert part["after"]["source"] == samples.load_cells(ODD)[1]["source"]
     answer = post(live, path, "restore", edit_id=first, **LAB)
     assert (answer.status, file.read_bytes()) == (200, after)
     assert {result["op"] for result in answer.json["operations"]} == {"restore"}
     assert answer.json["diff"] == preview.json["diff"]
+    assert answer.json["parts"] == preview.json["parts"]
     assert undo(live, path).status == 200
     assert file.read_bytes() == now
 

@@ -398,8 +398,10 @@ test.describe('The history panel', () => {
     const dialog = page.locator('.jp-Dialog');
     for (const answer of ['Cancel', 'Restore']) {
       await panel.getRestoreButton(2).click();
-      await expect(dialog.locator('.jp-mod-removed', { hasText: '-bad = 1' })).toBeVisible();
-      await expect(dialog.locator('.jp-mod-added', { hasText: '+good = 1' })).toBeVisible();
+      const cells = dialog.locator('.jp-nbedit-cell-diff');
+      await expect(cells).toHaveCount(2);
+      await expect(cells.first()).toContainText(/Cell 1.*removed: bad = 1.*added: good = 1/);
+      await expect(cells.last()).toContainText(/Cell 3added.*first_2 = 2/);
       expect(await findViolations(dialog)).toEqual([]);
       expect(folder.readText('restored.ipynb')).toBe(bad);
       await dialog.getByRole('button', { name: answer }).click();

@@ -312,20 +312,18 @@ export class HistoryPanel extends Widget {
       showsPath: this._scope === 'all',
       showDetail: (edit, element, onShown) => {
         const { path, edit_id: id } = edit;
+        const options = { trans, languages, themes, layout: this._diffLayout, path };
+        const getCodeLanguage = async (): Promise<string> =>
+          navigator.getCodeLanguage(path) ?? languageOnDisk(server, path);
         return showDetail(element, {
-          trans,
-          languages,
-          themes,
-          layout: this._diffLayout,
-          path,
+          ...options,
           fetchEdit: async () => server.getEdit(path, id),
-          getCodeLanguage: async () =>
-            navigator.getCodeLanguage(path) ?? languageOnDisk(server, path),
+          getCodeLanguage,
           goToCell: async part =>
             (await navigator.goToCell(path, part)) ? null : trans.__('This cell is gone.'),
           restore: async () => {
             try {
-              return await restoreNotebook(edit, server, trans);
+              return await restoreNotebook(edit, server, await getCodeLanguage(), options);
             } catch (error) {
               return describeUndoError(error, 'undo', trans).join(' ');
             } finally {

@@ -13,6 +13,7 @@ import type {
   Mode,
   ModeReply,
   Proposal,
+  RestoreReply,
   UnseenNotebook,
   UnseenReply
 } from './models';
@@ -182,9 +183,14 @@ export class NbEditClient {
   }
 
   /** Return the notebook to what it was after an edit. */
-  async restore(path: string, editId: number, options?: EditOptions): Promise<EditReply> {
+  async restore(path: string, editId: number, options?: EditOptions): Promise<RestoreReply> {
     return localEdits.track(
-      this._sendChange('POST', `${buildNotebookPath(path)}/restore`, { edit_id: editId }, options)
+      this._sendChange<RestoreReply>(
+        'POST',
+        `${buildNotebookPath(path)}/restore`,
+        { edit_id: editId },
+        options
+      )
     );
   }
 
@@ -259,12 +265,12 @@ export class NbEditClient {
     return this._request('POST', `${buildProposalPath(id)}/reopen`, { body: { parts } });
   }
 
-  private async _sendChange(
+  private async _sendChange<Answer = EditReply>(
     method: string,
     address: string,
     body: object,
     { wait_tabs, ...options }: EditOptions = {}
-  ): Promise<EditReply> {
+  ): Promise<Answer> {
     return this._request(method, address, {
       body: { client: CLIENT, ...body, ...options },
       query: { wait_tabs }

@@ -112,6 +112,12 @@ export interface UnseenReply {
   readonly truncated: boolean;
 }
 
+/** The result of a restore, with the cells that it changes. */
+export interface RestoreReply extends EditReply {
+  /** The cells before and after it, in the order of the notebook. */
+  readonly parts: readonly CellDiff[];
+}
+
 /** A notebook with edits that this user has not kept. */
 export interface UnseenNotebook {
   readonly path: string;
