@@ -69,9 +69,28 @@ export function planLayoutChanges(
       ? []
       : [
           () => {
-            above.forEach((widget, position) => layout.insertWidget(position, widget));
-            below.forEach(widget => layout.addWidget(widget));
+            insertAbove(layout, above);
+            insertBelow(layout, below);
           }
         ];
+  });
+}
+
+/** Put widgets at the start; one that is in place stays attached, with the focus in it. */
+function insertAbove(layout: PanelLayout, widgets: readonly Widget[]): void {
+  widgets.forEach((widget, index) => {
+    if (layout.widgets[index] !== widget) {
+      layout.insertWidget(index, widget);
+    }
+  });
+}
+
+/** Put widgets at the end; one that is in place stays attached, with the focus in it. */
+function insertBelow(layout: PanelLayout, widgets: readonly Widget[]): void {
+  [...widgets].reverse().forEach((widget, count) => {
+    const { length } = layout.widgets;
+    if (layout.widgets[length - 1 - count] !== widget) {
+      layout.insertWidget(length - count, widget);
+    }
   });
 }

@@ -78,6 +78,11 @@ export class CellBlock extends Widget {
     }
   }
 
+  /** Whether the focus is in the text of the diff. */
+  get hasFocusInDiff(): boolean {
+    return this._diff?.node.contains(document.activeElement) ?? false;
+  }
+
   set actions(actions: readonly BlockAction[]) {
     this._actions = actions;
     this._buttons = actions.map(makeActionButton);

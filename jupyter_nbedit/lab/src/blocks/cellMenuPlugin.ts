@@ -35,7 +35,9 @@ export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
       }
       const notebook = blocks.get(panel);
       const index = panel.content.activeCellIndex;
-      const entry = notebook.entries.find(({ position }) => position.cell === index);
+      const entry = notebook.entries.find(
+        ({ position, isAboutCell }) => isAboutCell && position.cell === index
+      );
       return entry === undefined ? null : { notebook, entry };
     };
     const show = async (): Promise<NotebookBlocks | undefined> => {

@@ -3,7 +3,7 @@ import { caretLeftIcon, caretRightIcon } from '@jupyterlab/ui-components';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { makeElement, makeIconButton, setEnabled, showAlert, showText } from '../ui/elements';
-import { makeActionButton, type BlockAction } from './cellBlock';
+import { makeActionButton, suppressShortcuts, type BlockAction } from './cellBlock';
 
 /** Separates what the bar says about several kinds of changes. */
 const SEPARATOR = ' · ';
@@ -61,6 +61,8 @@ export class NotebookBar extends Widget {
     actions.append(navigation, this._actionBox);
     this._content.append(this._summary, this._purpose, actions, this._noticeBox);
     this.node.append(this._content);
+    this.node.tabIndex = -1;
+    suppressShortcuts(this.node);
     this._observer.observe(this._content);
     this.hide();
   }
@@ -68,6 +70,11 @@ export class NotebookBar extends Widget {
   override dispose(): void {
     this._observer.disconnect();
     super.dispose();
+  }
+
+  /** Hold the focus, until it is at a change. */
+  focus(): void {
+    this.node.focus({ preventScroll: true });
   }
 
   /** Show or hide the bar; the layout is updated when this returns. */

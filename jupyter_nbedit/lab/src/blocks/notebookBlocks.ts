@@ -30,6 +30,8 @@ export interface BlockEntry extends NavigatorEntry {
   readonly widgets: readonly Widget[];
   /** Its block if it is shown now. */
   readonly block: CellBlock | null;
+  /** Whether it is about the cell at its position, and not about a place beside it. */
+  readonly isAboutCell: boolean;
   /** Show its block; resolves when the block is drawn. */
   open(): Promise<CellBlock | null>;
   /** Hide its block, if it is shown only on demand. */
@@ -91,6 +93,7 @@ export class NotebookBlocks {
     content.stateChanged.connect(() => this._showEditedCell());
     context.pathChanged.connect(this.requestUpdate);
     void context.ready.then(this.requestUpdate);
+    panel.disposed.connect(() => Signal.disconnectReceiver(this.requestUpdate));
     content.node.addEventListener('keydown', event => this._onKeydown(event));
     content.node.addEventListener('focusin', ({ target }) => this._onFocus(target as Element));
     listen();
@@ -161,8 +164,13 @@ export class NotebookBlocks {
       current.close?.();
     }
     this._navigator.visit(entry);
+    const focused = document.activeElement;
     await entry.open();
     this.update();
+    if (document.activeElement !== focused && !this.canMoveFocus()) {
+      // The user types meanwhile.
+      return;
+    }
     const cell = content.widgets[this._find(key)?.position.cell ?? -1];
     if (cell === undefined || this._navigator.current?.key !== key) {
       if (this._navigator.current === null && this.canMoveFocus()) {
@@ -241,6 +249,7 @@ export class NotebookBlocks {
       return;
     }
     const focusedKey = this._findFocusedEntry()?.key;
+    const wasTyping = document.activeElement !== null && isEditable(document.activeElement);
     const conflictCells = new Set<string>();
     const states = this._sources.map(source => {
       const state = source.update(conflictCells);
@@ -259,7 +268,8 @@ export class NotebookBlocks {
     }
     // A decision moves the focus itself, when it is carried out.
     const isFocusLost = focusedKey !== undefined && this._find(focusedKey) === undefined;
-    if (isFocusLost && this._decisionCount === 0) {
+    // What somebody types next must not decide on another change.
+    if (isFocusLost && !wasTyping && this._decisionCount === 0) {
       void this._leaveRemovedEntry();
     }
   }
@@ -285,6 +295,10 @@ export class NotebookBlocks {
         // At the top, the cells move down for the bar; their position is held from there.
         releaseScrollHold(content);
         this._bar.setShown(isShown);
+      }
+      if (isShown && removedWidgets.some(({ node }) => node.contains(document.activeElement))) {
+        // Until the focus is at the next change, keys must not reach the cells.
+        this._bar.focus();
       }
       preserveViewport(content, () => {
         removedWidgets.forEach(widget => widget.dispose());

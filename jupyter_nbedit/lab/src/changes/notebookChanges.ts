@@ -52,6 +52,10 @@ interface ShownChange {
   whenDrawn: Promise<CellBlock | null> | null;
   /** What the diff shows. */
   drawnTexts: string;
+  /** What the diff shows after a pause of typing. */
+  awaitedTexts: string;
+  /** The newest edit of what is shown. */
+  until: number;
   redrawTimer: ReturnType<typeof setTimeout> | undefined;
   /** Why it was not decided on, or ''. */
   problem: string;
@@ -98,11 +102,15 @@ export class NotebookChanges implements BlockSource {
   update(conflictCells: ReadonlySet<string>): SourceState {
     const reply = this._reply;
     const removedWidgets = this._updateChanges(reply, conflictCells);
+    this._shownReply = reply;
+    if (this.isEmpty) {
+      this._problem = '';
+    }
     this._updateMarks();
     const shownChanges = [...this._shownChanges.values()];
     for (const shown of shownChanges) {
       this._describe(shown);
-      this._requestRedraw(shown);
+      this._requestRedraw(shown, reply);
     }
     return {
       entries: shownChanges
@@ -116,7 +124,7 @@ export class NotebookChanges implements BlockSource {
   /** Keep all changes. */
   async keepAll(): Promise<void> {
     const { unseen, getPath, trans } = this._services;
-    const keys = this._listOpenKeys();
+    const keys = await this._listOpenKeys();
     const { length: count } = keys;
     if (count === 0) {
       return;
@@ -133,7 +141,7 @@ export class NotebookChanges implements BlockSource {
   /** Undo all changes. */
   async undoAll(): Promise<void> {
     const { unseen, getPath, undoEdit, trans } = this._services;
-    const keys = this._listOpenKeys();
+    const keys = await this._listOpenKeys();
     if (keys.length === 0) {
       return;
     }
@@ -154,10 +162,17 @@ export class NotebookChanges implements BlockSource {
     });
   }
 
-  /** Return the keys of all changes that are shown, or known and about to be shown. */
-  private _listOpenKeys(): string[] {
+  /** Return the keys of all changes that are shown, or about to be shown. */
+  private async _listOpenKeys(): Promise<string[]> {
+    const { unseen, getPath } = this._services;
+    if (this._reply === null) {
+      await unseen.read(getPath());
+    }
     this._blocks.update();
-    return this._openCells.map(({ key }) => key);
+    const reply = this._reply;
+    // A notebook that is not visible yet shows none of them.
+    const cells = reply === this._shownReply ? this._openCells : (reply?.cells ?? []);
+    return cells.map(({ key }) => key);
   }
 
   private async _decideAll(carryOut: () => Promise<void>): Promise<void> {
@@ -262,6 +277,8 @@ export class NotebookChanges implements BlockSource {
       block: null,
       whenDrawn: null,
       drawnTexts: '',
+      awaitedTexts: '',
+      until: 0,
       redrawTimer: undefined,
       problem: '',
       isBusy: false
@@ -274,6 +291,7 @@ export class NotebookChanges implements BlockSource {
       key,
       position,
       widgets: [line, block].filter(widget => widget !== null),
+      isAboutCell: line === null && position.isOwnCell,
       block,
       open: () => this._open(shown),
       close: () => this._close(shown)
@@ -410,7 +428,10 @@ export class NotebookChanges implements BlockSource {
     Object.assign(shown, { isBusy: true, problem: '' });
     this._blocks.update();
     try {
-      await (decision === 'keep' ? unseen.keep(getPath(), keys) : unseen.undo(getPath(), keys));
+      const { until } = shown;
+      await (decision === 'keep'
+        ? unseen.keep(getPath(), keys, until)
+        : unseen.undo(getPath(), keys, until));
     } catch (error) {
       shown.problem = describeError(error, trans);
     } finally {
@@ -489,28 +510,46 @@ export class NotebookChanges implements BlockSource {
   }
 
   /** Draw the diff of an open block again if the user has changed the cell. */
-  private _requestRedraw(shown: ShownChange): void {
-    const isDrawn = shown.block !== null && shown.line === null;
-    if (isDrawn && this._describeTexts(shown) !== shown.drawnTexts) {
+  private _requestRedraw(shown: ShownChange, reply: UnseenReply | null): void {
+    const texts = this._describeTexts(shown);
+    if (shown.block === null || texts === shown.drawnTexts) {
+      shown.until = reply?.until ?? 0;
+      return;
+    }
+    // Other changes of the notebook, such as outputs of a running cell, do not begin a new pause.
+    if (texts !== shown.awaitedTexts) {
+      shown.awaitedTexts = texts;
       clearTimeout(shown.redrawTimer);
       shown.redrawTimer = setTimeout(() => void this._redraw(shown), REDRAW_DELAY);
     }
   }
 
   private async _redraw(shown: ShownChange): Promise<void> {
-    const { block, cells } = shown;
+    const { block, cells, line } = shown;
     const [cell] = cells;
+    shown.awaitedTexts = '';
     if (block === null || cell === undefined) {
+      return;
+    }
+    if (line !== null) {
+      await this._reopen(shown, block.node.contains(document.activeElement));
       return;
     }
     shown.drawnTexts = this._describeTexts(shown);
     const diff = this._drawDiff(shown, cell);
+    const { drawnTexts } = shown;
     await (diff === null ? null : whenDrawn(diff));
-    if (shown.block === block) {
+    if (shown.block === block && shown.drawnTexts === drawnTexts) {
       preserveViewport(this._blocks.panel.content, () => (block.diff = diff));
     } else {
       diff?.dispose();
     }
+  }
+
+  /** Show the deleted cells of a gap again, which have become others. */
+  private async _reopen(shown: ShownChange, hadFocus: boolean): Promise<void> {
+    this._close(shown);
+    await (hadFocus ? this._blocks.goToEntry(shown.key) : this._open(shown));
   }
 
   private _drawDiff({ position }: ShownChange, cell: UnseenCell): DiffView | null {
@@ -539,6 +578,8 @@ export class NotebookChanges implements BlockSource {
   private readonly _shownChanges = new Map<string, ShownChange>();
   /** The changes on which the user can decide. */
   private _openCells: readonly UnseenCell[] = [];
+  /** The reply with the changes that are shown. */
+  private _shownReply: UnseenReply | null = null;
   private _hasMarks = false;
   private _isBusy = false;
   private _problem = '';

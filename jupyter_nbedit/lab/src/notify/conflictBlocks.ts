@@ -30,6 +30,8 @@ interface ShownConflict {
   whenDrawn: Promise<void>;
   /** What the diff shows. */
   drawnTexts: string;
+  /** What it shows after the pause. */
+  awaitedTexts: string;
   redrawTimer: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -96,6 +98,7 @@ export class ConflictBlocks implements BlockSource {
       block: null,
       whenDrawn: Promise.resolve(),
       drawnTexts: '',
+      awaitedTexts: '',
       redrawTimer: undefined
     };
     this._shownConflicts.set(conflict.key, shown);
@@ -198,14 +201,18 @@ export class ConflictBlocks implements BlockSource {
 
   /** Draw the diff again if the user has changed the cell and pauses. */
   private _requestRedraw(shown: ShownConflict): void {
-    if (shown.block === null || shown.drawnTexts === this._formatTexts(shown)) {
+    const texts = this._formatTexts(shown);
+    // Other changes of the notebook, such as outputs of a running cell, do not begin a new pause.
+    if (shown.block === null || shown.drawnTexts === texts || shown.awaitedTexts === texts) {
       return;
     }
+    shown.awaitedTexts = texts;
     clearTimeout(shown.redrawTimer);
     shown.redrawTimer = setTimeout(() => void this._redraw(shown), REDRAW_DELAY);
   }
 
   private async _redraw(shown: ShownConflict): Promise<void> {
+    shown.awaitedTexts = '';
     const diff = await this._draw(shown);
     if (this._shownConflicts.get(shown.conflict.key) === shown && shown.block !== null) {
       shown.block.diff = diff;
@@ -282,6 +289,7 @@ function makeEntry(shown: ShownConflict): BlockEntry {
     key: getConflictEntryKey(conflict.key),
     position: { cell: cellIndex, side: 'below' },
     widgets: block === null ? [] : [block],
+    isAboutCell: true,
     block,
     open: async () => {
       await shown.whenDrawn;

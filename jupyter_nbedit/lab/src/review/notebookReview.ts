@@ -16,7 +16,13 @@ import { DecisionToast } from './decisionToast';
 import { MoveLine } from './moveLine';
 import { PartDrawer, type DrawDiff } from './partDrawer';
 import { computeOutcome } from './partOutcome';
-import { locateMoveTarget, locatePart, type Anchor, type TabCell } from './proposalPartPosition';
+import {
+  isInsert,
+  locateMoveTarget,
+  locatePart,
+  type Anchor,
+  type TabCell
+} from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
 import type { ProposalModel } from './proposalModel';
 import { getPartKey, makePartKey, sortParts, type ShownPart } from './proposalPartView';
@@ -78,6 +84,9 @@ export class NotebookReview implements BlockSource {
       this._updatePart(item, cells);
     }
     removedParts.forEach(([key]) => this._parts.delete(key));
+    if (this._parts.size === 0) {
+      this._notice = '';
+    }
     const section = this._parts.size === 0 ? null : this._describeAll();
     this._describeBlocks(section?.purpose !== '');
     const order = sortParts(this._parts);
@@ -134,10 +143,10 @@ export class NotebookReview implements BlockSource {
       save: async () => context.save(),
       getSource: ({ position }) =>
         content.widgets[position.cell]?.model.sharedModel.getSource() ?? null,
-      insertCell: ({ part: { after }, position }) => {
+      insertCell: ({ part: { after }, editedSource, position }) => {
         content.model?.sharedModel.insertCell(position.cell + 1, {
           cell_type: after?.cell_type ?? 'code',
-          source: after?.source ?? '',
+          source: editedSource ?? after?.source ?? '',
           metadata: { ...(after?.metadata as PartialJSONObject | undefined) }
         });
       },
@@ -163,7 +172,9 @@ export class NotebookReview implements BlockSource {
     const key = getPartKey(item);
     const previous = this._parts.get(key);
     if (previous?.isBusy === true) {
-      // The tab may have the result before the decision is known.
+      // The tab may have the result before the decision is known: only the index of the cell changes.
+      const index = cells.findIndex(({ id }) => id === this._anchors.get(key)?.id);
+      previous.position = index < 0 ? previous.position : { ...previous.position, cell: index };
       return;
     }
     const { content } = this._blocks.panel;
@@ -185,6 +196,7 @@ export class NotebookReview implements BlockSource {
       // A cell in which somebody types is not folded.
       isCellShown: content.mode === 'edit' && content.activeCellIndex === position.cell,
       editedSource: null,
+      hasEditor: false,
       drawnKey: '',
       block: null,
       moveLine: null,
@@ -294,12 +306,13 @@ export class NotebookReview implements BlockSource {
   }
 
   private _makeEntry(key: string, shownPart: ShownPart): BlockEntry {
-    const { block, position, standsForCell, isCellShown } = shownPart;
+    const { block, part, position, standsForCell, isCellShown } = shownPart;
     return {
       key,
       position,
       widgets: block === null ? [] : [block],
       block,
+      isAboutCell: !isInsert(part) && position.state !== 'gone',
       isCellFolded: block !== null && standsForCell && !isCellShown,
       showCell: () => (shownPart.isCellShown = true),
       open: async () => {

@@ -80,8 +80,10 @@ export class PartDrawer {
       shownPart.block = this._host.makeBlock(shownPart);
       shownPart.block.diff = diffView;
     } else {
+      const hadFocus = block.hasFocusInDiff;
       preserveViewport(this._panel.content, () => (block.diff = diffView));
-      if (shownPart.editedSource !== null) {
+      if (shownPart.editedSource !== null && (hadFocus || !shownPart.hasEditor)) {
+        shownPart.hasEditor = true;
         diffView?.focus();
       }
     }
@@ -94,8 +96,12 @@ export class PartDrawer {
     if (editedSource === null || after === null) {
       return this._drawDiff(outcome.diff);
     }
+    const { drawnKey } = shownPart;
     return this._drawDiff({ ...outcome.diff, after: { ...after, source: editedSource } }, text => {
-      shownPart.editedSource = text;
+      // Not what is typed into an editor that is about to be replaced.
+      if (shownPart.drawnKey === drawnKey) {
+        shownPart.editedSource = text;
+      }
     });
   }
 

@@ -14,6 +14,8 @@ export interface ShownPart {
   outcome: PartOutcome;
   /** The source as the user has edited it, or null. */
   editedSource: string | null;
+  /** Whether the editor for it has got the focus. */
+  hasEditor: boolean;
   /** Whether the block shows the text of the cell, too. */
   standsForCell: boolean;
   /** Whether the user wants to see a cell that a block stands for. */

@@ -1,9 +1,11 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { BLOCK_COMMANDS, INotebookBlocks } from '../blocks/blocksPlugin';
 import type { BlockEntry } from '../blocks/notebookBlocks';
 import { INbEditSettings, type Settings } from '../notify/settings';
+import { describeError } from '../notify/wording';
 import type { Proposal } from '../server/models';
 import { isCellVisible } from '../ui/viewport';
 import { isAboutOneNotebook } from './announcement';
@@ -79,9 +81,18 @@ export const proposalToastsPlugin: JupyterFrontEndPlugin<void> = {
         ? commands.execute(BLOCK_COMMANDS.next)
         : notebookBlocks.get(panel).goToEntry(entry.key));
     };
+    // Such as if the notebook was deleted.
+    const showError = (error: unknown): void => {
+      Notification.error(describeError(error, trans), { autoClose: false });
+    };
     // Before that, the notebooks of the last session are not open.
     void restored.then(
-      () => new ProposalToasts(model, { shouldAnnounce, review: all => void review(all) }, trans)
+      () =>
+        new ProposalToasts(
+          model,
+          { shouldAnnounce, review: all => void review(all).catch(showError) },
+          trans
+        )
     );
   }
 };

@@ -80,14 +80,15 @@ export class UnseenModel {
   }
 
   /**
-   * Mark changes as seen, as they were read last.
+   * Mark changes as seen.
    *
    * @param keys The keys of the changes; by default all.
+   * @param until The newest edit that the user has seen; by default as it was read last.
    * @throws NbEditError if the server refuses it.
    */
-  async keep(path: string, keys?: readonly string[]): Promise<void> {
+  async keep(path: string, keys?: readonly string[], until = this.get(path)?.until): Promise<void> {
     try {
-      this._setReply(path, await this._client.keep(path, keys, this.get(path)?.until));
+      this._setReply(path, await this._client.keep(path, keys, until));
     } catch (error) {
       await this.read(path);
       throw error;
@@ -99,11 +100,16 @@ export class UnseenModel {
   /**
    * Return cells to the state that was kept last.
    *
-   * @throws NbEditError if the server refuses it.
+   * @param until The newest edit that the user has seen; by default as it was read last.
+   * @throws NbEditError if the server refuses it, such as if a newer edit has changed a cell.
    */
-  async undo(path: string, keys: readonly string[]): Promise<EditReply> {
+  async undo(
+    path: string,
+    keys: readonly string[],
+    until = this.get(path)?.until
+  ): Promise<EditReply> {
     try {
-      return await this._client.undoCells(path, keys, this.get(path)?.until);
+      return await this._client.undoCells(path, keys, until);
     } finally {
       await this.read(path);
       this._notebookReads.schedule();

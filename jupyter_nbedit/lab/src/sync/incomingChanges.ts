@@ -16,6 +16,7 @@ export class IncomingChanges {
     this._conflicts.resolved.connect((_, { conflict, choice }) =>
       onChoice(conflict.key, conflict.conflict, choice)
     );
+    _notebook.disposed.connect(() => this.retainConflicts([]));
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { ISignal } from '@lumino/signaling';
 import type { TabContent } from '../merge/baseVersion';
 import type { Notebook } from '../merge/notebook';
 import { compareNotebooks, type NotebookMerge } from '../merge/notebookMerge';
@@ -84,6 +85,11 @@ export class OpenNotebook {
 
   get isCurrent(): boolean {
     return this.views.isCurrent;
+  }
+
+  /** Emitted when the notebook is closed in all views. */
+  get disposed(): ISignal<unknown, void> {
+    return this._context.disposed;
   }
 
   get unseen(): UnseenReply | null {

@@ -22,7 +22,8 @@ const activeHolds = new WeakMap<Notebook, Set<() => void>>();
 export function preserveViewport(notebook: Notebook, change: () => void): void {
   const activeId = notebook.activeCell?.model.id;
   const { mode } = notebook;
-  const hadFocus = notebook.node.contains(document.activeElement);
+  const focused = document.activeElement;
+  const hadFocus = notebook.node.contains(focused);
   const selectedIds = new Set(
     notebook.widgets.filter(cell => notebook.isSelected(cell)).map(getCellId)
   );
@@ -36,6 +37,10 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
     notebook.widgets
       .filter(cell => selectedIds.has(getCellId(cell)) && !notebook.isSelected(cell))
       .forEach(cell => notebook.select(cell));
+  }
+  if (hadFocus && focused instanceof HTMLElement && document.activeElement !== focused) {
+    // It may only have been moved.
+    focused.focus({ preventScroll: true });
   }
   if (activeIndex >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
     notebook.mode = mode;

@@ -145,6 +145,7 @@ function makeShownPart(proposal: Proposal, part: ProposedPart): ShownPart {
     standsForCell: true,
     isCellShown: false,
     editedSource: null,
+    hasEditor: false,
     drawnKey: '',
     block: null,
     moveLine: null,
