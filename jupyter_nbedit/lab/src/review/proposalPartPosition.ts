@@ -45,7 +45,7 @@ export function locatePart(
   if (isAboutNotebook(part)) {
     return { cell: 0, side: 'above', state: 'as-proposed' };
   }
-  const order = new ProposalOrder(parts);
+  const order = getOrder(parts);
   if (isInsert(part)) {
     const findIndex = (id: string | null): number => cells.findIndex(cell => cell.id === id);
     const neighbour = order.listNewCellsBefore(part).map(findIndex).filter(isFound).pop();
@@ -74,7 +74,7 @@ export function locateMoveTarget(
   parts: readonly ProposedPart[],
   cellCount: number
 ): BlockPosition {
-  return getGapPosition(new ProposalOrder(parts).countCellsBefore(part), cellCount);
+  return getGapPosition(getOrder(parts).countCellsBefore(part), cellCount);
 }
 
 function findCell(part: CellDiff, expectedIndex: number, cells: readonly TabCell[]): number | null {
@@ -102,24 +102,40 @@ function clampIndex(index: number, cells: readonly TabCell[]): number {
   return Math.max(0, Math.min(index, cells.length - 1));
 }
 
+/** The orders of proposals; all positions of a proposal are computed again at each change of a cell. */
+const orders = new WeakMap<readonly ProposedPart[], ProposalOrder>();
+
+function getOrder(parts: readonly ProposedPart[]): ProposalOrder {
+  const order = orders.get(parts) ?? new ProposalOrder(parts);
+  orders.set(parts, order);
+  return order;
+}
+
 /** The order of cells before a proposal, with all of it, and with its accepted parts. */
 class ProposalOrder {
   constructor(parts: readonly ProposedPart[]) {
-    this._inserts = parts.filter(isInsert);
-    this._deletes = parts.filter(({ after }) => after === null);
-    this._moves = parts.filter(({ moved, before, after }) => moved && before && after);
+    const inserts = parts.filter(isInsert);
+    const deletes = parts.filter(({ after }) => after === null);
+    const moves = parts.filter(({ moved, before, after }) => moved && before && after);
+    this._leavingIndexes = sortNumbers([...deletes, ...moves].map(part => part.index_before ?? 0));
+    this._leavingIndexSet = new Set(this._leavingIndexes);
+    this._shiftedIndexes = sortNumbers([...inserts, ...moves].map(part => part.index ?? 0));
+    this._acceptedDeletes = sortNumbers(
+      deletes.filter(isAccepted).map(part => part.index_before ?? 0)
+    );
+    this._acceptedInserts = inserts
+      .filter(isAccepted)
+      .sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+    this._acceptedInsertHeights = sortNumbers(
+      this._acceptedInserts.map(part => this._countStayingAbove(part))
+    );
   }
 
   /** Map the index of a cell before the proposal to its current index. */
   mapIndex(index: number): number {
     const stayingCount = this._countStayingBefore(index);
-    const deletedCells = this._deletes.filter(
-      part => isAccepted(part) && (part.index_before ?? 0) < index
-    );
-    const insertedCells = this._inserts.filter(
-      part => isAccepted(part) && this._countStayingAbove(part) <= stayingCount
-    );
-    return index - deletedCells.length + insertedCells.length;
+    const deletedCount = countBelow(this._acceptedDeletes, index);
+    return index - deletedCount + countBelow(this._acceptedInsertHeights, stayingCount + 1);
   }
 
   /** Count the current cells that are before a cell to insert or to move. */
@@ -137,10 +153,9 @@ class ProposalOrder {
   /** Return accepted inserts in the same gap between two cells that stay. */
   private _listAcceptedInsertsBefore(part: ProposedPart): ProposedPart[] {
     const above = this._countStayingAbove(part);
-    return this._inserts
-      .filter(other => isAccepted(other) && this._countStayingAbove(other) === above)
-      .filter(other => (other.index ?? 0) < (part.index ?? 0))
-      .sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+    return this._acceptedInserts.filter(
+      other => (other.index ?? 0) < (part.index ?? 0) && this._countStayingAbove(other) === above
+    );
   }
 
   /** Return the index after the given number of cells that stay. */
@@ -155,23 +170,45 @@ class ProposalOrder {
 
   /** Return whether the proposal neither deletes nor moves a cell. */
   private _isStaying(index: number): boolean {
-    return ![...this._deletes, ...this._moves].some(part => part.index_before === index);
+    return !this._leavingIndexSet.has(index);
   }
 
   private _countStayingBefore(index: number): number {
-    const leavingCells = [...this._deletes, ...this._moves];
-    return index - leavingCells.filter(part => (part.index_before ?? 0) < index).length;
+    return index - countBelow(this._leavingIndexes, index);
   }
 
   /** Count the cells that stay above a cell to insert. */
   private _countStayingAbove({ index }: ProposedPart): number {
-    const shiftedCells = [...this._inserts, ...this._moves];
-    return (index ?? 0) - shiftedCells.filter(other => (other.index ?? 0) < (index ?? 0)).length;
+    return (index ?? 0) - countBelow(this._shiftedIndexes, index ?? 0);
   }
 
-  private readonly _inserts: readonly ProposedPart[];
-  private readonly _deletes: readonly ProposedPart[];
-  private readonly _moves: readonly ProposedPart[];
+  /** The indexes before the proposal of cells that it deletes or moves. */
+  private readonly _leavingIndexes: readonly number[];
+  private readonly _leavingIndexSet: ReadonlySet<number>;
+  /** The indexes with all of the proposal of cells that it inserts or moves. */
+  private readonly _shiftedIndexes: readonly number[];
+  private readonly _acceptedDeletes: readonly number[];
+  private readonly _acceptedInserts: readonly ProposedPart[];
+  /** How many staying cells are above each of the accepted inserts. */
+  private readonly _acceptedInsertHeights: readonly number[];
+}
+
+function sortNumbers(numbers: readonly number[]): number[] {
+  return [...numbers].sort((a, b) => a - b);
+}
+
+/** Return how many of ascending numbers are less than a limit. */
+function countBelow(numbers: readonly number[], limit: number): number {
+  let [start, stop] = [0, numbers.length];
+  while (start < stop) {
+    const middle = (start + stop) >> 1;
+    if ((numbers[middle] ?? limit) < limit) {
+      start = middle + 1;
+    } else {
+      stop = middle;
+    }
+  }
+  return start;
 }
 
 function isAccepted({ status }: ProposedPart): boolean {
