@@ -203,6 +203,12 @@ def test_an_id_of_two_cells_is_refused_with_both() -> None:
     assert error.value.details == {"cell": "twice", "indexes": [2, 3]}
 
 
+def test_ids_are_listed_with_the_indexes_of_their_cells() -> None:
+    ids = document(raw(id="once"), raw(id="twice"), raw(), raw(id="twice")).ids
+    assert dict(ids) == {"once": [0], "twice": [1, 3]}
+    assert len(ids) == 2
+
+
 def test_a_string_of_digits_is_an_index_unless_it_is_an_id() -> None:
     assert NAMED.parse_address("7") == "7"
     assert NAMED.parse_address("3") == 3
