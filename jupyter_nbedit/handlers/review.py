@@ -440,7 +440,7 @@ class ReopenHandler(DecisionHandler):
 
 def _parse_number(text: str) -> int:
     """Return the number of a proposal; raise `ProposalNotFound` if it is too large."""
-    number = int(text)
-    if number > LARGEST_INTEGER:
+    # Python refuses to parse thousands of digits.
+    if len(text) > len(str(LARGEST_INTEGER)) or int(text) > LARGEST_INTEGER:
         raise errors.ProposalNotFound
-    return number
+    return int(text)

@@ -139,6 +139,12 @@ def test_an_empty_change_and_a_dry_run_are_no_proposals(live: Client, path: str)
     assert get_json(live, f"proposals?path={path}") == {"proposals": []}
 
 
+@pytest.mark.parametrize("digits", [30, 5_000])
+def test_a_number_that_no_proposal_can_have_is_not_found(live: Client, digits: int) -> None:
+    answer = live.request("GET", f"nbedit/proposals/{'9' * digits}")
+    get_error(answer, 404, "proposal_not_found")
+
+
 def test_a_proposal_is_validated_like_an_edit(live: Client, path: str) -> None:
     guarded = {**ALPHA, "expect": {"source": "another"}}
     get_error(live.patch(path, guarded), 409, "cell_changed")
