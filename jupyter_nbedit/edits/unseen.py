@@ -130,7 +130,7 @@ class _UnseenState:
     def weight(self) -> int:
         """How long it takes to compute the net change, as bytes of a notebook to parse."""
         records = sum(len(entry.record) + _EDIT_WEIGHT for entry in self.entries)
-        return len(self.notebook.content.data) + records if records else 0
+        return len(self.notebook.content.data) + records
 
     def compute_net_change(self, principal: str) -> NetChange:
         """Compute the net change for a user."""
@@ -184,9 +184,8 @@ class UnseenService:
         """Return the net change of each cell that the user has not seen."""
         state = await self._load(path, principal)
         reply = await self._build_reply(state, principal)
-        is_compared = state.is_truncated or not reply.truncated
         has_others = any(not entry.is_by(principal) for entry in state.entries)
-        if not reply.cells and has_others and is_compared:
+        if not reply.cells and has_others and not reply.truncated:
             # Nothing is left of the edits, so that they need not be compared again.
             await self._mark_all(path, principal, state.newest_edit)
         return reply
