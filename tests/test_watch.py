@@ -712,17 +712,31 @@ class WatchingServer:
         self.page.close()
 
 
+@asynccontextmanager
+async def watch_with_two_servers(folder: Path, file: Path) -> AsyncIterator[list[WatchingServer]]:
+    """Run two servers that have a file open and have reported all that was written to it."""
+    with run_servers(RaceServers(folder)) as servers:
+        await asyncio.to_thread(file.write_bytes, TEXT)
+        both = [await WatchingServer.connect(run.server.client) for run in servers.runs.values()]
+        try:
+            for server in both:
+                await server.wait_until_watching(file)
+            # The first one may yet have to find what was written for the second.
+            text = TEXT + b"\n"
+            await asyncio.to_thread(file.write_bytes, text)
+            for server in both:
+                await server.read_changes(compute_hash(text))
+            yield both
+        finally:
+            for server in both:
+                server.close()
+
+
 async def test_what_other_servers_of_the_user_do_is_reported_but_not_as_by_another_program(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "notebooks" / NAME
-    with run_servers(RaceServers(tmp_path)) as servers:
-        file.write_bytes(TEXT)
-        first, second = [
-            await WatchingServer.connect(run.server.client) for run in servers.runs.values()
-        ]
-        for server in (first, second):
-            await server.wait_until_watching(file)
+    async with watch_with_two_servers(tmp_path, file) as (first, second):
         earlier_edits = first.list_edits()
 
         answer = second.client.patch(NAME, replace("beta", "by the second server"))
@@ -745,19 +759,13 @@ async def test_what_other_servers_of_the_user_do_is_reported_but_not_as_by_anoth
             assert event["edit_id"] == first.list_edits()[0]["edit_id"]
         later_edits = first.list_edits()[: -len(earlier_edits)]
         assert [edit["kind"] for edit in later_edits] == ["outside", "edit"]
-        for server in (first, second):
-            server.close()
 
 
 async def test_saves_and_edits_of_two_servers_are_never_changes_by_another_program(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "notebooks" / NAME
-    with run_servers(RaceServers(tmp_path)) as servers:
-        file.write_bytes(TEXT)
-        both = [await WatchingServer.connect(run.server.client) for run in servers.runs.values()]
-        for server in both:
-            await server.wait_until_watching(file)
+    async with watch_with_two_servers(tmp_path, file) as both:
         rounds = 500 if is_nightly() else 10
         for number in range(rounds):
             for server in both:
@@ -779,5 +787,3 @@ async def test_saves_and_edits_of_two_servers_are_never_changes_by_another_progr
         count = min(2 * rounds, 49)
         kinds = [edit["kind"] for edit in both[0].list_edits()][: count + 1]
         assert kinds == ["outside", *["edit"] * count]
-        for server in both:
-            server.close()
