@@ -216,7 +216,7 @@ def _build_body(body_type: type[_Body], **fields: Any) -> _Body:
 def _build_request(path: str, user: str, body: ChangeBody) -> WriteRequest:
     return WriteRequest(
         path,
-        Author(user, get_or_none(body.client), get_or_none(body.message), principal=user),
+        Author(user, get_or_none(body.client), get_or_none(body.message), account=user),
         dry_run=body.dry_run,
         hash=get_or_none(body.hash),
         rev=get_or_none(getattr(body, "rev", UNSET)),

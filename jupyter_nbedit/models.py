@@ -35,7 +35,7 @@ class Author:
     message: str | None = None
     session: str = ""
     #: The user under the name that stays the same in all requests; "" for the server's token.
-    principal: str = ""
+    account: str = ""
 
 
 @dataclass
@@ -257,6 +257,10 @@ Until = Annotated[
 ]
 
 
+#: A notebook may have more cells than a batch may have operations.
+_MOST_CHANGE_KEYS = 100_000
+
+
 class UndoBody(RedoBody, frozen=True, kw_only=True):
     """The body of a request to undo an edit, or the changes of cells."""
 
@@ -265,7 +269,7 @@ class UndoBody(RedoBody, frozen=True, kw_only=True):
             list[ChangeKey],
             Meta(
                 min_length=1,
-                max_length=MOST_OPERATIONS,
+                max_length=_MOST_CHANGE_KEYS,
                 description="Undo the changes of these cells since your last Keep, whichever edits "
                 "made them, instead of one edit.",
             ),
@@ -309,7 +313,7 @@ class KeepBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
             list[ChangeKey],
             Meta(
                 min_length=1,
-                max_length=MOST_OPERATIONS,
+                max_length=_MOST_CHANGE_KEYS,
                 description="The changes to keep; without it all.",
             ),
         ]

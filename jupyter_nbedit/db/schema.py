@@ -141,8 +141,8 @@ _GLOSSARY: Migration = (
 )
 
 
-# The kind of an edit may be `outside`, which older releases would take for a damaged entry. No
-# table changes; the new number makes them leave the file alone.
+# The kind of an edit may be `outside`, `undo_cells` or `restore`, which older releases would take
+# for a damaged entry. No table changes; the new number makes them leave the file alone.
 _OUTSIDE_CHANGES: Migration = ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
@@ -61,7 +61,7 @@ class AcceptService:
         request = WriteRequest(
             proposal.path,
             Author(
-                proposal.user, proposal.client, proposal.message, author.session, author.principal
+                proposal.user, proposal.client, proposal.message, author.session, author.account
             ),
             dry_run=dry_run,
             hash=hash,
@@ -127,9 +127,9 @@ class ProposalPlanner:
                 UndoRecord.decode(payload),
                 op=_OP,
                 is_exact=notebook.hash == proposal.hash_before,
-                part_numbers=None if len(parts) == len(proposal.parts) else parts,
+                part_numbers=None if len(parts) == len(proposal.parts) else frozenset(parts),
                 history=proposal.history,
-                resolution=self.resolution,
+                resolution=replace(self.resolution, clears_later_outputs=True),
             )
         except UndoConflict as conflict:
             raise _build_conflict_error(proposal, conflict) from None
@@ -149,8 +149,9 @@ def _check_chosen_sources(
     proposal: Proposal, parts: Collection[int], resolution: Resolution
 ) -> None:
     """Raise `InvalidRequest` if a source is chosen for a part that cannot have it."""
+    numbers = frozenset(parts)
     for number, chosen in resolution.chosen_sources.items():
-        if proposal.kind == "create" or number not in parts:
+        if proposal.kind == "create" or number not in numbers:
             problem = "this request accepts no such part of an existing notebook"
         elif (before := proposal.parts[number].before) is None or before.source is None:
             problem = "it changes no cell that the notebook has"

@@ -7,11 +7,12 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from msgspec import UNSET
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.history.models import Kind
 from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
@@ -50,6 +51,9 @@ class PlannedEdit:
     may_sign
         Whether the notebook stays trusted if it was: False if the change may bring back content
         that was not trusted.
+    always_obeys_mode
+        Whether it is reviewed in review mode also if the request need not be, since it may bring
+        back what a person has undone.
     """
 
     notebook: LoadedNotebook
@@ -57,9 +61,10 @@ class PlannedEdit:
     diff: str
     changed_lines: ChangedLines
     language: str | None
-    kind: Literal["edit", "create", "undo", "redo"]
+    kind: Kind
     undoes: int | None
     may_sign: bool
+    always_obeys_mode: bool = False
 
     @classmethod
     def from_plan(
@@ -67,7 +72,7 @@ class PlannedEdit:
         notebook: LoadedNotebook,
         plan: EditPlan,
         *,
-        kind: Literal["edit", "create", "undo", "redo"] = "edit",
+        kind: Kind = "edit",
         undoes: int | None = None,
         may_sign: bool = True,
     ) -> PlannedEdit:
@@ -94,7 +99,8 @@ class PlannedEdit:
         what became of its cell.
         """
         results = self.plan.results
-        if self.kind == "edit" and self.plan.changes and results[0].op in ("accept", "undo"):
+        is_summary = self.kind in ("edit", "undo_cells") and results[0].op in ("accept", "undo")
+        if is_summary and self.plan.changes:
             changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
             return [
                 {

@@ -127,7 +127,7 @@ def _build_entry(
         path=request.path,
         kind=planned.kind,
         user=author.user,
-        principal=author.principal,
+        account=author.account,
         client=author.client,
         message=author.message,
         accepted_by=request.accepted_by,

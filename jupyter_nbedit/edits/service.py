@@ -31,6 +31,7 @@ from jupyter_nbedit.errors import (
     StorageFailure,
     VersionUnknown,
 )
+from jupyter_nbedit.history.models import JUPYTERLAB
 from jupyter_nbedit.models import EditReply, OperationFactory, RevisionChanges, WriteRequest
 from jupyter_nbedit.notebook.document import Document, write_new_notebook
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
@@ -77,10 +78,17 @@ class EditService:
     ) -> EditReply:
         """Undo or redo an edit, by default the newest possible; later changes of other cells stay.
 
-        This is an edit itself, which can be undone.
+        This is an edit itself, which can be undone. Only in JupyterLab the newest possible one may
+        be an undo of cells or a restore.
         """
-        planner = UndoPlanner(self.publisher.history, edit_id, redo=redo)
-        # An undo brings nothing new that a person would have to review.
+        planner = UndoPlanner(
+            self.publisher.history,
+            edit_id,
+            redo=redo,
+            includes_corrections=request.author.client == JUPYTERLAB,
+        )
+        # An undo brings nothing new that a person would have to review, unless it brings back what
+        # a person has undone.
         return await self.run(request, planner, bypasses_review=not redo)
 
     async def create(
@@ -121,6 +129,8 @@ class EditService:
                         await self.outside_changes.catch_up(notebook)
                     await self._check_preconditions(request, notebook)
                     planned = await planner.plan(notebook)
+                    if bypasses_review and planned.always_obeys_mode:
+                        mode = await self._enforce_mode(request)
                     changes = await self._find_changes_since(request, planned)
                     if request.dry_run or not planned.plan.splices:
                         reply = await self._build_dry_reply(request, storage, planned)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NothingToUndo, UndoConflict
-from jupyter_nbedit.history.models import Entry
+from jupyter_nbedit.history.models import CORRECTION_KINDS, Entry, Kind
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
@@ -26,12 +26,15 @@ _EDIT_WEIGHT = 1_000
 class UndoPlanner:
     """Plans to undo or redo an edit; later changes of other cells stay.
 
-    Without ``edit_id`` it is the newest edit that can be undone or redone.
+    Without ``edit_id`` it is the newest edit that can be undone or redone. That is an undo of cells
+    or a restore only with ``includes_corrections``: an agent that undoes its last edit must not
+    bring back what a person has undone.
     """
 
     history: EditHistory
     edit_id: int | None
     redo: bool
+    includes_corrections: bool
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the undo. The edit is selected under the lock: two requests at once undo two edits.
@@ -49,7 +52,7 @@ class UndoPlanner:
             related = [] if is_exact else await self.history.list_related(path, repeat.edit_id)
             weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(related)
             planned = await run_in_thread_if_large(
-                weight, _revert, notebook, entry.edit_id, repeat, related
+                weight, _revert, notebook, entry, repeat, related
             )
             if planned.plan.splices or self.edit_id is not None:
                 return planned
@@ -60,6 +63,12 @@ class UndoPlanner:
             "were not checked. Choose an older one from its history and send its `edit_id`."
         )
         raise NothingToUndo(message)
+
+    @property
+    def _kinds(self) -> Collection[Kind]:
+        if self.redo:
+            return ["undo"]
+        return ["edit", *CORRECTION_KINDS] if self.includes_corrections else ["edit"]
 
     async def _find_newest_repeat(self, notebook: LoadedNotebook, entry: Entry) -> Entry:
         """Return the last redo of an edit; the edit itself if there is none.
@@ -80,7 +89,7 @@ class UndoPlanner:
         """Return the edit to undo, with its record."""
         edit_id = self.edit_id
         if edit_id is None:
-            edit_id = await self.history.find_next_undoable(path, redo=self.redo, before=before)
+            edit_id = await self.history.find_next_undoable(path, self._kinds, before=before)
         if edit_id is None:
             condition = "was undone" if self.redo else "can be undone"
             message = (
@@ -147,32 +156,33 @@ def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
 
 
 def _revert(
-    notebook: LoadedNotebook, edit_id: int, entry: Entry, related: Sequence[PastEdit]
+    notebook: LoadedNotebook, entry: Entry, repeat: Entry, related: Sequence[PastEdit]
 ) -> PlannedEdit:
-    """Plan to revert the edit of an entry: the edit ``edit_id`` itself, or the last redo of it.
+    """Plan to revert an edit, by the last redo of it if it was redone.
 
     ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed.
     """
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
-    record = _decode_record(entry)
+    record = _decode_record(repeat)
     # The history finds the edit by the object of its record.
-    edits = [edit for edit in related if edit.number != entry.edit_id]
-    edits.append(PastEdit(entry.edit_id, entry.undoes, record))
+    edits = [edit for edit in related if edit.number != repeat.edit_id]
+    edits.append(PastEdit(repeat.edit_id, repeat.undoes, record))
     known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
-    is_exact = notebook.hash == entry.hash
+    is_exact = notebook.hash == repeat.hash
     try:
         plan = revert(notebook.document, record, op=op, is_exact=is_exact, history=known_history)
     except UndoConflict as conflict:
-        conflict.details["edit_id"] = edit_id
+        conflict.details["edit_id"] = entry.edit_id
         raise
-    return PlannedEdit.from_plan(
+    planned = PlannedEdit.from_plan(
         notebook,
         plan,
         kind=op,
-        undoes=edit_id,
+        undoes=entry.edit_id,
         # The content that comes back is from before the edit; it is trusted if the notebook was.
-        may_sign=entry.trusted,
+        may_sign=repeat.trusted,
     )
+    return replace(planned, always_obeys_mode=entry.kind in CORRECTION_KINDS)
 
 
 def _decode_record(entry: Entry) -> UndoRecord:

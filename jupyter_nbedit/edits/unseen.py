@@ -132,7 +132,7 @@ class _UnseenState:
         records = sum(len(entry.record) + _EDIT_WEIGHT for entry in self.entries)
         return len(self.notebook.content.data) + records
 
-    def compute_net_change(self, principal: str) -> NetChange:
+    def compute_net_change(self, account: str) -> NetChange:
         """Compute the net change for a user."""
         changes = [
             PastChange(
@@ -141,7 +141,7 @@ class _UnseenState:
                 hash_before=entry.hash_before,
                 hash=entry.hash,
                 record=entry.record,
-                is_seen=entry.is_by(principal),
+                is_seen=entry.is_by(account),
                 seen_parts=self.seen.parts.get(entry.edit_id, ()),
             )
             for entry in self.entries
@@ -168,7 +168,7 @@ class _UnseenState:
 class UnseenService:
     """Shows, keeps and undoes what a user has not seen, and restores earlier states.
 
-    A user is the principal of a request. Methods raise an `NbEditError` if that is not possible.
+    A user is the account of a request. Methods raise an `NbEditError` if that is not possible.
     """
 
     edits: EditService
@@ -180,50 +180,50 @@ class UnseenService:
         default_factory=lambda: LRUCache(_MOST_CACHED_CELLS, lambda reply: len(reply.cells) + 1)
     )
 
-    async def get(self, path: str, principal: str) -> UnseenReply:
+    async def get(self, path: str, account: str) -> UnseenReply:
         """Return the net change of each cell that the user has not seen."""
-        state = await self._load(path, principal)
-        reply = await self._build_reply(state, principal)
-        has_others = any(not entry.is_by(principal) for entry in state.entries)
+        state = await self._load(path, account)
+        reply = await self._build_reply(state, account)
+        has_others = any(not entry.is_by(account) for entry in state.entries)
         if not reply.cells and has_others and not reply.truncated:
             # Nothing is left of the edits, so that they need not be compared again.
-            await self._mark_all(path, principal, state.newest_edit)
+            await self._mark_all(path, account, state.newest_edit)
         return reply
 
-    async def list_notebooks(self, principal: str) -> UnseenNotebooks:
+    async def list_notebooks(self, account: str) -> UnseenNotebooks:
         """List the notebooks that can be read and have edits that the user has not seen."""
-        notebooks = await self.seen.list_notebooks(principal)
+        notebooks = await self.seen.list_notebooks(account)
         return UnseenNotebooks(
             notebooks=[each for each in notebooks if await self._is_readable(each.path)]
         )
 
     async def keep(
-        self, path: str, principal: str, keys: Sequence[str] | None, until: int | None
+        self, path: str, account: str, keys: Sequence[str] | None, until: int | None
     ) -> UnseenReply:
         """Mark changes as seen, all without ``keys``; but no edits newer than ``until``.
 
         Return what is left. Raise `ChangeNotFound` if there is no change with one of the keys.
         """
-        state = await self._load(path, principal)
+        state = await self._load(path, account)
         last_edit = state.newest_edit if until is None else min(until, state.newest_edit)
         if keys is None:
-            await self.seen.mark_all(path, principal, last_edit)
+            await self.seen.mark_all(path, account, last_edit)
         else:
-            net = await run_in_thread_if_large(state.weight, state.compute_net_change, principal)
+            net = await run_in_thread_if_large(state.weight, state.compute_net_change, account)
             sources = [
                 source
                 for cell in _choose_cells(net, keys)
                 for source in cell.sources
                 if source[0] <= last_edit
             ]
-            await self.seen.mark_parts(path, principal, _build_marks(state.entries, sources))
+            await self.seen.mark_parts(path, account, await _build_marks(state.entries, sources))
             try:
-                await self.mark_revealed(path, principal, net, last_edit)
+                await self.mark_revealed(path, account, net, last_edit)
             except NbEditError as error:
                 # The keep is stored; what is revealed is only shown as moved.
                 self.log.info("Not all is marked as seen in %r: %s", path, error.message)
         self.events.emit_seen(path=path)
-        return await self.get(path, principal)
+        return await self.get(path, account)
 
     async def undo(
         self, request: WriteRequest, keys: Sequence[str], until: int | None
@@ -233,7 +233,7 @@ class UnseenService:
         Raise `ChangeNotFound` if there is no change with one of the keys, and `CellChanged` if an
         edit newer than ``until`` is one of its edits.
         """
-        planner = NetUndoPlanner(self, request.path, request.author.principal, keys, until)
+        planner = NetUndoPlanner(self, request.path, request.author.account, keys, until)
         reply = await self.edits.run(request, planner, bypasses_review=True)
         # There may be nothing to write, such as when equal cells were exchanged.
         if not request.dry_run:
@@ -254,13 +254,12 @@ class UnseenService:
         `UndoConflict` if a later change that is not in the history is in the way.
         """
         planner = RestorePlanner(self.history, edit_id)
-        reply = await self.edits.run(request, planner, bypasses_review=True)
+        # It may bring back what a person has undone, so that it is reviewed like a redo.
+        reply = await self.edits.run(request, planner)
         fields = {name: getattr(reply, name) for name in EditReply.__struct_fields__}
         return RestoreReply(**fields, parts=planner.parts)
 
-    async def mark_revealed(
-        self, path: str, principal: str, net: NetChange, last_edit: int
-    ) -> None:
+    async def mark_revealed(self, path: str, account: str, net: NetChange, last_edit: int) -> None:
         """Mark changes as seen that had no effect before some of ``net`` were marked, and now have.
 
         If two cells have changed places and back, each of the two edits may have moved one of them.
@@ -270,8 +269,8 @@ class UnseenService:
         for _ in range(_MOST_ROUNDS):
             if not net.has_neutral_changes:
                 return
-            state = await self._load(path, principal)
-            net = await run_in_thread_if_large(state.weight, state.compute_net_change, principal)
+            state = await self._load(path, account)
+            net = await run_in_thread_if_large(state.weight, state.compute_net_change, account)
             revealed = [
                 source
                 for cell in net.cells
@@ -280,43 +279,47 @@ class UnseenService:
             ]
             if not revealed:
                 return
-            await self.seen.mark_parts(path, principal, _build_marks(state.entries, revealed))
+            marks = await _build_marks(state.entries, revealed)
+            await self.seen.mark_parts(path, account, marks)
 
-    async def read_state(self, notebook: LoadedNotebook, principal: str) -> _UnseenState:
+    async def read_state(self, notebook: LoadedNotebook, account: str) -> _UnseenState:
         """Return what the user has not seen of a notebook, which must be locked."""
-        seen = await self.seen.read(notebook.path, principal)
+        seen = await self.seen.read(notebook.path, account)
         entries, has_more = await self.history.list_newer(
             notebook.path, seen.last_edit, limit=MOST_EDITS, most_bytes=_MOST_BYTES
         )
         await notebook.compute_hash()
         return _UnseenState(notebook, entries, seen, has_more)
 
-    async def _load(self, path: str, principal: str) -> _UnseenState:
+    async def _load(self, path: str, account: str) -> _UnseenState:
         # Under the lock the history has all edits that are in the file.
         async with self.edits.storages.lock(path) as storage:
             for attempt in range(_ATTEMPTS):
                 try:
                     notebook = await load_notebook(storage, path, self.edits.documents)
-                    return await self.read_state(notebook, principal)
+                    if self.edits.outside_changes is not None:
+                        # Else a cell that another program has just changed would count as seen.
+                        await self.edits.outside_changes.catch_up(notebook)
+                    return await self.read_state(notebook, account)
                 except ChangedDuringRead:
                     if attempt == _ATTEMPTS - 1:
                         raise
             raise AssertionError
 
-    async def _build_reply(self, state: _UnseenState, principal: str) -> UnseenReply:
+    async def _build_reply(self, state: _UnseenState, account: str) -> UnseenReply:
         notebook, seen = state.notebook, state.seen
         name = self.history.get_canonical_name(notebook.path)
         parts = tuple((edit_id, *sorted(seen.parts[edit_id])) for edit_id in sorted(seen.parts))
-        key = (name, principal, notebook.hash, state.newest_edit, seen.last_edit, parts)
+        key = (name, account, notebook.hash, state.newest_edit, seen.last_edit, parts)
         reply = self._cache.get(key)
         if reply is None:
-            reply = await run_in_thread_if_large(state.weight, _compute_reply, state, principal)
+            reply = await run_in_thread_if_large(state.weight, _compute_reply, state, account)
             self._cache.put(key, reply)
         return msgspec.structs.replace(reply, path=notebook.path)
 
-    async def _mark_all(self, path: str, principal: str, edit_id: int) -> None:
+    async def _mark_all(self, path: str, account: str, edit_id: int) -> None:
         try:
-            await self.seen.mark_all(path, principal, edit_id)
+            await self.seen.mark_all(path, account, edit_id)
         except HistoryUnavailable as error:
             # The database can be read, so the user can go on; the next request tries again.
             self.log.info("What was seen of %r is not stored: %s", path, error.message)
@@ -337,7 +340,7 @@ class NetUndoPlanner:
 
     service: UnseenService
     path: str
-    principal: str
+    account: str
     keys: Sequence[str]
     until: int | None
     _entries: Sequence[Entry] = ()
@@ -347,7 +350,7 @@ class NetUndoPlanner:
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the undo."""
-        state = await self.service.read_state(notebook, self.principal)
+        state = await self.service.read_state(notebook, self.account)
         return await run_in_thread_if_large(state.weight, self._undo, state)
 
     async def mark_seen(self, edit_id: int | None) -> None:
@@ -356,17 +359,17 @@ class NetUndoPlanner:
         newest_edit = self._entries[0].edit_id if edit_id is None else edit_id
         if net is None or len(self._cells) == len(net.cells):
             # The notebook is as it was seen last.
-            await seen.mark_all(self.path, self.principal, newest_edit)
+            await seen.mark_all(self.path, self.account, newest_edit)
             return
         sources = [source for cell in self._cells for source in cell.sources]
-        marks = _build_marks(self._entries, sources)
+        marks = await _build_marks(self._entries, sources)
         if edit_id is not None:
             marks.append(SeenParts(edit_id, range(self._part_count), self._part_count))
-        await seen.mark_parts(self.path, self.principal, marks)
-        await self.service.mark_revealed(self.path, self.principal, net, newest_edit)
+        await seen.mark_parts(self.path, self.account, marks)
+        await self.service.mark_revealed(self.path, self.account, net, newest_edit)
 
     def _undo(self, state: _UnseenState) -> PlannedEdit:
-        net = state.compute_net_change(self.principal)
+        net = state.compute_net_change(self.account)
         cells = _choose_cells(net, self.keys)
         self._entries, self._net, self._cells = state.entries, net, cells
         edit_ids = {edit_id for cell in cells for edit_id, _ in cell.sources}
@@ -389,7 +392,7 @@ class NetUndoPlanner:
         self._part_count = len(plan.changes) + plan.changes_metadata
         trusted = {entry.edit_id: entry.trusted for entry in state.entries}
         may_sign = all(trusted[edit_id] for edit_id in edit_ids)
-        return PlannedEdit.from_plan(state.notebook, plan, may_sign=may_sign)
+        return PlannedEdit.from_plan(state.notebook, plan, kind="undo_cells", may_sign=may_sign)
 
 
 @dataclass
@@ -434,7 +437,7 @@ class RestorePlanner:
         plan = revert(state.notebook.document, net.record, op="restore", is_exact=True)
         self.parts = build_cell_diffs(plan.build_record().parts)
         may_sign = all(entry.trusted for entry in state.entries)
-        return PlannedEdit.from_plan(state.notebook, plan, may_sign=may_sign)
+        return PlannedEdit.from_plan(state.notebook, plan, kind="restore", may_sign=may_sign)
 
 
 def _build_restore_conflict(edit_id: int, net: NetChange) -> UndoConflict:
@@ -477,19 +480,29 @@ def _choose_cells(net: NetChange, keys: Iterable[str]) -> list[CellNetChange]:
     return [cells[key] for key in dict.fromkeys(keys)]
 
 
-def _build_marks(entries: Iterable[Entry], sources: Iterable[tuple[int, int]]) -> list[SeenParts]:
+async def _build_marks(
+    entries: Iterable[Entry], sources: Iterable[tuple[int, int]]
+) -> list[SeenParts]:
+    """Return the parts of edits to be marked as seen, with the number of all parts of each."""
     numbers: dict[int, set[int]] = defaultdict(set)
     for edit_id, number in sources:
         numbers[edit_id].add(number)
-    return [
-        SeenParts(entry.edit_id, numbers[entry.edit_id], len(record.parts))
+    marked_entries = [entry for entry in entries if entry.edit_id in numbers]
+    weight = sum(len(entry.record) + _EDIT_WEIGHT for entry in marked_entries)
+    counts = await run_in_thread_if_large(weight, _count_parts, marked_entries)
+    return [SeenParts(edit_id, numbers[edit_id], count) for edit_id, count in counts.items()]
+
+
+def _count_parts(entries: Iterable[Entry]) -> dict[int, int]:
+    return {
+        entry.edit_id: len(record.parts)
         for entry in entries
-        if entry.edit_id in numbers and (record := decode_record(entry.record)) is not None
-    ]
+        if (record := decode_record(entry.record)) is not None
+    }
 
 
-def _compute_reply(state: _UnseenState, principal: str) -> UnseenReply:
-    net = state.compute_net_change(principal)
+def _compute_reply(state: _UnseenState, account: str) -> UnseenReply:
+    net = state.compute_net_change(account)
     diffs = build_cell_diffs(net.record.parts)
     cells = [
         UnseenCell(

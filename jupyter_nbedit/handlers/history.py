@@ -150,7 +150,7 @@ class UndoHandler(EditingHandler):
         query=TabsQuery,
         body=UndoBody,
         headers=openapi.EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [openapi.ETAG])},
+        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [openapi.ETAG]), **PROPOSED},
         errors=(*_UNDO_ERRORS, errors.ChangeNotFound, errors.CellChanged),
     )
     @web.authenticated
@@ -158,7 +158,10 @@ class UndoHandler(EditingHandler):
     async def post(self, path: str) -> None:
         """Undo an edit, by default the newest, or with `cells` the changes that you have not kept.
 
-        Later changes of other cells stay.
+        Later changes of other cells stay. An undo is made also in review mode and while a person
+        has paused edits. Only the undo of an edit of the kind `undo_cells` or `restore`, which may
+        bring back what a person has undone, becomes a proposal or is refused then; except for
+        JupyterLab itself, these are undone by their number only.
         """
         body = await self.parse_body(UndoBody)
         check_undo_body(body)

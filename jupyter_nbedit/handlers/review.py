@@ -325,7 +325,7 @@ class DecisionHandler(EditingHandler):
             self.current_user.username,
             get_or_none(body.client),
             session=self.session,
-            principal=self.account,
+            account=self.account,
         )
 
     def send_proposal(self, proposal: Proposal) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import gzip
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import ClassVar
@@ -17,7 +18,7 @@ from jupyter_nbedit import errors
 from jupyter_nbedit.edits.unseen import RestoreReply, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
-from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
+from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.models import KeepBody, RestoreBody, get_or_none
@@ -27,6 +28,9 @@ from jupyter_nbedit.text.unseen import render_unseen, render_unseen_notebooks
 _LEAST_COMPRESSED = 1_000
 # The fastest one: texts of cells and their keys are repeated often.
 _COMPRESSION_LEVEL = 1
+
+# Unless its weight is 0; RFC 9110, section 12.5.3.
+_GZIP = re.compile(r"(?i)\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
 
 _ERRORS = (*openapi.READ_ERRORS, errors.HistoryUnavailable)
 
@@ -42,8 +46,8 @@ class _UnseenReplyHandler(NbEditHandler):
         """
         body = await asyncio.to_thread(_encode_unseen, reply, is_text=self.prefers_text)
         response = StoredResponse(body, is_text=self.prefers_text)
-        accepts_gzip = "gzip" in self.request.headers.get("Accept-Encoding", "")
-        if len(body) < _LEAST_COMPRESSED or not accepts_gzip:
+        accepted_codings = self.request.headers.get("Accept-Encoding", "")
+        if len(body) < _LEAST_COMPRESSED or _GZIP.search(accepted_codings) is None:
             self.send_response(response)
             return
         compressed = await asyncio.to_thread(gzip.compress, body, _COMPRESSION_LEVEL)
@@ -112,7 +116,12 @@ class RestoreHandler(EditingHandler):
         query=TabsQuery,
         body=RestoreBody,
         headers=openapi.EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(RestoreReply, "What was done.", [openapi.ETAG])},
+        replies={
+            HTTPStatus.OK: Reply(RestoreReply, "What was done.", [openapi.ETAG]),
+            HTTPStatus.ACCEPTED: dataclasses.replace(
+                PROPOSED[HTTPStatus.ACCEPTED], body=RestoreReply
+            ),
+        },
         errors=(
             *openapi.EDIT_ERRORS,
             errors.EditNotFound,
@@ -125,7 +134,8 @@ class RestoreHandler(EditingHandler):
     async def post(self, path: str) -> None:
         """Return the notebook to what it was after an edit; this is an edit, which can be undone.
 
-        Changes that are not in the history, such as a person's own in JupyterLab, stay.
+        Changes that are not in the history, such as a person's own in JupyterLab, stay. In review
+        mode the restore becomes a proposal, because it may bring back what a person has undone.
         """
         body = await self.parse_body(RestoreBody)
         wait_tabs = self.parse_query(TabsQuery).wait_tabs

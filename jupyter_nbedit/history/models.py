@@ -15,7 +15,11 @@ from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.changed_lines import LONGEST_SNIPPET
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 
-Kind = Literal["edit", "create", "undo", "redo", "outside"]
+Kind = Literal["edit", "create", "undo", "redo", "undo_cells", "restore", "outside"]
+
+#: Edits that may take back what an agent has done. To undo them is no undo of an agent's edit: it
+#: obeys the mode of the notebook, and happens only on request.
+CORRECTION_KINDS: frozenset[Kind] = frozenset(("undo_cells", "restore"))
 
 #: The client name of edits by JupyterLab itself, such as an undo in the panel of the history.
 JUPYTERLAB = "JupyterLab"
@@ -45,7 +49,7 @@ class NewEntry:
     claim_id: int | None = None
     user: str = ""
     #: The user whose request made it, under the name that stays the same in all requests.
-    principal: str = ""
+    account: str = ""
     client: str | None = None
     message: str | None = None
     accepted_by: str | None = None
@@ -71,8 +75,9 @@ class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
     kind: Annotated[
         Kind,
         Meta(
-            description="`undo` and `redo` undo the edit `undoes`; `outside` is a change of the "
-            "file by a program that did not use this server."
+            description="`undo` and `redo` undo the edit `undoes`; `undo_cells` has returned cells "
+            "to their last kept state, and `restore` the notebook to an earlier one; `outside` is "
+            "a change of the file by a program that did not use this server."
         ),
     ]
     user: Annotated[
@@ -138,14 +143,14 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     #: Whether the notebook was trusted before.
     trusted: bool
     #: As in `NewEntry`.
-    principal: str = ""
+    account: str = ""
     #: The encoded undo record; empty if it was too large to be stored.
     record: bytes = b""
 
-    def is_by(self, principal: str) -> bool:
+    def is_by(self, account: str) -> bool:
         """Return whether a user made it in JupyterLab, or accepted it; the client is as stated."""
         is_own_client = self.client == JUPYTERLAB or self.accepted_by is not None
-        return is_own_client and self.principal == principal and self.kind != "outside"
+        return is_own_client and self.account == account and self.kind != "outside"
 
 
 _Edit = TypeVar("_Edit", bound=HistoryEdit)

@@ -77,7 +77,7 @@ class UnseenNotebook(msgspec.Struct, frozen=True, kw_only=True):
 class SeenEditStore:
     """Stores what users have seen. Every method raises `HistoryUnavailable` if the database fails.
 
-    Users are named by their principals. The names of notebooks and the number of days are those of
+    Users are named by their accounts. The names of notebooks and the number of days are those of
     `EditHistory`, which deletes the rows with its edits and moves them when notebooks are renamed.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.models import (
     Entry,
     HistoryEdit,
+    Kind,
     NewEntry,
     build_edit_from_row,
     encode_entry,
@@ -236,23 +237,23 @@ class EditHistory:
         return await self.database.read(select)
 
     async def find_next_undoable(
-        self, path: str, *, redo: bool, before: int | None = None
+        self, path: str, kinds: Collection[Kind], *, before: int | None = None
     ) -> int | None:
         """Return the number of the edit that the next undo or redo undoes; None if there is none.
 
-        An undo undoes the newest edit in effect of the kind ``edit``, a redo the newest undo in
-        effect; with ``before``, the newest with a smaller number.
+        It is the newest edit in effect of one of some kinds; with ``before``, the newest with a
+        smaller number.
         """
         select = (
-            f"SELECT edit_id{_OF_NOTEBOOK} AND time > ? AND edit_id < ? AND kind = ?"
+            f"SELECT edit_id{_OF_NOTEBOOK} AND time > ? AND edit_id < ?"
+            f" AND kind IN ({', '.join('?' * len(kinds))})"
             " AND undone_by IS NULL ORDER BY edit_id DESC LIMIT 1"
         )
-        oldest_time, kind = self._compute_oldest_time(), "undo" if redo else "edit"
         values = (
             *self._get_key(path),
-            oldest_time,
+            self._compute_oldest_time(),
             _LARGEST_NUMBER if before is None else before,
-            kind,
+            *kinds,
         )
         row = await self.database.read(
             lambda connection: connection.execute(select, values).fetchone()

@@ -160,7 +160,8 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
         for cell in map(document.get_cell, range(len(document))):
             for key in (cell.id, None):
                 cells.setdefault(key, set()).add((cell.cell_type, cell.source))
-        votes = {part.is_applied(cells) for part in self.parts if not parts or part.part in parts}
+        chosen = frozenset(parts)
+        votes = {part.is_applied(cells) for part in self.parts if not chosen or part.part in chosen}
         return True in votes and False not in votes
 
 

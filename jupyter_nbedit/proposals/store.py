@@ -466,8 +466,9 @@ def _set_status(
     status: Literal["pending", "accepted", "rejected"],
     reason: str | None = None,
 ) -> list[ProposedPart]:
+    chosen = frozenset(numbers)
     return [
-        replace(part, status=status, reason=reason) if part.part in numbers else part
+        replace(part, status=status, reason=reason) if part.part in chosen else part
         for part in parts
     ]
 

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from jupyter_nbedit.history.models import CellDiff, EditOrigin, HistoryEdit, TouchedCellEntry
+from jupyter_nbedit.history.models import (
+    CORRECTION_KINDS,
+    CellDiff,
+    EditOrigin,
+    HistoryEdit,
+    TouchedCellEntry,
+)
 from jupyter_nbedit.history.service import AllHistoryReply, DetailedEdit, HistoryReply
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.diff import render_hunks
@@ -38,7 +44,7 @@ def render_history(reply: HistoryReply | AllHistoryReply) -> str:
 
 def _describe_edit(edit: HistoryEdit) -> str:
     facts = [f"{edit.edit_id} {edit.time:%Y-%m-%d %H:%M} {describe_author(edit)}"]
-    if edit.kind == "edit":
+    if edit.kind == "edit" or edit.kind in CORRECTION_KINDS:
         facts.append(_describe_operations(edit.operations, is_cut=edit.truncated))
     else:
         facts.append(edit.kind if edit.undoes is None else f"{edit.kind} of {edit.undoes}")

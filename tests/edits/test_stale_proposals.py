@@ -37,7 +37,7 @@ from tests.trust.test_random_histories import operations
 PROPOSALS = 5_000 if is_nightly() else 100
 LINES = ["", "a", "b", "x = '\U0001f600'", "\r", "carriage\rreturn", "\ud800", "é\u2028", "\\/"]
 MERGE = Resolution(merges_lines=True)
-USER = Author("ann", "JupyterLab", principal="ann")
+USER = Author("ann", "JupyterLab", account="ann")
 
 
 class ReviewMode(FixedMode):

@@ -32,7 +32,7 @@ class Notebook:
         return (self.served.root / NAME).read_bytes()
 
     async def edit(self, *batch: dict[str, Any]) -> None:
-        request = WriteRequest(NAME, Author("ann", "Claude", principal="ann"))
+        request = WriteRequest(NAME, Author("ann", "Claude", account="ann"))
         await self.served.services.editor.edit(request, operations(*batch))
 
     async def list_unseen(self, user: str = "ann") -> list[UnseenCell]:
@@ -51,7 +51,7 @@ class Notebook:
         await self.served.services.unseen.keep(NAME, user, [cell.key for cell in cells], None)
 
     async def undo(self, *cells: UnseenCell, user: str = "ann") -> None:
-        request = WriteRequest(NAME, Author(user, "Claude", principal=user))
+        request = WriteRequest(NAME, Author(user, "Claude", account=user))
         await self.served.services.unseen.undo(request, [cell.key for cell in cells], None)
 
 
@@ -128,6 +128,17 @@ async def test_a_cell_that_a_person_has_deleted_is_not_shown_as_deleted_by_an_ag
         del content["cells"][1]
         notebook.write(json.dumps(content).encode())
         assert await notebook.list_unseen("bob") == []
+
+
+async def test_an_edit_is_not_seen_because_another_program_has_just_changed_its_cell() -> None:
+    async with open_notebook() as notebook:
+        await notebook.edit(replace("alpha", "x = 2"))
+        await notebook.look()
+        notebook.write(notebook.read().replace(b"x = 2", b"x = 3"))
+        (alpha,) = await notebook.list_unseen()
+        assert (alpha.before is not None, len(alpha.edit_ids)) == (True, 2)
+        await notebook.undo(alpha)
+        assert notebook.read() == THREE_CELLS
 
 
 async def test_restore_returns_the_bytes_from_before_another_program_wrote_all_anew() -> None:

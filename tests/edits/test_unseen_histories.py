@@ -196,7 +196,7 @@ class UnseenHistory:
     # Steps ------------------------------------------------------------------------------------
 
     def request(self, user: str, client: str | None) -> WriteRequest:
-        return WriteRequest(self.path.name, Author(user, client, principal=user))
+        return WriteRequest(self.path.name, Author(user, client, account=user))
 
     async def edit(self, client: str | None) -> None:
         user = self.random.choice(USERS)
@@ -367,7 +367,7 @@ class UnseenHistory:
             self.changes.append(
                 Change(
                     entry.edit_id,
-                    entry.principal,
+                    entry.account,
                     entry.client == "JupyterLab",
                     entry.kind == "outside",
                     entry.undoes,

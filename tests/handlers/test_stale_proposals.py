@@ -139,6 +139,45 @@ def test_accept_writes_the_sources_that_a_person_has_chosen(live: Client, path: 
     assert edits == [answer.json["edit_id"]]
 
 
+def run(client: Client, path: str, cell: int) -> None:
+    """Give a cell what a run leaves, as another program that saves the notebook."""
+    file = client.root / path
+    notebook = json.loads(file.read_bytes())
+    output = {"output_type": "stream", "name": "stdout", "text": "of the old source"}
+    notebook["cells"][cell] |= {"execution_count": 7, "outputs": [output]}
+    file.write_bytes(json.dumps(notebook).encode())
+
+
+@pytest.mark.parametrize("change", [{}, {"source": THEIRS}])
+def test_a_cell_that_was_run_since_loses_the_outputs_of_its_old_source(
+    live: Client, path: str, change: dict[str, str]
+) -> None:
+    number = propose_and_change(live, path, replace("alpha", change.get("source", BASE)))
+    run(live, path, 0)
+    run(live, path, 1)
+    accepted = decide(live, number, parts=[0], merge=True)
+    assert accepted.status == 200
+    assert accepted.json["operations"][0]["outputs_cleared"]
+    alpha, beta, _ = json.loads((live.root / path).read_bytes())["cells"]
+    assert (alpha["source"], alpha["outputs"], alpha["execution_count"]) == (
+        MERGED if change else OURS,
+        [],
+        None,
+    )
+    assert beta["execution_count"] == 7
+
+
+def test_outputs_that_a_proposal_keeps_stay_also_if_another_cell_was_run(
+    live: Client, path: str
+) -> None:
+    run(live, path, 0)
+    number = propose(live, path, {**replace("alpha", OURS), "outputs": "keep"})
+    run(live, path, 1)
+    assert decide(live, number).status == 200
+    alpha = json.loads((live.root / path).read_bytes())["cells"][0]
+    assert (alpha["source"], alpha["execution_count"]) == (OURS, 7)
+
+
 def test_a_chosen_source_is_not_written_over_a_later_change(live: Client, path: str) -> None:
     number = propose_and_change(live, path, STALE[0])
     sources = [choose(0, BASE, "mine")]

@@ -71,6 +71,8 @@ def test_many_unseen_changes_are_sent_compressed_to_clients_that_accept_it(
     assert answer.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(answer.body) == plain.body
     assert len(answer.body) < len(plain.body) / 2
+    refused = live.request("GET", url, headers={"Accept-Encoding": "br, gzip;q=0"})
+    assert "Content-Encoding" not in refused.headers
 
 
 def test_changes_of_several_edits_are_one_change_of_each_cell(live: Client, path: str) -> None:
@@ -126,9 +128,9 @@ def test_undo_of_all_changes_restores_the_kept_bytes(live: Client, path: str) ->
     assert (live.root / path).read_bytes() == ODD
     assert list_keys(live, path) == []
     history = get_json(live, f"notebooks/{path}/history")["edits"]
-    assert (history[0]["kind"], history[0]["message"]) == ("edit", "No")
-    # It is an edit like any other.
-    assert undo(live, path).status == 200
+    assert (history[0]["kind"], history[0]["message"]) == ("undo_cells", "No")
+    # In JupyterLab it is undone like any other.
+    assert undo(live, path, **LAB).status == 200
     assert (live.root / path).read_bytes() != ODD
 
 
@@ -240,7 +242,7 @@ def test_restore_returns_the_state_after_an_edit(live: Client, path: str) -> Non
     assert {result["op"] for result in answer.json["operations"]} == {"restore"}
     assert answer.json["diff"] == preview.json["diff"]
     assert answer.json["parts"] == preview.json["parts"]
-    assert undo(live, path).status == 200
+    assert undo(live, path, **LAB).status == 200
     assert file.read_bytes() == now
 
 
@@ -251,6 +253,60 @@ def test_restore_is_refused_if_a_person_has_changed_a_cell_since(live: Client, p
     answer = post(live, path, "restore", edit_id=first)
     assert get_error(answer, 409, "undo_conflict")["cells"][0]["cell_id"] == "beta"
     get_error(post(live, path, "restore", edit_id=99_999), 404, "edit_not_found")
+
+
+@pytest.mark.parametrize("verb", ["undo", "restore"])
+def test_an_agent_that_undoes_its_last_edit_brings_back_nothing_that_a_person_has_undone(
+    live: Client, path: str, verb: str
+) -> None:
+    first = edit(live, path, replace("gamma", "first"))
+    edit(live, path, replace("alpha", "x = 2"), client="Claude")
+    correction: dict[str, Any] = {"edit_id": first}
+    if verb == "undo":
+        correction = {"cells": [list_keys(live, path)[0]]}
+    assert post(live, path, verb, **correction, **LAB).status == 200
+    text = (live.root / path).read_bytes()
+    assert b"x = 2" not in text
+    undo(live, path, client="Claude")
+    assert b"x = 2" not in (live.root / path).read_bytes()
+
+
+@pytest.mark.parametrize("verb", ["undo", "restore"])
+@pytest.mark.parametrize("mode", ["review", "plan"])
+def test_what_a_person_has_undone_comes_back_only_as_the_mode_allows(
+    live: Client, path: str, mode: str, verb: str
+) -> None:
+    first = edit(live, path, replace("alpha", "x = 2"))
+    undone = undo(live, path, cells=list_keys(live, path), **LAB).json["edit_id"]
+    text = (live.root / path).read_bytes()
+    set_mode(live, mode, path)
+    edit_id = undone if verb == "undo" else first
+    answer = post(live, path, verb, edit_id=edit_id, client="Claude")
+    assert (live.root / path).read_bytes() == text
+    if mode == "plan":
+        get_error(answer, 403, "plan_mode")
+        return
+    assert answer.status == 202
+    accept = f"{answer.headers['Location'].partition('/nbedit/')[2]}/accept"
+    assert send_json(live, "POST", accept, {}).status == 200
+    assert list_sources(live, path)[0] == "x = 2"
+
+
+def test_more_cells_are_kept_and_undone_at_once_than_a_batch_has_operations(
+    live: Client, path: str
+) -> None:
+    cells = [samples.code(f"x = {number}", f"c{number}") for number in range(1_100)]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    text = (live.root / path).read_bytes()
+    for start in (0, 1_000):
+        numbers = range(start, min(start + 1_000, len(cells)))
+        edit(live, path, *[replace(f"c{number}", "y") for number in numbers])
+    keys = list_keys(live, path)
+    assert len(keys) == len(cells)
+    assert undo(live, path, cells=keys, dry_run=True).status == 200
+    assert undo(live, path, cells=keys, **LAB).status == 200
+    assert (live.root / path).read_bytes() == text
+    get_error(post(live, path, "keep", cells=keys), 404, "change_not_found")
 
 
 @pytest.mark.parametrize("mode", ["review", "plan"])

@@ -131,8 +131,8 @@ async def test_edits_in_effect_and_the_next_undo_and_redo_are_computed(
         assert [entry.undoable for entry in entries] == [
             entry.undone_by is None and entry.kind != "create" for entry in entries
         ]
-        assert await history.find_next_undoable("a.ipynb", redo=False) == next_undo
-        assert await history.find_next_undoable("a.ipynb", redo=True) == next_redo
+        assert await history.find_next_undoable("a.ipynb", ["edit"]) == next_undo
+        assert await history.find_next_undoable("a.ipynb", ["undo"]) == next_redo
     assert entries[-1].undoes == steps[-1][1]
 
 
@@ -191,7 +191,7 @@ async def test_old_edits_are_pruned_without_trace(services: ServiceBuilder, cloc
     with pytest.raises(EditNotFound):
         await history.get_entry("a.ipynb", 2)
     clock.advance(DAY_SECONDS)
-    assert await history.find_next_undoable("a.ipynb", redo=False) is None
+    assert await history.find_next_undoable("a.ipynb", ["edit"]) is None
     assert await services.build_history(max_days=2).add(build_entry("b.ipynb"), None) == 4
     assert CANARY.encode() not in services.read_database_files()
     with closing(sqlite3.connect(services.database_file)) as base:
@@ -222,7 +222,7 @@ async def test_a_history_is_renamed_with_its_notebook_and_folder(services: Servi
     paths = {entry.path for entry in await history.list_page(None, limit=50)}
     assert paths == {"b", "deep/er/a", "deep/er/%/b", "x0/c"}
     assert (await history.get_entry("b", 1)).record == b"record"
-    assert await history.find_next_undoable("deep/er/a", redo=False) == 2
+    assert await history.find_next_undoable("deep/er/a", ["edit"]) == 2
     with pytest.raises(EditNotFound):
         await history.get_entry("a", 1)
 

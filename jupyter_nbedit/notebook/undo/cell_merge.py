@@ -11,7 +11,11 @@ from typing import Any
 
 from jupyter_nbedit.notebook import json_edit
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.edited_cell import EditedCell
+from jupyter_nbedit.notebook.edited_cell import (
+    EXECUTION_MEMBERS,
+    EditedCell,
+    list_filled_members,
+)
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
@@ -49,6 +53,9 @@ class Resolution:
 
     chosen_sources: Mapping[int, ChosenSource] = field(default_factory=dict)
     merges_lines: bool = False
+    #: Whether a cell that gets another source loses outputs of a run since, as in an edit; for
+    #: the records of proposals.
+    clears_later_outputs: bool = False
 
     def merge_sources(
         self, document: Document, record: UndoRecord, changed_cells: Mapping[int, int]
@@ -104,8 +111,25 @@ def merge_source(record: UndoRecord, part: CellUndo, cell: Cell) -> str | None:
     return merge_lines(after.source or "", cell.source, before.source or "")
 
 
-def merge_cell(
-    record: UndoRecord, part: CellUndo, edited_cell: EditedCell, style: Style, source: str
+def has_outdated_outputs(record: UndoRecord, part: CellUndo, cell: Cell) -> bool:
+    """Return whether a proposal without outputs changes a cell that has been run since."""
+    stored_names = record.read_members(part).keys()
+    return (
+        not part.had_outputs
+        and not stored_names.isdisjoint({"source", "cell_type"})
+        and stored_names.isdisjoint(EXECUTION_MEMBERS)
+        and bool(list_filled_members(cell))
+    )
+
+
+def merge_cell(  # noqa: PLR0913 -- what is merged, and how
+    record: UndoRecord,
+    part: CellUndo,
+    edited_cell: EditedCell,
+    style: Style,
+    source: str,
+    *,
+    clears_outputs: bool,
 ) -> None:
     """Give an existing cell a source, and the other members that the undo restores.
 
@@ -113,6 +137,7 @@ def merge_cell(
     """
     cell, before, after = edited_cell.cell, part.before, part.after
     edited_cell.source = source
+    edited_cell.clears_outputs = clears_outputs
     if cell is None or before is None or after is None or part.fragments is None:
         return
     stored_members = record.read_members(part)

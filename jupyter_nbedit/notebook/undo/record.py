@@ -89,6 +89,8 @@ class CellUndo(msgspec.Struct, kw_only=True):
     #: Whether it lost its outputs, or got some.
     outputs_cleared: bool = False
     outputs_returned: bool = False
+    #: In the record of a proposal: whether the proposed cell has outputs.
+    had_outputs: bool = False
     before: CellState | None
     after: CellState | None
     #: The text, of the cell or the metadata, to restore; None if the cell was only moved or is new.
@@ -198,8 +200,15 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
             message = f"The record of the edit is damaged: {error}"
             raise ValueError(message) from None
         stop = _LENGTH + int.from_bytes(data[:_LENGTH], "big")
-        header = msgspec.convert(json.loads(data[_LENGTH:stop]), cls)
-        return replace(header, blob=data[stop:])
+        return replace(_decode_header(data[_LENGTH:stop]), blob=data[stop:])
+
+
+def _decode_header(data: bytes) -> UndoRecord:
+    try:
+        return msgspec.json.decode(data, type=UndoRecord)
+    except msgspec.MsgspecError:
+        # Several times slower, but it knows lone surrogates, NaN and infinity.
+        return msgspec.convert(json.loads(data), UndoRecord)
 
 
 def _join_texts(attachments: object) -> object:

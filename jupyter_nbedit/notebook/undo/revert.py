@@ -23,6 +23,7 @@ from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocate
 from jupyter_nbedit.notebook.undo.cell_merge import (
     NO_RESOLUTION,
     Resolution,
+    has_outdated_outputs,
     list_changed_cells,
     merge_cell,
 )
@@ -121,9 +122,15 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
         _raise_conflict([*conflicts.values()], names, has_later_edits=later_parts != [])
     working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
     working_copy.metadata = metadata
-    for number, source in sources.items():
+    outdated = (
+        _list_outdated_outputs(document, record, parts, cells)
+        if resolution.clears_later_outputs
+        else {}
+    )
+    for number, source in {**outdated, **sources}.items():
         cell = working_copy.get_cell_by_token(cells[number])
-        merge_cell(record, parts[number], cell, working_copy.style, source)
+        clears = number in outdated and source != cell.source
+        merge_cell(record, parts[number], cell, working_copy.style, source, clears_outputs=clears)
     order = _restore_cells(working_copy, record, parts, cells, gaps)
     return build_plan(
         working_copy,
@@ -268,6 +275,23 @@ def _compute_remaining_part(
         if part.is_moved
         else None
     )
+
+
+def _list_outdated_outputs(
+    document: Document,
+    record: UndoRecord,
+    parts: Mapping[int, CellUndo],
+    cells: Mapping[int, int],
+) -> dict[int, str]:
+    """Return the sources before the edit, by part, of cells with outputs of a run since."""
+    return {
+        number: part.before.source or ""
+        for number, part in parts.items()
+        if part.before is not None
+        and part.after is not None
+        and number in cells
+        and has_outdated_outputs(record, part, document.get_cell(cells[number]))
+    }
 
 
 def _restore_cells(

@@ -336,9 +336,10 @@ export class HistoryPanel extends Widget {
       },
       undoOrRedo: async (edit, action) => {
         try {
-          await (action === 'undo'
+          const reply = await (action === 'undo'
             ? server.undo(edit.path, edit.edit_id)
             : server.redo(edit.path, edit.undone_by ?? edit.edit_id));
+          await server.acceptOwn(reply);
           return [];
         } catch (error) {
           return describeUndoError(error, action, trans);

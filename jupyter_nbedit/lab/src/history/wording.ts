@@ -48,6 +48,8 @@ export function describeEdit(edit: HistoryEdit, trans: TranslationBundle): strin
     case 'redo':
       return trans.__('Redo: %1', describeCells(edit, trans));
     case 'edit':
+    case 'undo_cells':
+    case 'restore':
       return describeOperations(edit, trans);
     case 'outside':
       return edit.operations.length > 0

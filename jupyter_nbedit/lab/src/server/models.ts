@@ -30,7 +30,7 @@ export interface EditOrigin {
   readonly edit_id: number;
   /** When the edit was made, as defined in RFC 3339. */
   readonly time: string;
-  readonly kind: 'edit' | 'create' | 'undo' | 'redo' | 'outside';
+  readonly kind: 'edit' | 'create' | 'undo' | 'redo' | 'undo_cells' | 'restore' | 'outside';
   /** The user that the server knows. */
   readonly user: string;
   /** What the program that made the edit calls itself; not verified. */

@@ -73,7 +73,8 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
       views,
       settings,
       trans,
-      undo: (path, edit) => server.undo(contents.localPath(path), edit),
+      undo: async (path, edit) =>
+        server.acceptOwn(await server.undo(contents.localPath(path), edit)),
       unseen,
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null
