@@ -118,6 +118,11 @@ def _edit_once(client: Client, _: ExitStack) -> None:
     assert number == VOLATILE["edit_id"]
 
 
+def _undo_cell(client: Client, _: ExitStack) -> None:
+    answer = undo(client, NOTEBOOK, cells=[f"{VOLATILE['edit_id']}.0"], client="JupyterLab")
+    assert answer.json["edit_id"] == VOLATILE["edit_id"] + 1
+
+
 def _mode(mode: str) -> Arrange:
     def change(client: Client, _: ExitStack) -> None:
         set_mode(client, mode)
@@ -210,6 +215,10 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
     "An agent has edited `rainfall.ipynb`.": (_edit_once,),
     "An edit has replaced the source of the cell `limit`, and another has deleted the cell "
     "`closing`.": (_edit_once, _edit(_DELETE)),
+    "An edit has replaced the source of the cell `limit`, another has deleted the cell `closing`, "
+    "and the server is in review mode.": (_edit_once, _edit(_DELETE), _mode("review")),
+    "The change of an agent in `rainfall.ipynb` was undone by edit 18, and the server is in review "
+    "mode.": (_edit_once, _undo_cell, _mode("review")),
     "The file of the history cannot be opened.": (_suffer(lose_database),),
     "The file with the modes of notebooks cannot be opened.": (_suffer(lose_database),),
     "The server may write no files larger than 1024 bytes.": (_suffer(limit_files(1024)),),
