@@ -94,14 +94,15 @@ export function isCellVisible(
   node: Element,
   outer = notebook.outerNode.getBoundingClientRect()
 ): boolean {
-  // A windowed notebook has only some of its cells in the page.
-  if (!node.isConnected) {
-    return false;
-  }
   const { top, bottom } = node.getBoundingClientRect();
   const isInside = bottom > outer.top && top < outer.bottom && bottom > top;
-  // A windowed notebook keeps its active cell in the page, transparent, although it is not visible.
-  return isInside && getComputedStyle(node).opacity !== '0';
+  return isInside && hasPosition(node);
+}
+
+/** Return whether a cell is at its place in the page: a windowed notebook has some cells there. */
+function hasPosition(node: Element): boolean {
+  // The active cell is kept in the page, transparent, although it is not in its window.
+  return node.isConnected && getComputedStyle(node).opacity !== '0';
 }
 
 /** Return whether a cell is visible, or less than the height of the notebook away from that. */
@@ -224,9 +225,14 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
     if (isHidden || !notebook.widgets.includes(cell)) {
       return undefined;
     }
-    if (!node.isConnected) {
+    if (!node.isConnected && !isWindowed(notebook)) {
       // In the mode "defer", JupyterLab adds the cells one by one when the page is idle.
-      return isWindowed(notebook) ? undefined : null;
+      return null;
+    }
+    if (!hasPosition(node)) {
+      // JupyterLab 4.2 stops before it has reached the cell if it has estimated other heights.
+      void notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center').catch(() => undefined);
+      return 0;
     }
     const outer = notebook.outerNode.getBoundingClientRect();
     const { top, height } = node.getBoundingClientRect();
