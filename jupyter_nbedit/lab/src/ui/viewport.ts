@@ -14,6 +14,9 @@ const USER_SCROLL_EVENTS = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 /** For each notebook the functions that release active holds of its scroll position. */
 const activeHolds = new WeakMap<Notebook, Set<() => void>>();
 
+/** The notebooks that scroll to a cell: their position is not to be preserved. */
+const scrollingNotebooks = new WeakSet<Notebook>();
+
 /**
  * Change the cells of a notebook while the user sees it: the active cell, the mode and the
  * selection stay the same, and visible cells keep their place in the window until the user scrolls
@@ -27,7 +30,9 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
   const selectedIds = new Set(
     notebook.widgets.filter(cell => notebook.isSelected(cell)).map(getCellId)
   );
-  const restorePosition = rememberScrollPosition(notebook);
+  const restorePosition = scrollingNotebooks.has(notebook)
+    ? () => undefined
+    : rememberScrollPosition(notebook);
   change();
   const activeIndex = notebook.widgets.findIndex(cell => getCellId(cell) === activeId);
   if (activeIndex >= 0 && notebook.activeCellIndex !== activeIndex) {
@@ -63,8 +68,7 @@ export async function goToCell(notebook: Notebook, cell: Cell): Promise<void> {
   NotebookActions.expandParent(cell, notebook);
   releaseScrollHold(notebook);
   notebook.mode = 'command';
-  // The promise rejects if something else scrolls the notebook meanwhile.
-  await notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center').catch(() => undefined);
+  await scrollToCell(notebook, cell);
   const index = notebook.widgets.indexOf(cell);
   if (index < 0) {
     return;
@@ -78,13 +82,21 @@ export async function goToCell(notebook: Notebook, cell: Cell): Promise<void> {
 /** Scroll a cell to the centre of the window without changing the focus and the active cell. */
 export async function scrollToCellCenter(notebook: Notebook, cell: Cell): Promise<void> {
   releaseScrollHold(notebook);
-  // The promise rejects if something else scrolls the notebook meanwhile.
-  const hasScrolled = await notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center').then(
-    () => true,
-    () => false
-  );
-  if (hasScrolled) {
+  if (await scrollToCell(notebook, cell)) {
     holdCellCenter(notebook, cell);
+  }
+}
+
+/** @returns False if something else has scrolled the notebook meanwhile. */
+async function scrollToCell(notebook: Notebook, cell: Cell): Promise<boolean> {
+  scrollingNotebooks.add(notebook);
+  try {
+    await notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    scrollingNotebooks.delete(notebook);
   }
 }
 
@@ -101,8 +113,13 @@ export function isCellVisible(
 
 /** Return whether a cell is at its place in the page: a windowed notebook has some cells there. */
 function hasPosition(node: Element): boolean {
-  // The active cell is kept in the page, transparent, although it is not in its window.
-  return node.isConnected && getComputedStyle(node).opacity !== '0';
+  // The active cell is kept in the page although it is not in its window: transparent or, in
+  // JupyterLab 4.2, without a size.
+  return (
+    node.isConnected &&
+    node.getBoundingClientRect().height > 0 &&
+    getComputedStyle(node).opacity !== '0'
+  );
 }
 
 /** Return whether a cell is visible, or less than the height of the notebook away from that. */
@@ -231,7 +248,7 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
     }
     if (!hasPosition(node)) {
       // JupyterLab 4.2 stops before it has reached the cell if it has estimated other heights.
-      void notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center').catch(() => undefined);
+      void scrollToCell(notebook, cell);
       return 0;
     }
     const outer = notebook.outerNode.getBoundingClientRect();
