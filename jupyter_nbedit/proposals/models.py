@@ -32,6 +32,15 @@ class ProposedPart(CellDiff, frozen=True, kw_only=True):
     reason: Annotated[
         str | None, Meta(description="Why a person rejected it; null without a reason.")
     ] = None
+    cell_above: Annotated[
+        str | None,
+        Meta(
+            description="Of a cell to insert or to move: the id of the nearest cell above its new "
+            "place among those that the proposal neither moves nor deletes; null if there is none, "
+            "or it has no id."
+        ),
+    ] = None
+    cell_below: Annotated[str | None, Meta(description="The same below its new place.")] = None
     state: (
         Annotated[
             PartStateName,

@@ -25,7 +25,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.history.models import CellDiff, TouchedCellEntry, build_cell_diffs
 from jupyter_nbedit.models import Claim
 from jupyter_nbedit.notebook.undo.part_states import PartState, list_part_states
-from jupyter_nbedit.notebook.undo.record import UndoRecord
+from jupyter_nbedit.notebook.undo.record import GapAnchor, UndoRecord
 from jupyter_nbedit.proposals.models import (
     Proposal,
     ProposalContent,
@@ -171,7 +171,7 @@ class ProposalService:
         return msgspec.structs.replace(proposal, parts=parts)
 
     async def add(
-        self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
+        self, path: str, content: ProposalContent, parts: Sequence[ProposedPart], payload: bytes
     ) -> Proposal:
         """Store a proposal and emit its event; see `ProposalStore.add`."""
         # Not `expire`: the caller has locked a notebook, and that one would lock others.
@@ -326,13 +326,29 @@ class ProposalService:
         self._change = asyncio.Event()
 
 
-def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[CellDiff], bytes]:
+def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[ProposedPart], bytes]:
     """Return the parts and the payload of a proposal."""
     if data is not None:
         cells = plan.build_record().parts
-        return build_cell_diffs(cell for cell in cells if not cell.is_notebook_metadata), data
+        diffs = build_cell_diffs(cell for cell in cells if not cell.is_notebook_metadata)
+        return [_build_part(diff) for diff in diffs], data
     record = plan.build_forward_record()
-    return build_cell_diffs(part.invert() for part in record.parts), record.encode()
+    diffs = build_cell_diffs(part.invert() for part in record.parts)
+    gaps = [
+        None if part.gap_number is None else record.gaps[part.gap_number] for part in record.parts
+    ]
+    return [_build_part(*pair) for pair in zip(diffs, gaps, strict=True)], record.encode()
+
+
+def _build_part(diff: CellDiff, gap: GapAnchor | None = None) -> ProposedPart:
+    """Return a part; ``gap`` is the new place of its cell."""
+    above, below = ([], []) if gap is None else (gap.keys_before, gap.keys_after)
+    return ProposedPart(
+        **{name: getattr(diff, name) for name in CellDiff.__struct_fields__},
+        status="pending",
+        cell_above=above[0].id if above else None,
+        cell_below=below[0].id if below else None,
+    )
 
 
 def _compare_parts(

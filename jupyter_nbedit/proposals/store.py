@@ -10,11 +10,10 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
-from jupyter_nbedit.history.models import CellDiff
 from jupyter_nbedit.models import Claim
 from jupyter_nbedit.proposals.models import (
     Proposal,
@@ -148,7 +147,7 @@ class ProposalStore:
     get_time: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc)
 
     async def add(
-        self, path: str, content: ProposalContent, parts: Sequence[CellDiff], payload: bytes
+        self, path: str, content: ProposalContent, parts: Sequence[ProposedPart], payload: bytes
     ) -> Proposal:
         """Store a proposal, or raise `TooManyProposals`; ``payload`` is the change, never sent."""
         now = self.get_time()
@@ -159,7 +158,7 @@ class ProposalStore:
             "created": _format_time(now),
             "expires": _format_time(now + timedelta(hours=self.hours)),
             "content": _encode_json(content),
-            "parts": _encode_json([{**asdict(part), "status": "pending"} for part in parts]),
+            "parts": _encode_json(parts),
             "payload": payload,
         }
         size = len(row["content"]) + len(row["parts"]) + len(payload)

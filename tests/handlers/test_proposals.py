@@ -131,6 +131,23 @@ def test_a_proposal_shows_every_cell_before_and_after(live: Client, path: str) -
     assert "authors" not in proposal["parts"][3]["before"]["metadata"]
 
 
+def test_new_places_are_named_by_the_cells_beside_them_that_stay(live: Client, path: str) -> None:
+    number = propose(
+        live,
+        path,
+        {"op": "insert", "at": "start", "cell_type": "raw", "source": "new"},
+        {"op": "delete", "cell": "beta"},
+        {"op": "move", "cell": "alpha", "at": "end"},
+    )
+    places = {
+        part["cell_id"] or "new": (part["cell_above"], part["cell_below"])
+        for part in get(live, number)["parts"]
+        if part["after"] is not None
+    }
+    assert places.pop("alpha") == ("gamma", None)
+    assert list(places.values()) == [(None, "gamma")]
+
+
 def test_an_empty_change_and_a_dry_run_are_no_proposals(live: Client, path: str) -> None:
     nothing = {"op": "replace", "cell": "gamma", "source": "as is"}
     for answer in (live.patch(path, nothing), live.patch(path, ALPHA, dry_run=True)):

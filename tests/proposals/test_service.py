@@ -10,10 +10,9 @@ import pytest
 
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
-from jupyter_nbedit.history.models import CellDiff
 from jupyter_nbedit.models import Author, Claim
 from jupyter_nbedit.notebook.undo.record import CellState
-from jupyter_nbedit.proposals.models import Proposal, ProposalContent, Verdict
+from jupyter_nbedit.proposals.models import Proposal, ProposalContent, ProposedPart, Verdict
 from jupyter_nbedit.proposals.service import ProposalService
 from tests.support import samples
 from tests.support.sampling import is_nightly
@@ -30,9 +29,9 @@ def services(services: ServiceBuilder) -> ServiceBuilder:
     return services
 
 
-def build_part(number: int, source: str = "x") -> CellDiff:
+def build_part(number: int, source: str = "x") -> ProposedPart:
     state = CellState(cell_type="code", source=source, metadata={})
-    return CellDiff(
+    return ProposedPart(
         part=number,
         cell_id="alpha",
         index_before=number,
@@ -41,6 +40,7 @@ def build_part(number: int, source: str = "x") -> CellDiff:
         outputs_cleared=False,
         before=state,
         after=state,
+        status="pending",
     )
 
 

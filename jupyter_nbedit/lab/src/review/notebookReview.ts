@@ -210,15 +210,15 @@ export class NotebookReview implements BlockSource {
       shownPart.problem = null;
     }
     this._parts.set(key, shownPart);
-    this._updateMoveLine(shownPart, cells.length);
+    this._updateMoveLine(shownPart, cells);
     this._drawer.update(shownPart);
   }
 
-  private _updateMoveLine(shownPart: ShownPart, cellCount: number): void {
+  private _updateMoveLine(shownPart: ShownPart, cells: readonly TabCell[]): void {
     const { proposal, part } = shownPart;
     if (part.moved && part.before !== null && part.after !== null) {
       shownPart.moveLine ??= new MoveLine(proposal, part, this._trans);
-      shownPart.moveLine.position = locateMoveTarget(part, proposal.parts, cellCount);
+      shownPart.moveLine.position = locateMoveTarget(part, proposal.parts, cells);
     }
   }
 

@@ -55,8 +55,7 @@ export function locatePart(
     if (anchor !== null && isFound(findIndex(anchor.id))) {
       return { cell: findIndex(anchor.id), side: anchor.side, state: 'as-proposed' };
     }
-    const position = getGapPosition(order.countCellsBefore(part), cells.length);
-    return { ...position, state: 'as-proposed' };
+    return { ...locateNewPlace(part, order, cells), state: 'as-proposed' };
   }
   const expectedIndex = order.mapIndex(part.index_before ?? 0);
   const cellIndex = findCell(part, expectedIndex, cells);
@@ -72,9 +71,28 @@ export function locatePart(
 export function locateMoveTarget(
   part: ProposedPart,
   parts: readonly ProposedPart[],
-  cellCount: number
+  cells: readonly TabCell[]
 ): BlockPosition {
-  return getGapPosition(getOrder(parts).countCellsBefore(part), cellCount);
+  return locateNewPlace(part, getOrder(parts), cells);
+}
+
+/** Cells may have been added and deleted since, so that the cells beside the place count first. */
+function locateNewPlace(
+  part: ProposedPart,
+  order: ProposalOrder,
+  cells: readonly TabCell[]
+): BlockPosition {
+  const gaps = [
+    [part.cell_above, 1],
+    [part.cell_below, 0]
+  ] as const;
+  for (const [id, offset] of gaps) {
+    const index = id == null ? -1 : cells.findIndex(cell => cell.id === id);
+    if (isFound(index)) {
+      return getGapPosition(index + offset, cells.length);
+    }
+  }
+  return getGapPosition(order.countCellsBefore(part), cells.length);
 }
 
 function findCell(part: CellDiff, expectedIndex: number, cells: readonly TabCell[]): number | null {

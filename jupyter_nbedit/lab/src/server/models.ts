@@ -183,6 +183,9 @@ export type ProposalStatus = 'pending' | 'accepted' | 'rejected' | 'partly_accep
 
 export interface ProposedPart extends CellDiff {
   readonly status: 'pending' | 'accepted' | 'rejected';
+  /** The ids of the cells beside the new place of a cell that do not move; null if not known. */
+  readonly cell_above?: string | null;
+  readonly cell_below?: string | null;
   /**
    * Of a pending part: its cell in the notebook as it is stored now. This and the fields below are
    * in the reply for a single proposal.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isAboutNotebook } from '../../src/blocks/cellDiff';
-import { isInsert, locatePart } from '../../src/review/proposalPartPosition';
+import { isInsert, locateMoveTarget, locatePart } from '../../src/review/proposalPartPosition';
 import {
   makeCells,
   makeChangedPart,
@@ -65,6 +65,20 @@ describe('A new cell', () => {
   test('is shown below the one that it would follow', () => {
     const insert = makeInsertPart('n', 2);
     expect(locatePart(insert, [insert], FIVE)).toMatchObject({ cell: 1, side: 'below' });
+  });
+
+  test('is shown at the cells beside its place, also if others were added above', () => {
+    const insert = makeInsertPart('n', 2, { cell_above: 'b', cell_below: 'c' });
+    const more = makeCells('x', 'y', 'a', 'b', 'c');
+    expect(locatePart(insert, [insert], more)).toMatchObject({ cell: 3, side: 'below' });
+    const without = makeCells('x', 'y', 'c');
+    expect(locatePart(insert, [insert], without)).toMatchObject({ cell: 1, side: 'below' });
+    const first = makeInsertPart('n', 0, { cell_above: null, cell_below: 'a' });
+    expect(locatePart(first, [first], more)).toMatchObject({ cell: 1, side: 'below' });
+    expect(locateMoveTarget(insert, [insert], more)).toEqual({ cell: 3, side: 'below' });
+    // Without ids, and if both are gone, the index counts.
+    const bare = makeInsertPart('n', 2, { cell_above: null, cell_below: 'gone' });
+    expect(locatePart(bare, [bare], more)).toMatchObject({ cell: 1, side: 'below' });
   });
 
   test('is shown above the first where it would be the first', () => {
