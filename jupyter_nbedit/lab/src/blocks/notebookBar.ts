@@ -9,7 +9,7 @@ import { makeActionButton, suppressShortcuts, type BlockAction } from './cellBlo
 const SEPARATOR = ' · ';
 
 /** What the bar says about one kind of changes. */
-export interface BarSection {
+export interface BarContent {
   /** What there is, as a sentence without a point. */
   readonly summary: string;
   /** The same beside another summary. */
@@ -90,26 +90,26 @@ export class NotebookBar extends Widget {
     }
   }
 
-  /** Show these sections, without changing what is the same. */
-  describe(sections: readonly BarSection[], position: BarPosition): void {
-    this._showSummaries(sections);
-    const purposes = sections.map(section => section.purpose);
+  /** Show these contents, without changing what is the same. */
+  describe(contents: readonly BarContent[], position: BarPosition): void {
+    this._showSummaries(contents);
+    const purposes = contents.map(content => content.purpose);
     const purpose = purposes.filter(text => text !== '').join(SEPARATOR);
     showText(this._purpose, purpose);
     this._purpose.title = purpose;
     this._describePosition(position);
     const isSame =
-      sections.length === this._views.length &&
-      sections.every((section, index) => this._views[index]?.canShow(section));
+      contents.length === this._views.length &&
+      contents.every((content, index) => this._views[index]?.canShow(content));
     if (!isSame) {
-      this._replaceViews(sections);
+      this._replaceViews(contents);
     }
-    sections.forEach((section, index) => this._views[index]?.show(section));
+    contents.forEach((content, index) => this._views[index]?.show(content));
     this._updateHeight();
   }
 
-  private _showSummaries(sections: readonly BarSection[]): void {
-    const texts = sections.map(({ summary, shortSummary, isNotified = false }, index) => ({
+  private _showSummaries(contents: readonly BarContent[]): void {
+    const texts = contents.map(({ summary, shortSummary, isNotified = false }, index) => ({
       text: index === 0 ? summary : shortSummary,
       isNotified
     }));
@@ -132,10 +132,10 @@ export class NotebookBar extends Widget {
     );
   }
 
-  private _replaceViews(sections: readonly BarSection[]): void {
+  private _replaceViews(contents: readonly BarContent[]): void {
     const focused = document.activeElement;
     const label = this.node.contains(focused) ? focused?.getAttribute('aria-label') : null;
-    this._views = sections.map(section => new SectionView(section));
+    this._views = contents.map(content => new BarContentView(content));
     this._actionBox.replaceChildren(...this._views.flatMap(({ buttons }) => buttons));
     this._noticeBox.replaceChildren(...this._views.map(({ notice }) => notice));
     if (label != null) {
@@ -162,7 +162,7 @@ export class NotebookBar extends Widget {
   }
 
   private readonly _observer = new ResizeObserver(() => this._updateHeight());
-  private _views: SectionView[] = [];
+  private _views: BarContentView[] = [];
   private readonly _content = makeElement('div', 'jp-nbedit-bar-content');
   private readonly _summary = makeElement('div', 'jp-nbedit-bar-summary');
   private readonly _notifiedText = makeElement('span', '');
@@ -174,35 +174,35 @@ export class NotebookBar extends Widget {
   private readonly _noticeBox = makeElement('div', 'jp-nbedit-bar-notices');
 }
 
-/** The elements of a section. */
-class SectionView {
+/** The elements of a content. */
+class BarContentView {
   readonly buttons: readonly HTMLButtonElement[];
   readonly notice = makeElement('div', 'jp-nbedit-notice');
 
-  constructor(private _section: BarSection) {
+  constructor(private _content: BarContent) {
     this.buttons = this._makeButtons('actions');
     this._noticeButtons = this._makeButtons('noticeActions');
     this.notice.append(this._noticeText, ...this._noticeButtons);
   }
 
-  /** Return whether a section needs the same buttons. */
-  canShow(section: BarSection): boolean {
-    const listNames = ({ actions, noticeActions }: BarSection): string =>
+  /** Return whether a content needs the same buttons. */
+  canShow(content: BarContent): boolean {
+    const listNames = ({ actions, noticeActions }: BarContent): string =>
       JSON.stringify([actions, noticeActions].map(list => list.map(({ name }) => name)));
-    return listNames(section) === listNames(this._section);
+    return listNames(content) === listNames(this._content);
   }
 
-  show(section: BarSection): void {
-    this._section = section;
-    showAlert(this._noticeText, [section.notice]);
-    this.notice.hidden = section.notice === '';
-    setEnabled([...this.buttons, ...this._noticeButtons], section.isEnabled);
+  show(content: BarContent): void {
+    this._content = content;
+    showAlert(this._noticeText, [content.notice]);
+    this.notice.hidden = content.notice === '';
+    setEnabled([...this.buttons, ...this._noticeButtons], content.isEnabled);
   }
 
-  /** Make buttons that run the actions of the section that is shown then. */
+  /** Make buttons that run the actions of the content that is shown then. */
   private _makeButtons(list: 'actions' | 'noticeActions'): HTMLButtonElement[] {
-    return this._section[list].map((action, index) =>
-      makeActionButton({ ...action, run: () => this._section[list][index]?.run() })
+    return this._content[list].map((action, index) =>
+      makeActionButton({ ...action, run: () => this._content[list][index]?.run() })
     );
   }
 

@@ -8,7 +8,7 @@ import { goToCell, isNearViewport, preserveViewport, releaseScrollHold } from '.
 import { BlockNavigator, type NavigatorEntry } from './blockNavigator';
 import { comparePositions, planLayoutChanges, type PlacedWidget } from './blockPosition';
 import { BLOCK_CLASS, type CellBlock } from './cellBlock';
-import { NotebookBar, type BarSection } from './notebookBar';
+import { NotebookBar, type BarContent } from './notebookBar';
 
 /** Changes within this time cause one update, in milliseconds. */
 const UPDATE_DELAY = 50;
@@ -24,7 +24,7 @@ const FOLDED_CLASS = 'jp-nbedit-mod-folded';
 
 /** Something at a cell that waits for the user. */
 export interface BlockEntry extends NavigatorEntry {
-  /** Identifies the entry among those of all sources. */
+  /** Identifies the entry among those of all providers. */
   readonly key: string;
   /** What is shown now, in this order. */
   readonly widgets: readonly Widget[];
@@ -42,8 +42,8 @@ export interface BlockEntry extends NavigatorEntry {
   showCell?(): void;
 }
 
-/** What a source shows. */
-export interface SourceState {
+/** What a provider shows. */
+export interface ProviderState {
   /** Entries at the same side of a cell are in the order in which they are shown. */
   readonly entries: readonly BlockEntry[];
   /** Widgets at other places than those of the entries. */
@@ -53,21 +53,21 @@ export interface SourceState {
   /** The ids of the cells in which the user and others have changed the same. */
   readonly conflictCells?: readonly string[];
   /** Null if there is nothing to say. */
-  readonly section: BarSection | null;
+  readonly barContent: BarContent | null;
 }
 
 /** A kind of changes that wait for the user, in one view of a notebook. */
-export interface BlockSource {
-  /** Sources with a lower rank come first in the bar and at a cell. */
+export interface BlockProvider {
+  /** Providers with a lower rank come first in the bar and at a cell. */
   readonly rank: number;
   /** Whether there is nothing to show and nothing shown. */
   readonly isEmpty: boolean;
   /**
    * Compute what is shown at the cells that the notebook has now.
    *
-   * @param conflictCells The ids of cells with conflicts, if sources of lower rank show them.
+   * @param conflictCells The ids of cells with conflicts, if providers of lower rank show them.
    */
-  update(conflictCells: ReadonlySet<string>): SourceState;
+  update(conflictCells: ReadonlySet<string>): ProviderState;
 }
 
 /**
@@ -109,8 +109,8 @@ export class NotebookBlocks {
     return this._navigator.entries;
   }
 
-  addSource(source: BlockSource): void {
-    this._sources = [...this._sources, source].sort((a, b) => a.rank - b.rank);
+  addProvider(provider: BlockProvider): void {
+    this._providers = [...this._providers, provider].sort((a, b) => a.rank - b.rank);
     this.requestUpdate();
   }
 
@@ -251,8 +251,8 @@ export class NotebookBlocks {
     const focusedKey = this._findFocusedEntry()?.key;
     const wasTyping = document.activeElement !== null && isEditable(document.activeElement);
     const conflictCells = new Set<string>();
-    const states = this._sources.map(source => {
-      const state = source.update(conflictCells);
+    const states = this._providers.map(provider => {
+      const state = provider.update(conflictCells);
       state.conflictCells?.forEach(id => conflictCells.add(id));
       return state;
     });
@@ -275,7 +275,7 @@ export class NotebookBlocks {
   }
 
   /** Put all widgets at their cells, and remove those that are not shown any more. */
-  private _place(states: readonly SourceState[]): void {
+  private _place(states: readonly ProviderState[]): void {
     const { content } = this.panel;
     const placedWidgets: PlacedWidget[] = [
       ...this.entries.flatMap(({ widgets, position }) =>
@@ -288,7 +288,7 @@ export class NotebookBlocks {
       ...planLayoutChanges(content.widgets, placedWidgets),
       ...this._planFolding()
     ];
-    const isShown = states.some(({ section }) => section !== null);
+    const isShown = states.some(({ barContent }) => barContent !== null);
     if (removedWidgets.length > 0 || layoutChanges.length > 0 || isShown === this._bar.isHidden) {
       const hadFocus = this._bar.node.contains(document.activeElement);
       if (content.outerNode.scrollTop === 0 && isShown === this._bar.isHidden) {
@@ -355,10 +355,10 @@ export class NotebookBlocks {
     }
   }
 
-  private _describe(states: readonly SourceState[]): void {
+  private _describe(states: readonly ProviderState[]): void {
     const { currentIndex, current } = this._navigator;
     this._bar.describe(
-      states.flatMap(({ section }) => section ?? []),
+      states.flatMap(({ barContent }) => barContent ?? []),
       { index: currentIndex, count: this.entries.length }
     );
     for (const { key, block } of this.entries) {
@@ -369,7 +369,7 @@ export class NotebookBlocks {
   }
 
   private _isEmpty(): boolean {
-    return this._bar.isHidden && this._sources.every(({ isEmpty }) => isEmpty);
+    return this._bar.isHidden && this._providers.every(({ isEmpty }) => isEmpty);
   }
 
   private _find(key: string): BlockEntry | undefined {
@@ -434,7 +434,7 @@ export class NotebookBlocks {
   private readonly _navigator = new BlockNavigator<BlockEntry>();
   private readonly _changed = new Signal<this, void>(this);
   private readonly _awaitedCells = new WeakSet<Cell>();
-  private _sources: readonly BlockSource[] = [];
+  private _providers: readonly BlockProvider[] = [];
   private _isScheduled = false;
   /** How many decisions are being carried out. */
   private _decisionCount = 0;

@@ -3,12 +3,12 @@ import type { Widget } from '@lumino/widgets';
 import { comparePositions } from '../blocks/blockPosition';
 import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
-import type { BarSection } from '../blocks/notebookBar';
+import type { BarContent } from '../blocks/notebookBar';
 import type {
   BlockEntry,
-  BlockSource,
+  BlockProvider,
   NotebookBlocks,
-  SourceState
+  ProviderState
 } from '../blocks/notebookBlocks';
 import type { Settings } from '../notify/settings';
 import { describeError } from '../notify/wording';
@@ -63,7 +63,7 @@ interface ShownChange {
 }
 
 /** The unseen changes of one notebook in one of its views. */
-export class NotebookChanges implements BlockSource {
+export class NotebookChanges implements BlockProvider {
   /** Before changes that are only proposed. */
   readonly rank = 1;
 
@@ -86,7 +86,7 @@ export class NotebookChanges implements BlockSource {
       unseen.changed.disconnect(onUnseen);
       settings.changed.disconnect(this._read);
     });
-    _blocks.addSource(this);
+    _blocks.addProvider(this);
   }
 
   /** Number of unseen changes, but for those of cells with conflicts. */
@@ -99,7 +99,7 @@ export class NotebookChanges implements BlockSource {
   }
 
   /** A cell with a conflict has one question: the decision on the conflict also keeps the change. */
-  update(conflictCells: ReadonlySet<string>): SourceState {
+  update(conflictCells: ReadonlySet<string>): ProviderState {
     const reply = this._reply;
     const removedWidgets = this._updateChanges(reply, conflictCells);
     this._shownReply = reply;
@@ -117,7 +117,7 @@ export class NotebookChanges implements BlockSource {
         .sort((a, b) => comparePositions(a.position, b.position))
         .map(shown => this._makeEntry(shown)),
       removedWidgets,
-      section: reply === null || this.count === 0 ? null : this._describeAll(reply)
+      barContent: reply === null || this.count === 0 ? null : this._describeAll(reply)
     };
   }
 
@@ -456,7 +456,7 @@ export class NotebookChanges implements BlockSource {
     }
   }
 
-  private _describeAll(reply: UnseenReply): BarSection {
+  private _describeAll(reply: UnseenReply): BarContent {
     const { trans } = this._services;
     const openReply = { ...reply, cells: this._openCells };
     const edits = wording.listEdits(this._openCells, reply);

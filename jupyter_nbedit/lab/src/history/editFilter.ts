@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { HistoryEdit } from '../server/models';
-import { getAuthorKey } from './sessions';
+import { getAuthorKey } from './editGroups';
 import { describeEdit } from './wording';
 
 /** Which of the loaded edits are shown. */

@@ -2,8 +2,8 @@ import type { HistoryEdit } from '../server/models';
 import { makeElement } from '../ui/elements';
 import type { EditRowHost } from './editRow';
 import type { ListItem } from './listItem';
-import { groupSessions } from './sessions';
-import { placeChildren, SessionView } from './sessionView';
+import { groupEdits } from './editGroups';
+import { placeChildren, EditGroupView } from './editGroupView';
 
 /** Interval at which rows update the age of their edits, in milliseconds. */
 const UPDATE_INTERVAL = 30_000;
@@ -24,7 +24,7 @@ export class EditList {
     this.node.addEventListener('keydown', event => this._onKeyDown(event));
     this.node.addEventListener('focusin', ({ target }) => {
       const items = this._items.filter(({ node }) => node.contains(target as Node));
-      // Rows are within the node of their session.
+      // Rows are within the node of their group.
       const item = items.find(({ toggle }) => toggle === target) ?? items.at(-1);
       if (item !== undefined) {
         this._setReachableItem(item);
@@ -43,16 +43,16 @@ export class EditList {
     this._editsById = new Map(edits.map(edit => [edit.edit_id, edit]));
     const host: EditRowHost = { ...this._makeHost(), getTime: () => this._now };
     const knownViews = this._viewsById;
-    const sessions = groupSessions(edits);
-    const shownViews = new Set<SessionView>();
+    const groups = groupEdits(edits);
+    const shownViews = new Set<EditGroupView>();
     this._viewsById = new Map();
-    const views = sessions.map((session, index) => {
-      const ids = session.rows.flat().map(({ edit_id: id }) => id);
-      // A session keeps its view when edits are added to it at either end.
+    const views = groups.map((group, index) => {
+      const ids = group.rows.flat().map(({ edit_id: id }) => id);
+      // A group keeps its view when edits are added to it at either end.
       const known = ids.map(id => knownViews.get(id)).find(view => view && !shownViews.has(view));
-      const view = known ?? new SessionView(host, id => this._editsById.get(id));
+      const view = known ?? new EditGroupView(host, id => this._editsById.get(id));
       shownViews.add(view);
-      view.show(session, hasMore && index === sessions.length - 1);
+      view.show(group, hasMore && index === groups.length - 1);
       ids.forEach(id => this._viewsById.set(id, view));
       return view;
     });
@@ -92,7 +92,7 @@ export class EditList {
   }
 
   private get _rows(): readonly ListItem[] {
-    return this._items.filter(item => !(item instanceof SessionView));
+    return this._items.filter(item => !(item instanceof EditGroupView));
   }
 
   private _setReachableItem(item: ListItem | null): void {
@@ -143,9 +143,9 @@ export class EditList {
 
   /** The time that all rows use to show the age of their edits, so that they agree. */
   private _now = Date.now();
-  private _views: readonly SessionView[] = [];
+  private _views: readonly EditGroupView[] = [];
   /** The view of each edit. */
-  private _viewsById = new Map<number, SessionView>();
+  private _viewsById = new Map<number, EditGroupView>();
   private _editsById: ReadonlyMap<number, HistoryEdit> = new Map();
   private _reachableItem: ListItem | null = null;
 }

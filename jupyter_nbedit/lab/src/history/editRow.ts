@@ -175,7 +175,7 @@ export class EditRow implements ListItem {
       path.title = path.textContent;
       lines.append(path);
     }
-    // The heading of the session shows it; who moves from row to row does not hear the heading.
+    // The heading of the group shows it; who moves from row to row does not hear the heading.
     lines.append(
       makeElement('span', 'jp-nbedit-visually-hidden', ` ${describeAuthor(edit, trans)}`)
     );

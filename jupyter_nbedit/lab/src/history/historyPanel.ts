@@ -18,7 +18,7 @@ import { FilterBar } from './filterBar';
 import type { HistoryModel, HistoryUpdate } from './historyModel';
 import type { NotebookNavigator } from './notebookNavigator';
 import { restoreNotebook } from './restoreDialog';
-import { getAuthorKey } from './sessions';
+import { getAuthorKey } from './editGroups';
 import { makeToolbar, type Scope } from './toolbar';
 import { describeAuthor, describeEdit, describeUndoError } from './wording';
 

@@ -6,7 +6,7 @@ import { makeElement, makeIcon, makeIconButton, showAlert } from '../ui/elements
 import { EditRow, type EditRowHost } from './editRow';
 import { getEditAction } from './historyModel';
 import type { ListItem } from './listItem';
-import type { RowEdits } from './sessions';
+import type { RowEdits } from './editGroups';
 import { describeUndoBurst } from './wording';
 
 /** Several undos that were made in one go. A click shows them one by one. */

@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type { CellDiff, ConflictingCell, HistoryEdit, OperationEntry } from '../server/models';
-import type { Session } from './sessions';
+import type { EditGroup } from './editGroups';
 import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
 
 /** Maximum number of cells that are listed; the rest is counted. */
@@ -102,9 +102,9 @@ export function describeIdentity(
       );
 }
 
-/** Describe the edits of a session: "12 edits, 10:02–10:31". */
-export function describeSession(
-  { count, newest, oldest }: Session,
+/** Describe the edits of a group: "12 edits, 10:02–10:31". */
+export function describeEditGroup(
+  { count, newest, oldest }: EditGroup,
   hasMore: boolean,
   trans: TranslationBundle
 ): string {

@@ -1,12 +1,12 @@
 import type { Cell } from '@jupyterlab/cells';
 import { CellBlock, suppressShortcuts, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
-import type { BarSection } from '../blocks/notebookBar';
+import type { BarContent } from '../blocks/notebookBar';
 import type {
   BlockEntry,
-  BlockSource,
+  BlockProvider,
   NotebookBlocks,
-  SourceState
+  ProviderState
 } from '../blocks/notebookBlocks';
 import type { Cell as MergedCell } from '../merge/notebook';
 import type { CellDiff, CellState } from '../server/models';
@@ -41,7 +41,7 @@ export function getConflictEntryKey(cellKey: string): string {
 }
 
 /** The open conflicts of one notebook in one of its views: a block and a mark at each cell. */
-export class ConflictBlocks implements BlockSource {
+export class ConflictBlocks implements BlockProvider {
   /** Before all others: the user's own text is at stake. */
   readonly rank = 0;
 
@@ -56,14 +56,14 @@ export class ConflictBlocks implements BlockSource {
       _conflicts.changed.disconnect(requestUpdate);
       this._shownConflicts.forEach(({ redrawTimer }) => clearTimeout(redrawTimer));
     });
-    _blocks.addSource(this);
+    _blocks.addProvider(this);
   }
 
   get isEmpty(): boolean {
     return this._shownConflicts.size === 0 && this._conflicts.all.length === 0;
   }
 
-  update(): SourceState {
+  update(): ProviderState {
     const cells = this._blocks.panel.content.widgets;
     const indexes = new Map(cells.map((cell, index) => [getCellId(cell), index] as const));
     const removed = [...this._shownConflicts.values()].filter(
@@ -87,7 +87,7 @@ export class ConflictBlocks implements BlockSource {
       entries: shownConflicts.map(shown => makeEntry(shown)),
       removedWidgets: removed.flatMap(({ block }) => block ?? []),
       conflictCells: shownConflicts.map(({ conflict }) => conflict.key),
-      section: shownConflicts.length === 0 ? null : this._describeAll(shownConflicts)
+      barContent: shownConflicts.length === 0 ? null : this._describeAll(shownConflicts)
     };
   }
 
@@ -250,7 +250,7 @@ export class ConflictBlocks implements BlockSource {
     }
   }
 
-  private _describeAll(shownConflicts: readonly ShownConflict[]): BarSection {
+  private _describeAll(shownConflicts: readonly ShownConflict[]): BarContent {
     const { trans } = this._diffs;
     const conflicts = shownConflicts.map(({ conflict }) => conflict);
     const clients = [...new Set(conflicts.flatMap(conflict => conflict.clients))];

@@ -2,12 +2,12 @@ import type { Cell } from '@jupyterlab/cells';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { PartialJSONObject } from '@lumino/coreutils';
 import type { BlockAction } from '../blocks/cellBlock';
-import type { BarSection } from '../blocks/notebookBar';
+import type { BarContent } from '../blocks/notebookBar';
 import type {
   BlockEntry,
-  BlockSource,
+  BlockProvider,
   NotebookBlocks,
-  SourceState
+  ProviderState
 } from '../blocks/notebookBlocks';
 import { mergeLines } from '../merge/textMerge';
 import type { CellDiff, Proposal, ProposedPart } from '../server/models';
@@ -35,7 +35,7 @@ interface PendingPart {
 }
 
 /** The proposals for one notebook in one of its views. */
-export class NotebookReview implements BlockSource {
+export class NotebookReview implements BlockProvider {
   /** After changes that were made: these may be made. */
   readonly rank = 2;
 
@@ -58,7 +58,7 @@ export class NotebookReview implements BlockSource {
     });
     _proposals.changed.connect(requestUpdate);
     panel.disposed.connect(() => _proposals.changed.disconnect(requestUpdate));
-    _blocks.addSource(this);
+    _blocks.addProvider(this);
   }
 
   /** Number of changes that are proposed for the notebook. */
@@ -75,7 +75,7 @@ export class NotebookReview implements BlockSource {
     return this._toast.canUndo;
   }
 
-  update(): SourceState {
+  update(): ProviderState {
     const pendingParts = this._listPending();
     const cells = this._blocks.panel.content.widgets.map(readTabCell);
     const keys = new Set(pendingParts.map(getPartKey));
@@ -87,8 +87,8 @@ export class NotebookReview implements BlockSource {
     if (this._parts.size === 0) {
       this._notice = '';
     }
-    const section = this._parts.size === 0 ? null : this._describeAll();
-    this._describeBlocks(section?.purpose !== '');
+    const barContent = this._parts.size === 0 ? null : this._describeAll();
+    this._describeBlocks(barContent?.purpose !== '');
     const order = sortParts(this._parts);
     return {
       entries: order.map(({ key, shownPart }) => this._makeEntry(key, shownPart)),
@@ -98,7 +98,7 @@ export class NotebookReview implements BlockSource {
       removedWidgets: removedParts.flatMap(([, { block, moveLine }]) =>
         [block, moveLine].filter(widget => widget !== null)
       ),
-      section
+      barContent
     };
   }
 
@@ -252,7 +252,7 @@ export class NotebookReview implements BlockSource {
     return block;
   }
 
-  private _describeAll(): BarSection {
+  private _describeAll(): BarContent {
     const { _trans: trans } = this;
     const shownParts = [...this._parts.values()];
     const proposals = [...new Set(shownParts.map(({ proposal }) => proposal))];

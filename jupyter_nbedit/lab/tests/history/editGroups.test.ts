@@ -1,10 +1,10 @@
 import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test, vi } from 'vitest';
 import { NO_FILTER, selectEdits } from '../../src/history/editFilter';
-import { getAuthorKey, groupSessions } from '../../src/history/sessions';
+import { getAuthorKey, groupEdits } from '../../src/history/editGroups';
 import {
   describeLines,
-  describeSession,
+  describeEditGroup,
   describeUndoBurst,
   formatLineCounts,
   formatSnippet
@@ -19,9 +19,9 @@ const OTHER_USER = '0c1f9311ec2141318a4b7356a2f267fb';
 const makeAt = (id: number, minute: number, given: Partial<HistoryEdit> = {}): HistoryEdit =>
   makeEdit(id, { time: new Date(Date.UTC(2026, 10, 21, 10, minute)).toISOString(), ...given });
 
-/** The edits of each row of each session. */
+/** The edits of each row of each group. */
 const listRows = (edits: readonly HistoryEdit[]): number[][][] =>
-  groupSessions(edits).map(({ rows }) => rows.map(row => row.map(({ edit_id: id }) => id)));
+  groupEdits(edits).map(({ rows }) => rows.map(row => row.map(({ edit_id: id }) => id)));
 
 /** Return an item that must exist. */
 function getItem<Item>(items: readonly Item[], index: number): Item {
@@ -32,7 +32,7 @@ function getItem<Item>(items: readonly Item[], index: number): Item {
   return item;
 }
 
-describe('A session', () => {
+describe('A group', () => {
   test('ends with a pause of more than half an hour', () => {
     expect(listRows([makeAt(4, 92), makeAt(3, 61), makeAt(2, 31), makeAt(1, 1)])).toEqual([
       [[4]],
@@ -74,12 +74,12 @@ describe('A session', () => {
   test('says how many edits there are, and when', () => {
     vi.stubGlobal('document', { documentElement: { lang: 'en-GB' } });
     const local = (minute: number): string => new Date(2026, 10, 21, 10, minute).toISOString();
-    const session = getItem(
-      groupSessions([makeEdit(2, { time: local(31) }), makeEdit(1, { time: local(2) })]),
+    const group = getItem(
+      groupEdits([makeEdit(2, { time: local(31) }), makeEdit(1, { time: local(2) })]),
       0
     );
-    expect(describeSession(session, false, trans)).toMatch(/^2 edits · 21 Nov, 10:02\s*–\s*10:31$/);
-    expect(describeSession(session, true, trans)).toMatch(/^2 or more edits · /);
+    expect(describeEditGroup(group, false, trans)).toMatch(/^2 edits · 21 Nov, 10:02\s*–\s*10:31$/);
+    expect(describeEditGroup(group, true, trans)).toMatch(/^2 or more edits · /);
   });
 });
 

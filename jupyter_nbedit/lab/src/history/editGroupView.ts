@@ -3,16 +3,16 @@ import type { HistoryEdit } from '../server/models';
 import { makeElement, makeIcon } from '../ui/elements';
 import { EditRow, type EditRowHost } from './editRow';
 import type { ListItem } from './listItem';
-import type { RowEdits, Session } from './sessions';
+import type { RowEdits, EditGroup } from './editGroups';
 import { UndoBurstRow } from './undoBurstRow';
-import { describeAuthor, describeIdentity, describeSession } from './wording';
+import { describeAuthor, describeIdentity, describeEditGroup } from './wording';
 
 type Row = EditRow | UndoBurstRow;
 
-/** The rows of a session below a heading that folds them. */
-export class SessionView implements ListItem {
-  readonly node = makeElement('section', 'jp-nbedit-session');
-  readonly toggle = makeElement('button', 'jp-nbedit-session-toggle');
+/** The rows of a group below a heading that folds them. */
+export class EditGroupView implements ListItem {
+  readonly node = makeElement('section', 'jp-nbedit-edit-group');
+  readonly toggle = makeElement('button', 'jp-nbedit-edit-group-toggle');
 
   /** @param _findEdit Returns an edit if it is loaded. */
   constructor(
@@ -23,7 +23,7 @@ export class SessionView implements ListItem {
     this.toggle.tabIndex = -1;
     this.toggle.addEventListener('click', () => this.setOpen(!this._isOpen));
     this._list.setAttribute('role', 'list');
-    const heading = makeElement('h3', 'jp-nbedit-session-heading');
+    const heading = makeElement('h3', 'jp-nbedit-edit-group-heading');
     heading.append(this.toggle);
     this.node.append(heading, this._list);
   }
@@ -51,14 +51,14 @@ export class SessionView implements ListItem {
   /**
    * Show exactly these rows. Rows of edits that stay keep their state and position.
    *
-   * @param hasMore Whether the session may have older edits that are not loaded.
+   * @param hasMore Whether the group may have older edits that are not loaded.
    */
-  show(session: Session, hasMore: boolean): void {
-    this._session = session;
+  show(group: EditGroup, hasMore: boolean): void {
+    this._group = group;
     this._hasMore = hasMore;
     this._renderHeading();
     const knownRows = new Map(this._rows.map(row => [getKey(row), row]));
-    const rows = session.rows.map(edits => this._updateRow(edits, knownRows));
+    const rows = group.rows.map(edits => this._updateRow(edits, knownRows));
     const shownRows = new Set(rows);
     this._rows.filter(row => !shownRows.has(row)).forEach(row => row.dispose());
     this._rows = rows;
@@ -104,24 +104,24 @@ export class SessionView implements ListItem {
   }
 
   private _renderHeading(): void {
-    if (this._session === null) {
+    if (this._group === null) {
       return;
     }
     const { trans } = this._host;
-    const { newest } = this._session;
+    const { newest } = this._group;
     this.toggle.setAttribute('aria-expanded', `${this._isOpen}`);
     const author = makeElement('span', 'jp-nbedit-edit-author', describeAuthor(newest, trans));
     author.title = describeIdentity(newest, trans);
-    const text = describeSession(this._session, this._hasMore, trans);
+    const text = describeEditGroup(this._group, this._hasMore, trans);
     this.toggle.replaceChildren(
       makeIcon(this._isOpen ? caretDownIcon : caretRightIcon),
       author,
-      makeElement('span', 'jp-nbedit-session-text', text)
+      makeElement('span', 'jp-nbedit-edit-group-text', text)
     );
   }
 
-  private readonly _list = makeElement('ul', 'jp-nbedit-session-edits');
-  private _session: Session | null = null;
+  private readonly _list = makeElement('ul', 'jp-nbedit-edit-group-edits');
+  private _group: EditGroup | null = null;
   private _hasMore = false;
   private _rows: readonly Row[] = [];
   private _isOpen = true;

@@ -2,7 +2,7 @@
 import type { HistoryEdit } from '../server/models';
 import { isGeneratedUserName } from '../ui/displayText';
 
-/** The longest pause within a session, in milliseconds. */
+/** The longest pause within a group, in milliseconds. */
 const MAX_PAUSE = 30 * 60_000;
 
 /** The longest pause between two undos that are shown as one, in milliseconds. */
@@ -12,7 +12,7 @@ const MAX_UNDO_PAUSE = 60_000;
 export type RowEdits = readonly [HistoryEdit, ...HistoryEdit[]];
 
 /** Consecutive edits of one author without a long pause, newest first. */
-export interface Session {
+export interface EditGroup {
   readonly rows: readonly RowEdits[];
   /** Number of edits. */
   readonly count: number;
@@ -29,8 +29,8 @@ export function getAuthorKey({ kind, client, user }: HistoryEdit): string {
 }
 
 /** @param edits The edits, newest first. */
-export function groupSessions(edits: readonly HistoryEdit[]): Session[] {
-  return splitRuns(edits, isSameSession).map(run => {
+export function groupEdits(edits: readonly HistoryEdit[]): EditGroup[] {
+  return splitRuns(edits, isSameGroup).map(run => {
     const rows = splitRuns(run, isSameUndo);
     return { rows, count: run.length, newest: run[0], oldest: run.at(-1) ?? run[0] };
   });
@@ -54,7 +54,7 @@ function splitRuns(
   return runs;
 }
 
-function isSameSession(newer: HistoryEdit, older: HistoryEdit): boolean {
+function isSameGroup(newer: HistoryEdit, older: HistoryEdit): boolean {
   return getAuthorKey(newer) === getAuthorKey(older) && measurePause(newer, older) <= MAX_PAUSE;
 }
 
