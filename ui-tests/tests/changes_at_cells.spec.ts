@@ -236,6 +236,25 @@ test.describe('What agents have changed', () => {
     await expect(getBar(tab)).toBeHidden();
   });
 
+  test('is shown when the notebook in front of theirs is closed @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('behind.ipynb', formatNotebook(makeManyCells(3)));
+    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
+    const tab = await open('behind.ipynb');
+    await open('front.ipynb');
+    await agent.edit(folder.getPath('behind.ipynb'), [replace(1)], CLIENT);
+    await page
+      .locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: 'front.ipynb' })
+      .locator('.lm-TabBar-tabCloseIcon')
+      .click();
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
+    await expect(getBar(tab)).toContainText('Claude changed 1 cell');
+  });
+
   test('is in one bar with what is proposed, and one way goes through both @nightly', async ({
     agent,
     folder,

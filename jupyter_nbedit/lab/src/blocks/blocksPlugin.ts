@@ -33,7 +33,7 @@ export const blocksPlugin: JupyterFrontEndPlugin<INotebookBlocks> = {
   requires: [INotebookTracker],
   optional: [ICommandPalette, ITranslator],
   activate: (
-    { commands, shell }: JupyterFrontEnd,
+    { commands }: JupyterFrontEnd,
     tracker: INotebookTracker,
     palette: ICommandPalette | null,
     translator: ITranslator | null
@@ -50,9 +50,6 @@ export const blocksPlugin: JupyterFrontEndPlugin<INotebookBlocks> = {
       }
       return blocks;
     };
-    // What arrives while a notebook is hidden is shown when it becomes visible.
-    shell.currentChanged?.connect(() => blocksByPanel.forEach(each => each.requestUpdate()));
-
     const getCurrent = (): NotebookBlocks | undefined => {
       const panel = tracker.currentWidget;
       return panel === null ? undefined : blocksByPanel.get(panel);

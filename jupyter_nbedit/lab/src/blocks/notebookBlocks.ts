@@ -2,6 +2,7 @@ import type { Cell } from '@jupyterlab/cells';
 import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
+import { MessageLoop } from '@lumino/messaging';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 import { goToCell, isNearViewport, preserveViewport, releaseScrollHold } from '../ui/viewport';
@@ -94,6 +95,14 @@ export class NotebookBlocks {
     context.pathChanged.connect(this.requestUpdate);
     void context.ready.then(this.requestUpdate);
     panel.disposed.connect(() => Signal.disconnectReceiver(this.requestUpdate));
+    // What arrives while a notebook is hidden is shown when it becomes visible, such as when the
+    // notebook in front of it is closed.
+    MessageLoop.installMessageHook(panel, (_, { type }) => {
+      if (type === 'after-show') {
+        this.requestUpdate();
+      }
+      return true;
+    });
     content.node.addEventListener('keydown', event => this._onKeydown(event));
     content.node.addEventListener('focusin', ({ target }) => this._onFocus(target as Element));
     listen();
