@@ -202,6 +202,45 @@ test.describe('What is proposed', () => {
     expect(await tab.getSources()).toEqual(mine);
   });
 
+  test('keeps what its user types about it while its cell moves', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('moves.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('moves.ipynb');
+    const tab = await open('moves.ipynb');
+    const sources = await tab.getSources();
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [changeLastLine(1), changeLastLine(2)]);
+    await agent.setMode(path, 'edit');
+    const move = async (cell: string, to: number) => {
+      await agent.edit(path, [{ op: 'move', cell, at: 'end' }]);
+      await expect(getBlock(tab, to)).toBeVisible();
+    };
+
+    await getBlock(tab, 1).getByText('Reject with a reason…').click();
+    await page.keyboard.type('not ');
+    await move('cell-id-1', 5);
+    const reason = getBlock(tab, 5).getByRole('textbox', { name: 'Reason, for the agent:' });
+    await expect(reason).toBeFocused();
+    await page.keyboard.type('today');
+    await expect(reason).toHaveValue('not today');
+
+    await getBlock(tab, 1).getByText('Edit first').click();
+    const editor = (index: number) => getBlock(tab, index).locator('.cm-content');
+    await expect(editor(1)).toBeFocused();
+    await press(page, 'Control+End');
+    await page.keyboard.type('  # mine');
+    await press(page, 'ArrowLeft', 'ArrowLeft');
+    await move('cell-id-2', 5);
+    await expect(editor(5)).toBeFocused();
+    await page.keyboard.type('also ');
+    await expect(editor(5)).toContainText('# mialso ne');
+    expect([...(await tab.getSources())].sort()).toEqual([...sources].sort());
+  });
+
   test('is reviewed with the keyboard alone, also where its user has changed cells since', async ({
     agent,
     folder,

@@ -69,6 +69,10 @@ export class CellBlock extends Widget {
     showText(this._purpose, text);
   }
 
+  get diff(): DiffView | null {
+    return this._diff;
+  }
+
   /** Show another diff; the previous one is disposed. */
   set diff(diff: DiffView | null) {
     this._diff?.dispose();
@@ -76,6 +80,11 @@ export class CellBlock extends Widget {
     if (diff !== null) {
       this.node.append(diff.node);
     }
+  }
+
+  /** Move the focus to it, or to where the user types in it. */
+  takeFocus(): void {
+    this.node.focus({ preventScroll: true });
   }
 
   /** Whether the focus is in the text of the diff. */

@@ -5,7 +5,13 @@ import { CommandRegistry } from '@lumino/commands';
 import { MessageLoop } from '@lumino/messaging';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
-import { goToCell, isNearViewport, preserveViewport, releaseScrollHold } from '../ui/viewport';
+import {
+  goToCell,
+  isNearViewport,
+  onFocusRemoved,
+  preserveViewport,
+  releaseScrollHold
+} from '../ui/viewport';
 import { BlockNavigator, type NavigatorEntry } from './blockNavigator';
 import { comparePositions, planLayoutChanges, type PlacedWidget } from './blockPosition';
 import { BLOCK_CLASS, type CellBlock } from './cellBlock';
@@ -106,6 +112,7 @@ export class NotebookBlocks {
     content.node.addEventListener('keydown', event => this._onKeydown(event));
     content.node.addEventListener('focusin', ({ target }) => this._onFocus(target as Element));
     listen();
+    onFocusRemoved(content, focused => this._holdFocus(focused));
   }
 
   /** Emitted when the entries have changed. */
@@ -272,6 +279,7 @@ export class NotebookBlocks {
     this._navigator.entries = entries;
     this._describe(states);
     this._place(states);
+    this._giveFocusBack();
     if (hasChanged) {
       this._changed.emit();
     }
@@ -319,6 +327,34 @@ export class NotebookBlocks {
       }
     }
     this._awaitCells(placedWidgets.map(({ position }) => content.widgets[position.cell]));
+  }
+
+  /**
+   * Hold the focus that was in a block whose cell was removed, such as by a move: in the notebook,
+   * what the user types on would be commands.
+   *
+   * @returns Whether it was in a block.
+   */
+  private _holdFocus(focused: Element): boolean {
+    const entry = this._findEntryAt(focused);
+    if (entry === undefined || focused.closest(`.${BLOCK_CLASS}`) === null || this._bar.isHidden) {
+      return false;
+    }
+    this._bar.focus();
+    this._heldKey = entry.key;
+    this.requestUpdate();
+    return true;
+  }
+
+  /** Move the focus on to the block from which it is held, as soon as that is shown again. */
+  private _giveFocusBack(): void {
+    const block = this._heldKey === null ? null : this._find(this._heldKey)?.block;
+    if (document.activeElement !== this._bar.node || block === undefined) {
+      this._heldKey = null;
+    } else if (block?.node.isConnected === true) {
+      this._heldKey = null;
+      block.takeFocus();
+    }
   }
 
   /** Return the changes that fold the inputs of cells for which blocks stand, and show others. */
@@ -443,6 +479,8 @@ export class NotebookBlocks {
   private readonly _navigator = new BlockNavigator<BlockEntry>();
   private readonly _changed = new Signal<this, void>(this);
   private readonly _awaitedCells = new WeakSet<Cell>();
+  /** The key of the entry whose block had the focus that the bar holds. */
+  private _heldKey: string | null = null;
   private _providers: readonly BlockProvider[] = [];
   private _isScheduled = false;
   /** How many decisions are being carried out. */

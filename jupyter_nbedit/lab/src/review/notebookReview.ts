@@ -197,6 +197,8 @@ export class NotebookReview implements BlockProvider {
       isCellShown: content.mode === 'edit' && content.activeCellIndex === position.cell,
       editedSource: null,
       hasEditor: false,
+      reason: null,
+      formerDiff: null,
       drawnKey: '',
       block: null,
       moveLine: null,
@@ -242,10 +244,12 @@ export class NotebookReview implements BlockProvider {
       },
       this._trans
     );
+    block.reason = shownPart.reason;
     // A removed cell disposes its block: the block is made again at its new position.
     block.disposed.connect(() => {
       if (this._parts.get(key) === shownPart && !panel.isDisposed) {
-        Object.assign(shownPart, { block: null, drawnKey: '' });
+        const { reason, diff: formerDiff } = block;
+        Object.assign(shownPart, { block: null, drawnKey: '', reason, formerDiff });
         requestUpdate();
       }
     });

@@ -76,6 +76,10 @@ export class PartDrawer {
       return;
     }
     const { block } = shownPart;
+    const formerDiff = block === null ? shownPart.formerDiff : block.diff;
+    if (formerDiff !== null && shownPart.editedSource !== null) {
+      diffView?.copyCaret(formerDiff);
+    }
     if (block === null) {
       shownPart.block = this._host.makeBlock(shownPart);
       shownPart.block.diff = diffView;

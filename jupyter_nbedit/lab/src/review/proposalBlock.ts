@@ -52,6 +52,7 @@ export class ProposalBlock extends CellBlock {
   /** Show the actions that are possible in a state. */
   set state({ outcome, isEdited, isCellFolded }: PartState) {
     this._showFold(isCellFolded);
+    this._isEdited = isEdited;
     const key = JSON.stringify([outcome.kind, isEditable(outcome), isEdited]);
     if (key !== this._stateKey) {
       this._stateKey = key;
@@ -131,6 +132,26 @@ export class ProposalBlock extends CellBlock {
       isFolded === true ? this._trans.__('Show the cell') : this._trans.__('Fold the cell');
   }
 
+  /** The reason that the user is typing, or null. */
+  get reason(): string | null {
+    return this._form.hidden ? null : this._input.value;
+  }
+
+  set reason(reason: string | null) {
+    this._form.hidden = reason === null;
+    this._input.value = reason ?? '';
+  }
+
+  override takeFocus(): void {
+    if (!this._form.hidden) {
+      this._input.focus({ preventScroll: true });
+    } else if (this._isEdited) {
+      this.diff?.focus();
+    } else {
+      super.takeFocus();
+    }
+  }
+
   private _askReason(): void {
     this._form.hidden = false;
     this._input.focus();
@@ -169,6 +190,7 @@ export class ProposalBlock extends CellBlock {
   private readonly _input = this._makeInput();
   private readonly _form = this._makeForm();
   private _stateKey = '';
+  private _isEdited = false;
 
   private _makeFoldLine(): HTMLElement {
     const line = makeElement('div', 'jp-nbedit-fold-line');

@@ -1,5 +1,6 @@
 import { comparePositions } from '../blocks/blockPosition';
 import type { Proposal, ProposedPart } from '../server/models';
+import type { DiffView } from '../ui/diffView';
 import type { MoveLine } from './moveLine';
 import type { PartOutcome } from './partOutcome';
 import type { ProposalBlock } from './proposalBlock';
@@ -16,6 +17,10 @@ export interface ShownPart {
   editedSource: string | null;
   /** Whether the editor for it has got the focus. */
   hasEditor: boolean;
+  /** The reason that the user was typing when the block was removed, or null. */
+  reason: string | null;
+  /** The diff of the block that was removed: it has the caret. */
+  formerDiff: DiffView | null;
   /** Whether the block shows the text of the cell, too. */
   standsForCell: boolean;
   /** Whether the user wants to see a cell that a block stands for. */

@@ -41,12 +41,15 @@ const COLLAPSE_OPTIONS = { margin: 3, minSize: 6 };
 /** Limits above which texts are compared roughly, not character by character. */
 const DIFF_OPTIONS = { scanLimit: 500, timeout: 200 };
 
-/**
- * Draw the diff of two texts.
- *
- * @returns A function that removes it.
- */
-export function drawDiff(node: HTMLElement, options: DiffOptions, language: Extension): () => void {
+/** A diff on the page. */
+export interface DrawnDiff {
+  /** The editor of the text after, or of the only text. */
+  readonly editor: EditorView;
+  readonly remove: () => void;
+}
+
+/** Draw the diff of two texts. */
+export function drawDiff(node: HTMLElement, options: DiffOptions, language: Extension): DrawnDiff {
   const { texts, layout, themes, trans, onEdit } = options;
   const { before, after, label } = texts;
   const shared = [
@@ -73,7 +76,7 @@ export function drawDiff(node: HTMLElement, options: DiffOptions, language: Exte
         showSigns(isAdded ? 'added' : 'removed', trans)
       ]
     });
-    return () => view.destroy();
+    return { editor: view, remove: () => view.destroy() };
   }
   if (layout === 'inline') {
     const view = new EditorView({
@@ -96,7 +99,7 @@ export function drawDiff(node: HTMLElement, options: DiffOptions, language: Exte
       ]
     });
     addAccessibility(view.dom, trans);
-    return () => view.destroy();
+    return { editor: view, remove: () => view.destroy() };
   }
   const view = new MergeView({
     parent: node,
@@ -125,7 +128,7 @@ export function drawDiff(node: HTMLElement, options: DiffOptions, language: Exte
     collapseUnchanged: COLLAPSE_OPTIONS,
     diffConfig: DIFF_OPTIONS
   });
-  return () => view.destroy();
+  return { editor: view.b, remove: () => view.destroy() };
 }
 
 const readOnly: Extension = [EditorState.readOnly.of(true), EditorView.editable.of(false)];

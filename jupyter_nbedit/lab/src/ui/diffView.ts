@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
-import type { DiffOptions } from './codeMirrorDiff';
+import type { DiffOptions, DrawnDiff } from './codeMirrorDiff';
 import { makeElement, makeToggleButton } from './elements';
 import { getMarkdownRenderer } from './renderedMarkdown';
 
@@ -40,14 +40,22 @@ export class DiffView implements IDisposable {
     this._source.querySelector<HTMLElement>('.cm-content')?.focus();
   }
 
+  /** Put the caret where it is, or was, in another view of the same text. */
+  copyCaret({ _drawnDiff: other }: DiffView): void {
+    const editor = this._drawnDiff?.editor;
+    if (editor !== undefined && other !== null) {
+      const { head } = other.editor.state.selection.main;
+      editor.dispatch({ selection: { anchor: Math.min(head, editor.state.doc.length) } });
+    }
+  }
+
   get isDisposed(): boolean {
     return this._isDisposed;
   }
 
   dispose(): void {
     this._isDisposed = true;
-    this._removeDiff?.();
-    this._removeDiff = null;
+    this._drawnDiff?.remove();
     this._renderers.forEach(renderer => renderer.dispose());
     this._renderers = [];
     this.node.remove();
@@ -57,7 +65,7 @@ export class DiffView implements IDisposable {
     const { drawDiff } = await import('./codeMirrorDiff');
     const language = await loadLanguage(this._options);
     if (!this._isDisposed) {
-      this._removeDiff = drawDiff(this._source, this._options, language);
+      this._drawnDiff = drawDiff(this._source, this._options, language);
     }
   }
 
@@ -103,7 +111,8 @@ export class DiffView implements IDisposable {
   private readonly _rendered = makeElement('div', 'jp-nbedit-diff-rendered');
   private _renderers: IDisposable[] = [];
   private _isDisposed = false;
-  private _removeDiff: (() => void) | null = null;
+  /** It has the last caret also when it is removed. */
+  private _drawnDiff: DrawnDiff | null = null;
 }
 
 /** Add the box of one version, which can be reached and scrolled with the keyboard. */

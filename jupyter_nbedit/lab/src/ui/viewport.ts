@@ -14,6 +14,9 @@ const USER_SCROLL_EVENTS = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 /** For each notebook the functions that release active holds of its scroll position. */
 const activeHolds = new WeakMap<Notebook, Set<() => void>>();
 
+/** For each notebook what holds the focus if the element with the focus is removed. */
+const focusHolders = new WeakMap<Notebook, (focused: Element) => boolean>();
+
 /** The notebooks that scroll to a cell: their position is not to be preserved. */
 const scrollingNotebooks = new WeakSet<Notebook>();
 
@@ -48,10 +51,17 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
     focused.focus({ preventScroll: true });
   }
   if (activeIndex >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
-    notebook.mode = mode;
-    notebook.activate();
+    if (focused === null || focusHolders.get(notebook)?.(focused) !== true) {
+      notebook.mode = mode;
+      notebook.activate();
+    }
   }
   restorePosition();
+}
+
+/** @param hold Called if the element with the focus was removed; returns whether it holds it. */
+export function onFocusRemoved(notebook: Notebook, hold: (focused: Element) => boolean): void {
+  focusHolders.set(notebook, hold);
 }
 
 /** Stop holding the scroll position of a notebook. */

@@ -146,6 +146,8 @@ function makeShownPart(proposal: Proposal, part: ProposedPart): ShownPart {
     isCellShown: false,
     editedSource: null,
     hasEditor: false,
+    reason: null,
+    formerDiff: null,
     drawnKey: '',
     block: null,
     moveLine: null,
