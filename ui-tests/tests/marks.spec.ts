@@ -12,7 +12,7 @@ const replace = (index: number) => ({
 });
 
 test.describe('The mark at a cell that was changed from outside', () => {
-  test('says by whom, and stays until its user selects the cell or goes on @nightly', async ({
+  test('says by whom, and stays until its user keeps the change @nightly', async ({
     agent,
     folder,
     open,
@@ -31,16 +31,18 @@ test.describe('The mark at a cell that was changed from outside', () => {
       ],
       'Refactoring bot'
     );
-    const marks = tab.root.getByRole('img', { name: 'Agent edit by Refactoring bot' });
-    await expect(marks).toHaveCount(3);
-    await expect(tab.mark(1)).toHaveAttribute('title', 'Agent edit by Refactoring bot');
-    // Not yet long enough in sight for the others: only what is selected is looked at.
+    const name = /^(Changed|Inserted|Added) by Refactoring bot\. Show what changed$/;
+    await expect(tab.root.getByRole('button', { name })).toHaveCount(3);
+    await expect(tab.mark(1)).toHaveAttribute('title', name);
+    // To see and to select a cell is not enough.
     await tab.cell(4).locator('.jp-InputPrompt').click();
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2]);
-
     await page.waitForTimeout(DWELL);
-    expect(await tab.listMarkedCells(), 'being in sight is not enough').toEqual([1, 2]);
-    await page.keyboard.press('ArrowDown');
+    expect(await tab.listMarkedCells()).toEqual([1, 2, 4]);
+
+    await tab.mark(4).click();
+    await tab.root.getByText('Keep', { exact: true }).click();
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2]);
+    await tab.root.getByRole('button', { name: 'Keep all' }).click();
     await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
   });
 
@@ -69,8 +71,11 @@ test.describe('The mark at a cell that was changed from outside', () => {
     const second = await tab.newView();
     expect(await second.listMarkedCells()).toEqual([40]);
     await page.locator('.Toastify__toast').getByRole('button', { name: 'View' }).click();
+    await page.waitForTimeout(DWELL);
+    expect(await second.listMarkedCells()).toEqual([40]);
+    await second.root.getByRole('button', { name: 'Keep all' }).click();
     await expect.poll(async () => second.listMarkedCells()).toEqual([]);
-    expect(await tab.listMarkedCells()).toEqual([]);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
   });
 
   for (const theme of THEMES) {

@@ -54,7 +54,7 @@ test.describe('A setting', () => {
     expect(await flashed()).toEqual(['cell-id-1']);
 
     await changeSettings(page, { flash: false, marks: false });
-    expect(await tab.listMarkedCells()).toEqual([]);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
     await agent.edit(path, [replace(2)]);
     await expect(tab.editor(2)).toHaveText('theirs = 2');
     await expect(page.locator('.Toastify__toast')).toContainText('2 cells changed');
@@ -62,7 +62,7 @@ test.describe('A setting', () => {
 
     await changeSettings(page, { flash: true, marks: true });
     await agent.edit(path, [replace(3)]);
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([3]);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2, 3]);
     expect(await flashed()).toEqual(['cell-id-1', 'cell-id-3']);
   });
 
