@@ -69,6 +69,7 @@ test.describe('The mark at a cell that was changed from outside', () => {
     expect(await tab.listMarkedCells()).toEqual([40]);
 
     const second = await tab.newView();
+    await second.scrollToCell(40);
     expect(await second.listMarkedCells()).toEqual([40]);
     await page.locator('.Toastify__toast').getByRole('button', { name: 'View' }).click();
     await page.waitForTimeout(DWELL);

@@ -228,6 +228,7 @@ test.describe('What is proposed', () => {
     await page.keyboard.type('today');
     await expect(reason).toHaveValue('not today');
 
+    await tab.scrollToCell(1);
     await getBlock(tab, 1).getByText('Edit first').click();
     const editor = (index: number) => getBlock(tab, index).locator('.cm-content');
     await expect(editor(1)).toBeFocused();

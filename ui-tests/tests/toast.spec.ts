@@ -88,10 +88,12 @@ test('"View" keeps the toast, and goes to one cell after the other in command mo
     await view.click();
     await expect.poll(async () => tab.isFullyVisible(index)).toBe(true);
     await expect.poll(flashed).toContain(`cell-id-${index}`);
-    expect(await tab.getViewState()).toMatchObject({
-      activeCellId: `cell-id-${index}`,
-      mode: 'command'
-    });
+    await expect
+      .poll(async () => tab.getViewState())
+      .toMatchObject({
+        activeCellId: `cell-id-${index}`,
+        mode: 'command'
+      });
   }
   expect(await tab.root.evaluate(node => node.contains(document.activeElement))).toBe(true);
   // Look, then undo: the keys of the notebook work, and so does the toast's own button.
@@ -158,7 +160,9 @@ test('A toast about a notebook behind names its file @nightly', async ({
   await toast.getByRole('button', { name: 'View' }).click();
   await expect.poll(async () => behind.isInFront()).toBe(true);
   await expect.poll(async () => behind.isFullyVisible(3)).toBe(true);
-  expect(await behind.getViewState()).toMatchObject({ mode: 'command', activeCellIndex: 3 });
+  await expect
+    .poll(async () => behind.getViewState())
+    .toMatchObject({ mode: 'command', activeCellIndex: 3 });
   await expect(toast).toHaveCount(1);
 });
 

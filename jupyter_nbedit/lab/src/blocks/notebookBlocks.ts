@@ -188,20 +188,21 @@ export class NotebookBlocks {
       return;
     }
     const cell = content.widgets[this._find(key)?.position.cell ?? -1];
-    if (cell === undefined || this._navigator.current?.key !== key) {
-      if (this._navigator.current === null && this.canMoveFocus()) {
-        await this._leaveRemovedEntry();
-      }
-      return;
+    if (cell !== undefined && this._navigator.current?.key === key) {
+      NotebookActions.expandParent(cell, content);
+      await goToCell(content, cell);
+      await cell.ready;
+      this.update();
+      releaseScrollHold(content);
     }
-    NotebookActions.expandParent(cell, content);
-    await goToCell(content, cell);
-    await cell.ready;
-    this.update();
-    releaseScrollHold(content);
-    const block = this._find(key)?.block;
-    block?.node.scrollIntoView({ block: 'nearest' });
-    block?.node.focus({ preventScroll: true });
+    const { current: reached } = this._navigator;
+    if (reached?.key === key) {
+      reached.block?.node.scrollIntoView({ block: 'nearest' });
+      reached.block?.node.focus({ preventScroll: true });
+    } else if (reached === null && this.canMoveFocus()) {
+      // The entry was removed meanwhile, such as by a decision on another one at its cell.
+      await this._leaveRemovedEntry();
+    }
   }
 
   /**

@@ -1,4 +1,5 @@
 import { Notification } from '@jupyterlab/apputils';
+import { findById } from '../ui/elements';
 
 /** How long a toast is shown, in milliseconds. */
 export const TOAST_TIME = 8000;
@@ -30,7 +31,7 @@ export class LiveToast {
    * will not. The notification may still be in JupyterLab's list of notifications.
    */
   get isGone(): boolean {
-    const isHidden = document.getElementById(this._id) === null;
+    const isHidden = findById(this._id) === null;
     const hasEnded = this._wasVisible || Date.now() - this._shownAt >= TOAST_TIME;
     return (
       (isHidden && hasEnded) ||
@@ -101,7 +102,7 @@ export class LiveToast {
 
   /** Record when the toast appears: if it is missing after that, it was dismissed. */
   private _watchVisibility(): void {
-    if (document.getElementById(this._id) !== null) {
+    if (findById(this._id) !== null) {
       this._wasVisible = true;
     } else if (Date.now() - this._shownAt < MAX_ENTER_TIME) {
       setTimeout(() => this._watchVisibility(), POLL_INTERVAL);
@@ -129,7 +130,7 @@ function emit({ message, type, ...options }: ToastContent): string {
  * and its classes show the animation (react-toastify).
  */
 function getToastPhase(id: string): 'entering' | 'visible' | 'leaving' {
-  const node = document.getElementById(id);
+  const node = findById(id);
   if (node === null) {
     return 'entering';
   }

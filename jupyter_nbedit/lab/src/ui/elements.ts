@@ -12,6 +12,16 @@ export function makeElement<Name extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/**
+ * Return the element with an id.
+ *
+ * In JupyterLab 4.2, an element of a notebook may have the name `getElementById`, and would be found
+ * instead of the method of the document.
+ */
+export function findById(id: string): HTMLElement | null {
+  return Document.prototype.getElementById.call(document, id);
+}
+
 /** Make a button with a text. */
 export function makeButton(label: string, onClick: () => void): HTMLButtonElement {
   const node = makeElement('button', 'jp-nbedit-button', label);
