@@ -12,6 +12,7 @@ import {
 import type { Tab } from './tab';
 import { Traffic } from './traffic';
 import { WRITERS } from './writers';
+import { isOldestLab } from './version';
 
 const CELLS = 200;
 const COUNT = 500;
@@ -102,14 +103,16 @@ function makeEdit(n: number): Operation {
  * The mouse is used while the user types in a cell, which stays the active one: JupyterLab 4.6
  * never frees the toolbar of a cell that was active (260 elements, 800 listeners).
  */
-async function lookAndKeep(tab: Tab): Promise<void> {
+async function lookAndKeep(tab: Tab, blockCount: number): Promise<void> {
   const blocks = tab.root.locator('.jp-nbedit-block');
-  for (let count = 0; count < BLOCKS; count++) {
+  for (let count = 0; count < blockCount; count++) {
     await tab.root.locator('.jp-nbedit-mark[aria-expanded=false]').first().click();
     await expect(blocks).toHaveCount(count + 1);
   }
-  await blocks.first().getByRole('button', { name: 'Close' }).click();
-  await expect(blocks).toHaveCount(BLOCKS - 1);
+  if (blockCount > 0) {
+    await blocks.first().getByRole('button', { name: 'Close' }).click();
+    await expect(blocks).toHaveCount(blockCount - 1);
+  }
   await tab.root.getByRole('button', { name: 'Keep all' }).click();
   await expect(tab.root.locator('.jp-nbedit-mark, .jp-nbedit-block')).toHaveCount(0);
 }
@@ -128,6 +131,8 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
     const path = folder.getPath('steady.ipynb');
     const tab = await open('steady.ipynb');
     await tab.placeCaret(3);
+    // JupyterLab 4.2 has only the cells in sight on the page, which may not be among the changed ones.
+    const blockCount = (await isOldestLab(page)) ? 0 : BLOCKS;
     // Galata's page is a stand-in, which the protocol does not take.
     const session = await page.context().newCDPSession(page.context().pages()[0]);
     await session.send('Performance.enable');
@@ -137,7 +142,7 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
       for (let n = from; n < to; n++) {
         ({ hash } = await agent.edit(path, [makeEdit(n)], 'Busy bot'));
         if (n % LOOK === LOOK - 1) {
-          await lookAndKeep(tab);
+          await lookAndKeep(tab, blockCount);
         }
         const next = begin + (n * SECONDS * 1000) / COUNT;
         await page.waitForTimeout(Math.max(0, next - Date.now()));
