@@ -615,11 +615,11 @@ for (const windowingMode of ['defer', 'full', 'none', 'contentVisibility']) {
       open,
       page
     }) => {
-      const isMissing = windowingMode === 'contentVisibility' && (await isOldestLab(page));
-      test.skip(isMissing, 'this JupyterLab has no such mode');
       folder.write('folded.ipynb', formatNotebook(makeManyCells(60)));
       const path = folder.getPath('folded.ipynb');
       const tab = await open('folded.ipynb');
+      const isMissing = windowingMode === 'contentVisibility' && (await isOldestLab(page));
+      test.skip(isMissing, 'this JupyterLab has no such mode');
       await tab.scrollToCell(30);
       await tab.placeCaret(30);
       const getTop = async (index: number) => (await tab.editor(index).boundingBox())!.y;
