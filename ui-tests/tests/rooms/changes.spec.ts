@@ -110,8 +110,9 @@ test.describe('In a collaborative tab, a user', () => {
     await page.keyboard.press('n');
     expected[1] = `${proposed}\nmine = 1`;
     await expect.poll(async () => tab.getSources()).toEqual(expected);
-    const { parts } = await agent.getProposal(id);
-    expect(parts.map(({ status }) => status)).toEqual(['accepted', 'rejected']);
+    await expect
+      .poll(async () => (await agent.getProposal(id)).parts.map(({ status }) => status))
+      .toEqual(['accepted', 'rejected']);
     await expect(() => expect(folder.readSources('review.ipynb')).toEqual(expected)).toPass();
   });
 
