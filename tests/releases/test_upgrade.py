@@ -84,13 +84,17 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
             with_lines = [{**_NO_LINES, **one} for one in edits]
             assert remove_times(found) == remove_times(with_lines)
         found = client.request("GET", "nbedit/proposals?status=all").json["proposals"]
-        # Schema 1 did not store the language, and none did the reason of a rejection.
+        # Schema 1 did not store the language, and none did the reason of a rejection and the
+        # neighbours of new places.
         proposals = [
             {
                 "language": None,
                 "reason": None,
                 **one,
-                "parts": [{"reason": None, **part} for part in one["parts"]],
+                "parts": [
+                    {"reason": None, "cell_above": None, "cell_below": None, **part}
+                    for part in one["parts"]
+                ],
             }
             for one in expected["proposals"]
         ]
