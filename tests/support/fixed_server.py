@@ -28,6 +28,8 @@ def serve(
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             found.requests.append(dict(self.headers.items()))
+            # Else the connection is reset, and the client may lose a part of the answer.
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if status:
                 self.send_response(status)
                 for name, value in (headers or {}).items():
