@@ -326,13 +326,12 @@ class OutsideChangeRecorder:
             # The lock cannot be had now, or the file is gone; look again.
             pass
         finally:
-            if notebook.version is None or notebook.version.copy is not found.copy:
-                self.copies.remove(found.copy)
+            self._remove_unused_copy(notebook, found.copy)
 
     async def catch_up(self, loaded: LoadedNotebook) -> None:
-        """Record a change by another program that was not examined yet, before an edit.
+        """Record a change by another program that was not examined yet.
 
-        ``loaded`` is the notebook as it was read for the edit; its lock is held.
+        ``loaded`` is the notebook as it was read, such as for an edit; its lock is held.
         """
         if not self._notebooks:
             return
@@ -346,8 +345,14 @@ class OutsideChangeRecorder:
         digest = await loaded.compute_hash()
         if version.digest is None or digest == version.digest:
             return
-        found = _NewVersion(loaded.content, digest, loaded.document, copy=None)
-        await self._record(notebook, identity, found, await self._compare(version, found), "file")
+        # Without an edit that follows, the next change is compared with this version.
+        copy = await self._copy(loaded.content.data)
+        found = _NewVersion(loaded.content, digest, loaded.document, copy)
+        try:
+            difference = await self._compare(version, found)
+            await self._record(notebook, identity, found, difference, "file")
+        finally:
+            self._remove_unused_copy(notebook, copy)
 
     # Read --------------------------------------------------------------------------------------
 
@@ -554,6 +559,11 @@ class OutsideChangeRecorder:
         notebook.reported_at = time.monotonic()
         for path in sorted(notebook.paths):
             self.events.emit_change(cells, **{**_NO_DATA, "path": path, "mode": mode, **data})
+
+    def _remove_unused_copy(self, notebook: OpenNotebook, copy: VersionCopy | None) -> None:
+        """Remove a copy unless it is that of the known version."""
+        if notebook.version is None or notebook.version.copy is not copy:
+            self.copies.remove(copy)
 
     def _set_version(self, notebook: OpenNotebook, version: KnownVersion | None) -> None:
         """Replace the known version, and remove its copy."""

@@ -137,7 +137,11 @@ async def test_an_edit_is_not_seen_because_another_program_has_just_changed_its_
         notebook.write(notebook.read().replace(b"x = 2", b"x = 3"))
         (alpha,) = await notebook.list_unseen()
         assert (alpha.before is not None, len(alpha.edit_ids)) == (True, 2)
-        await notebook.undo(alpha)
+        # What is written next is compared with this version.
+        notebook.write(notebook.read().replace(b"# Title", b"# New title"))
+        cells = await notebook.list_unseen()
+        assert [cell.cell_id for cell in cells] == ["alpha", "beta"]
+        await notebook.undo(*cells)
         assert notebook.read() == THREE_CELLS
 
 
