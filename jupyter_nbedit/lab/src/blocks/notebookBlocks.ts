@@ -104,7 +104,7 @@ export class NotebookBlocks {
     // What arrives while a notebook is hidden is shown when it becomes visible, such as when the
     // notebook in front of it is closed.
     MessageLoop.installMessageHook(panel, (_, { type }) => {
-      if (type === 'after-show') {
+      if (type === 'after-show' || type === 'after-attach') {
         this.requestUpdate();
       }
       return true;
@@ -301,6 +301,10 @@ export class NotebookBlocks {
       ),
       ...states.flatMap(({ lines }) => lines ?? [])
     ];
+    // The changes of the layout may render some of them.
+    const placeholders = placedWidgets
+      .map(({ position }) => content.widgets[position.cell])
+      .filter(cell => cell?.isPlaceholder() === true);
     const removedWidgets = states.flatMap(state => state.removedWidgets);
     const layoutChanges = [
       ...planLayoutChanges(content.widgets, placedWidgets),
@@ -327,7 +331,7 @@ export class NotebookBlocks {
         content.activate();
       }
     }
-    this._awaitCells(placedWidgets.map(({ position }) => content.widgets[position.cell]));
+    this._awaitCells(placeholders);
   }
 
   /**
@@ -384,10 +388,10 @@ export class NotebookBlocks {
     }
   }
 
-  /** Update when cells that are not rendered yet are ready. */
+  /** Update when cells that were not rendered yet are ready. */
   private _awaitCells(cells: readonly (Cell | undefined)[]): void {
     for (const cell of cells) {
-      if (cell?.isPlaceholder() === true && !this._awaitedCells.has(cell)) {
+      if (cell !== undefined && !this._awaitedCells.has(cell)) {
         this._awaitedCells.add(cell);
         // Out of sight, JupyterLab renders one after the other: one update is enough for several.
         void cell.ready.then(() => {
