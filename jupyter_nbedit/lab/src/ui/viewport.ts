@@ -252,17 +252,19 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
     if (isHidden || !notebook.widgets.includes(cell)) {
       return undefined;
     }
-    if (!node.isConnected && !isWindowed(notebook)) {
+    if (!node.isConnected) {
       // In the mode "defer", JupyterLab adds the cells one by one when the page is idle.
-      return null;
-    }
-    if (!hasPosition(node)) {
-      // JupyterLab 4.2 stops before it has reached the cell if it has estimated other heights.
-      void scrollToCell(notebook, cell);
-      return 0;
+      return isWindowed(notebook) ? undefined : null;
     }
     const outer = notebook.outerNode.getBoundingClientRect();
     const { top, height } = node.getBoundingClientRect();
+    if (height === 0) {
+      // JupyterLab 4.2 stops before it has reached the cell if it has estimated other heights.
+      if (!scrollingNotebooks.has(notebook)) {
+        void scrollToCell(notebook, cell);
+      }
+      return 0;
+    }
     // Of a cell that is taller than the window, the beginning is shown.
     return top - outer.top - Math.max((outer.height - height) / 2, 0);
   });
