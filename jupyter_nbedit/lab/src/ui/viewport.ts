@@ -17,7 +17,7 @@ const activeHolds = new WeakMap<Notebook, Set<() => void>>();
 /** For each notebook what holds the focus if the element with the focus is removed. */
 const focusHolders = new WeakMap<Notebook, (focused: Element) => boolean>();
 
-/** The notebooks that scroll to a cell: their position is not to be preserved. */
+/** The notebooks that scroll to a cell, or hold it in the centre: that goes before other holds. */
 const scrollingNotebooks = new WeakSet<Notebook>();
 
 /**
@@ -106,6 +106,7 @@ async function scrollToCell(notebook: Notebook, cell: Cell): Promise<boolean> {
   } catch {
     return false;
   } finally {
+    // It may be on its way yet: JupyterLab goes on when the sizes of cells are known.
     scrollingNotebooks.delete(notebook);
   }
 }
@@ -247,27 +248,26 @@ function getTextNode({ editorWidget, node }: Cell): HTMLElement {
  */
 function holdCellCenter(notebook: Notebook, cell: Cell): void {
   releaseScrollHold(notebook);
-  holdScrollPosition(notebook, () => {
+  scrollingNotebooks.add(notebook);
+  const measure = (): number | null | undefined => {
     const { node, isHidden } = cell;
     if (isHidden || !notebook.widgets.includes(cell)) {
       return undefined;
     }
+    if (isWindowed(notebook) && !hasPosition(node)) {
+      // JupyterLab scrolls on until it is there.
+      return 0;
+    }
     if (!node.isConnected) {
       // In the mode "defer", JupyterLab adds the cells one by one when the page is idle.
-      return isWindowed(notebook) ? undefined : null;
+      return null;
     }
     const outer = notebook.outerNode.getBoundingClientRect();
     const { top, height } = node.getBoundingClientRect();
-    if (height === 0) {
-      // JupyterLab 4.2 stops before it has reached the cell if it has estimated other heights.
-      if (!scrollingNotebooks.has(notebook)) {
-        void scrollToCell(notebook, cell);
-      }
-      return 0;
-    }
     // Of a cell that is taller than the window, the beginning is shown.
     return top - outer.top - Math.max((outer.height - height) / 2, 0);
-  });
+  };
+  holdScrollPosition(notebook, measure, () => scrollingNotebooks.delete(notebook));
 }
 
 /**
