@@ -272,6 +272,7 @@ test.describe('With the keyboard alone', () => {
     const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
     const items = list.locator('.jp-nbedit-proposal-item');
     await press(page, 'Control+Shift+c');
+    await expect(page.locator('.lm-CommandPalette-input')).toBeFocused();
     await page.keyboard.type('Review Proposals');
     await press(page, 'Enter');
     await expect(items).toHaveCount(3);
