@@ -70,6 +70,8 @@ def measure_unseen(bench: Bench) -> list[ReportRow]:
         )
     }
     fewest_requests = min(map(_count_requests, openings[KEPT]))
+    times = " times that of none"
+    work = {name: _compute_ratio(openings[name], openings[KEPT], "work") for name in openings}
     return [
         ReportRow(
             f"opening {CELLS} cells, {count} of them with {what} changes",
@@ -77,16 +79,18 @@ def measure_unseen(bench: Bench) -> list[ReportRow]:
                 Check(
                     _compute_ratio(openings[name], openings[KEPT], "drawn"),
                     1.1,
-                    " times the time of none",
-                    what="painted",
+                    times,
+                    what="time until painted",
                 ),
+                # The blocks of the proposals in sight are drawn, which is not the cost of a mark.
+                *([Check(work[name], 1.1, times, what="work")] if name == UNSEEN else []),
                 Check(
                     max(map(_count_requests, openings[name])) - fewest_requests,
                     0,
                     " requests more",
                 ),
             ],
-            f"{_compute_ratio(openings[name], openings[KEPT], 'work'):.2f} times the page's work",
+            "" if name == UNSEEN else f"{work[name]:.2f} times the work of the page",
             {key: figure for key, figure in figures.items() if key.startswith((name, KEPT))},
             "",
             f"JupyterLab {server.version}",
