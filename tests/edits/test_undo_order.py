@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,3 +164,54 @@ async def test_undo_in_any_order_restores_the_order_of_cells_or_is_refused(
     # Without ids, most cells look alike, and one that cannot be placed for certain is refused.
     limit = MOST_REFUSED * HISTORIES + 3 if has_ids else 0.8 * HISTORIES
     assert outcomes["refused"] <= limit
+
+
+async def test_cell_that_an_undo_leaves_at_its_place_has_its_former_neighbours() -> None:
+    async with serve_folder() as served:
+        path = served.root / "a.ipynb"
+        path.write_bytes(samples.notebook(*(samples.raw(name, name) for name in "abcd")))
+        move = {"op": "move", "cell": "c", "index": 0}
+        insert = {"op": "insert", "index": 4, "cell_type": "raw", "source": "new"}
+        first = await edit(served, move, insert)
+        second = await edit(served, {"op": "move", "cells": ["a", "b"], "index": 5})
+
+        await undo(served, first)
+        assert list_sources(path) == ["c", "d", "a", "b"]
+        await undo(served, second)
+
+        assert list_sources(path) == ["a", "b", "c", "d"]
+
+
+async def test_redone_edit_is_undone_after_edits_before_it_were_undone() -> None:
+    async with serve_folder() as served:
+        path = served.root / "a.ipynb"
+        path.write_bytes(samples.notebook(*(samples.raw(name, name) for name in "abc")))
+        first = await edit(served, {"op": "delete", "cell": "a"})
+        insert = {"op": "insert", "index": 1, "cell_type": "raw", "source": "new"}
+        second = await edit(served, insert, {"op": "move", "cell": "b", "index": 0})
+        third = await edit(served, {"op": "delete", "cell": "b"})
+
+        await undo(served, third)
+        await undo(served, second)
+        await undo(served, third, redo=True)
+        await undo(served, third)
+        await undo(served, third, redo=True)
+        await undo(served, first)
+        await undo(served, third)
+
+        assert list_sources(path) == ["a", "b", "c"]
+
+
+async def edit(served: ServedFolder, *batch: dict[str, Any]) -> int:
+    """Edit the notebook and return the number of the edit."""
+    reply = await served.services.editor.edit(WriteRequest("a.ipynb"), operations(*batch))
+    assert reply.edit_id is not None
+    return reply.edit_id
+
+
+async def undo(served: ServedFolder, edit_id: int, *, redo: bool = False) -> None:
+    await served.services.editor.undo(WriteRequest("a.ipynb"), edit_id, redo=redo)
+
+
+def list_sources(path: Path) -> list[str]:
+    return ["".join(cell["source"]) for cell in samples.load_cells(path.read_bytes())]

@@ -96,23 +96,19 @@ class OriginalOrder:
         self._slots_after: dict[_CellSlot, list[_CellSlot]] = defaultdict(list)
         self._slots_before: dict[_CellSlot, list[_CellSlot]] = defaultdict(list)
         changes_by_edit: dict[int | None, dict[str, tuple[int, int]]] = {}
-        numbers = count(1)
+        undone_edits: dict[int | None, int | None] = {}
+        self._numbers = count(1)
         for edit in history.edits or [PastEdit(0, None, record)]:
             if edit.record is None:
                 continue
             parts = [part for part in edit.record.parts if part.cell_id is not None]
             self._add_order(edit.record, parts)
-            undone_changes = changes_by_edit.get(edit.undoes, {})
-            changes = changes_by_edit[edit.number] = {}
-            # A batch may delete a cell and insert another with its id.
-            for part in sorted(parts, key=lambda part: part.index is not None):
-                cell_id, old_slot = self._get_slot(part.cell_id)
-                new_slot = old_slot
-                if part.index is not None and part.changes_position:
-                    undone = undone_changes.get(cell_id)
-                    new_slot = next(numbers) if undone is None else undone[0]
-                changes[cell_id] = (old_slot, new_slot)
-                self._current_slots[cell_id] = new_slot
+            changes = self._change_slots(parts, changes_by_edit.get(edit.undoes, {}))
+            changes_by_edit[edit.number] = changes
+            undone_edits[edit.number] = edit.undoes
+            if (original := undone_edits.get(edit.undoes)) is not None:
+                # A redo: what undoes the original edit from now on undoes this one.
+                changes_by_edit[original] = changes
             if edit.record is record:
                 self._changes, self._slots_at_edit = changes, dict(self._current_slots)
         for number in history.reverted_parts:
@@ -120,6 +116,30 @@ class OriginalOrder:
             if part.is_moved and part.cell_id is not None:
                 self._current_slots[part.cell_id] = self._changes[part.cell_id][0]
         self._positions = self._find_positions()
+
+    def _change_slots(
+        self, parts: Sequence[CellUndo], undone_changes: Mapping[str, tuple[int, int]]
+    ) -> dict[str, tuple[int, int]]:
+        """Give cells their slots after an edit; return the numbers before and after it by cell id.
+
+        ``undone_changes`` are those of the edit that it undoes.
+        """
+        changes: dict[str, tuple[int, int]] = {}
+        # A batch may delete a cell and insert another with its id.
+        for part in sorted(parts, key=lambda part: part.index is not None):
+            cell_id, old_slot = self._get_slot(part.cell_id)
+            new_slot = old_slot
+            if part.index is not None and part.changes_position:
+                undone = undone_changes.get(cell_id)
+                new_slot = next(self._numbers) if undone is None else undone[0]
+            changes[cell_id] = (old_slot, new_slot)
+            self._current_slots[cell_id] = new_slot
+        for cell_id, (old_slot, new_slot) in undone_changes.items():
+            # A cell that is at its previous place without being moved is in no record.
+            if cell_id not in changes and self._current_slots[cell_id] == new_slot:
+                changes[cell_id] = (new_slot, old_slot)
+                self._current_slots[cell_id] = old_slot
+        return changes
 
     def find_gaps(self, parts: Iterable[CellUndo]) -> list[int | None]:
         """Return the gap of each cell: after its predecessor or before its successor.
