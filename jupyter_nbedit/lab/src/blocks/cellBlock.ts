@@ -1,6 +1,13 @@
 import { Widget } from '@lumino/widgets';
 import type { DiffView } from '../ui/diffView';
-import { makeDecisionButton, makeElement, setEnabled, showAlert, showText } from '../ui/elements';
+import {
+  appendSentence,
+  makeDecisionButton,
+  makeElement,
+  setEnabled,
+  showAlert,
+  showText
+} from '../ui/elements';
 
 /** A button of a block or bar. */
 export interface BlockAction {
@@ -16,8 +23,8 @@ export interface BlockAction {
 export interface BlockContent {
   /** Who has changed the cell, or wants to. */
   readonly actor: string;
-  /** What is or was done, as a phrase after the actor. */
-  readonly deed: string;
+  /** What the actor does or did, as a sentence with the actor and without a point. */
+  readonly title: string;
   /** What else is known of the actor. */
   readonly identity: string;
   /** Why, or ''. */
@@ -36,9 +43,9 @@ export class CellBlock extends Widget {
     super();
     this.addClass(BLOCK_CLASS);
     const { node } = this;
-    this._title.append(makeElement('strong', '', content.actor), ` ${content.deed}`);
+    appendSentence(this._title, content.title, content.actor);
     this._title.title = content.identity;
-    this.name = this._title.textContent;
+    this.name = content.title;
     const head = makeElement('div', 'jp-nbedit-block-head');
     this.purpose = content.purpose;
     head.append(this._title, this._purpose, this._actionBox);

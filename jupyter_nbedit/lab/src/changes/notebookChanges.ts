@@ -336,14 +336,16 @@ export class NotebookChanges implements BlockProvider {
     const { cells, edits } = shown;
     const [first] = cells;
     shown.drawnTexts = this._describeTexts(shown);
+    const actor = wording.formatAuthors(edits, trans);
+    const phrase =
+      first === undefined || hasNoCell(first)
+        ? wording.describeMissing(cells, trans)
+        : wording.describeChange(first, trans);
     const diffs = cells.flatMap(cell => this._drawDiff(shown, cell) ?? []);
     const [diff = null] = diffs;
     const block = new CellBlock({
-      actor: wording.formatAuthors(edits, trans),
-      deed:
-        first === undefined || hasNoCell(first)
-          ? wording.describeMissing(cells, trans)
-          : wording.describeChange(first, trans),
+      actor,
+      title: trans.__('%1 %2', actor, phrase),
       identity: wording.describeIdentity(edits, trans),
       purpose: wording.formatMessages(edits),
       diff: diffs.length === 1 ? diff : null,
@@ -444,8 +446,8 @@ export class NotebookChanges implements BlockProvider {
     const { line, block, cells, edits, problem, isBusy } = shown;
     const { trans } = this._services;
     if (line !== null) {
-      const deed = wording.describeMissing(cells, trans);
-      line.text = trans.__('%1 %2', wording.formatAuthors(edits, trans), deed);
+      const phrase = wording.describeMissing(cells, trans);
+      line.text = trans.__('%1 %2', wording.formatAuthors(edits, trans), phrase);
       line.notice = block === null ? problem : '';
       line.isEnabled = !isBusy;
       line.isOpen = shown.whenDrawn !== null;

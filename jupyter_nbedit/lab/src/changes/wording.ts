@@ -137,13 +137,13 @@ export function describeMark(
   trans: TranslationBundle
 ): string {
   const isOutside = edits.length > 0 && edits.every(({ kind }) => kind === 'outside');
-  const deed = isOutside
+  const sentence = isOutside
     ? getMarkTextOfDisk(cell, trans)
     : getMarkText(cell, formatAuthors(edits, trans), trans);
   const messages = formatMessages(edits);
   return messages === ''
-    ? trans.__('%1. Show what changed', deed)
-    : trans.__('%1: %2. Show what changed', deed, messages.replace(/[.!?]$/u, ''));
+    ? trans.__('%1. Show what changed', sentence)
+    : trans.__('%1: %2. Show what changed', sentence, messages.replace(/[.!?]$/u, ''));
 }
 
 function getMarkText(cell: UnseenCell, authors: string, trans: TranslationBundle): string {

@@ -119,7 +119,7 @@ export class ConflictBlocks implements BlockProvider {
     }
     const block = new CellBlock({
       actor,
-      deed: describeConflict(kind, trans),
+      title: trans.__('%1 %2', actor, describeConflict(kind, trans)),
       identity: '',
       purpose: '',
       diff,

@@ -28,11 +28,11 @@ export function describeAnnouncement(
       wording.describeProposals(proposers, count, trans)
     );
   }
-  const deed = proposals.some(({ kind }) => kind === 'create')
+  const sentence = proposals.some(({ kind }) => kind === 'create')
     ? trans.__('%1 proposes a new notebook, %2', proposers[0] ?? '', file)
     : trans.__('%1 to %2', wording.describeProposals(proposers, count, trans), file);
   return fitMessage(
-    message => (message === '' ? deed : trans.__('%1: %2', deed, message)),
+    message => (message === '' ? sentence : trans.__('%1: %2', sentence, message)),
     proposals.map(wording.formatPurpose),
     trans
   );

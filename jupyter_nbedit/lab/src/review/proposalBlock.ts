@@ -35,9 +35,10 @@ export class ProposalBlock extends CellBlock {
     private readonly _partActions: PartActions,
     private readonly _trans: TranslationBundle
   ) {
+    const actor = getProposer(proposal, _trans);
     super({
-      actor: getProposer(proposal, _trans),
-      deed: describePart(part, _trans),
+      actor,
+      title: _trans.__('%1 %2', actor, describePart(part, _trans)),
       identity: describeIdentity(proposal, _trans),
       purpose: '',
       diff: null,

@@ -8,7 +8,14 @@ import type { Proposal, ProposedPart } from '../server/models';
 import { describeAge } from '../ui/age';
 import type { DiffView } from '../ui/diffView';
 import { cleanText } from '../ui/displayText';
-import { makeDecisionButton, makeElement, setEnabled, showAlert, showText } from '../ui/elements';
+import {
+  appendSentence,
+  makeDecisionButton,
+  makeElement,
+  setEnabled,
+  showAlert,
+  showText
+} from '../ui/elements';
 import type { Decision } from './decisionController';
 import { DecisionToast } from './decisionToast';
 import type { ProposalModel } from './proposalModel';
@@ -153,7 +160,8 @@ class ProposalItem {
             parts.length
           )
         : trans.__('proposes %1', formatChangeCount(parts.length, trans));
-    title.append(makeElement('strong', '', getProposer(_proposal, trans)), ` ${summary}`);
+    const proposer = getProposer(_proposal, trans);
+    appendSentence(title, trans.__('%1 %2', proposer, summary), proposer);
     title.title = describeIdentity(_proposal, trans);
     this._time.dateTime = _proposal.created;
     this._time.title = Time.format(new Date(_proposal.created));

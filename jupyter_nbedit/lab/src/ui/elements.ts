@@ -12,6 +12,16 @@ export function makeElement<Name extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Append a sentence to an element, with a name in it in bold. */
+export function appendSentence(node: HTMLElement, sentence: string, name: string): void {
+  const [before = '', ...rest] = sentence.split(name);
+  node.append(before);
+  // A translation may leave it out.
+  if (rest.length > 0) {
+    node.append(makeElement('strong', '', name), rest.join(name));
+  }
+}
+
 /**
  * Return the element with an id.
  *
