@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.edited_cell import EditedCell, list_filled_members
+from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_spans import decode_object
 from jupyter_nbedit.notebook.splices import Splice, invert_splices
 from jupyter_nbedit.notebook.undo.record import (
@@ -118,8 +118,8 @@ class CellChange:
     changed_members: Collection[str] = ()
     outputs_cleared: bool = False
     outputs_returned: bool = False
-    #: Of an inverse edit: whether the cell has outputs before it.
-    had_outputs: bool = False
+    #: Of an inverse edit: whether the edit keeps the outputs of the cell, also later ones.
+    keeps_outputs: bool = False
 
     @property
     def index_before(self) -> int | None:
@@ -154,7 +154,7 @@ class CellChange:
             changed_members=self.changed_members,
             outputs_cleared=self.outputs_returned,
             outputs_returned=self.outputs_cleared,
-            had_outputs=before is not None and bool(list_filled_members(before)),
+            keeps_outputs=isinstance(self.after, EditedCell) and not self.after.clears_outputs,
         )
 
 
@@ -225,7 +225,7 @@ def _build_part(
         is_moved=change.is_moved,
         outputs_cleared=change.outputs_cleared,
         outputs_returned=change.outputs_returned,
-        had_outputs=change.had_outputs,
+        keeps_outputs=change.keeps_outputs,
         before=None if before is None else CellState.from_cell(before),
         after=None if after is None else CellState.from_cell(after),
     )

@@ -167,12 +167,14 @@ def test_a_cell_that_was_run_since_loses_the_outputs_of_its_old_source(
     assert beta["execution_count"] == 7
 
 
-def test_outputs_that_a_proposal_keeps_stay_also_if_another_cell_was_run(
-    live: Client, path: str
+@pytest.mark.parametrize("was_run", ["before", "since"])
+def test_outputs_that_a_proposal_keeps_stay_also_if_a_cell_was_run_since(
+    live: Client, path: str, was_run: str
 ) -> None:
-    run(live, path, 0)
+    if was_run == "before":
+        run(live, path, 0)
     number = propose(live, path, {**replace("alpha", OURS), "outputs": "keep"})
-    run(live, path, 1)
+    run(live, path, 0 if was_run == "since" else 1)
     assert decide(live, number).status == 200
     alpha = json.loads((live.root / path).read_bytes())["cells"][0]
     assert (alpha["source"], alpha["execution_count"]) == (OURS, 7)

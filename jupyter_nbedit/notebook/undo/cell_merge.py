@@ -112,10 +112,10 @@ def merge_source(record: UndoRecord, part: CellUndo, cell: Cell) -> str | None:
 
 
 def has_outdated_outputs(record: UndoRecord, part: CellUndo, cell: Cell) -> bool:
-    """Return whether a proposal without outputs changes a cell that has been run since."""
+    """Return whether a cell has outputs that accepting a proposal clears: of a run since."""
     stored_names = record.read_members(part).keys()
     return (
-        not part.had_outputs
+        not part.keeps_outputs
         and not stored_names.isdisjoint({"source", "cell_type"})
         and stored_names.isdisjoint(EXECUTION_MEMBERS)
         and bool(list_filled_members(cell))
