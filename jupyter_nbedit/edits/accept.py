@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
@@ -129,7 +129,7 @@ class ProposalPlanner:
                 is_exact=notebook.hash == proposal.hash_before,
                 part_numbers=None if len(parts) == len(proposal.parts) else frozenset(parts),
                 history=proposal.history,
-                resolution=replace(self.resolution, clears_later_outputs=True),
+                resolution=self.resolution,
             )
         except UndoConflict as conflict:
             raise _build_conflict_error(proposal, conflict) from None

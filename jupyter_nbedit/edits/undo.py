@@ -26,15 +26,15 @@ _EDIT_WEIGHT = 1_000
 class UndoPlanner:
     """Plans to undo or redo an edit; later changes of other cells stay.
 
-    Without ``edit_id`` it is the newest edit that can be undone or redone. That is an undo of cells
-    or a restore only with ``includes_corrections``: an agent that undoes its last edit must not
-    bring back what a person has undone.
+    Without ``edit_id`` it is the newest edit that can be undone or redone. Only if the undo is
+    ``is_by_person``, that may be a correction (an undo of cells or a restore), and the undo of one
+    bypasses the mode: an agent must not bring back what a person has undone.
     """
 
     history: EditHistory
     edit_id: int | None
     redo: bool
-    includes_corrections: bool
+    is_by_person: bool
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the undo. The edit is selected under the lock: two requests at once undo two edits.
@@ -54,6 +54,8 @@ class UndoPlanner:
             planned = await run_in_thread_if_large(
                 weight, _revert, notebook, entry, repeat, related
             )
+            if not self.is_by_person and await self._is_correction(entry):
+                planned = replace(planned, always_obeys_mode=True)
             if planned.plan.splices or self.edit_id is not None:
                 return planned
             # The edit was undone by hand; try the one before it.
@@ -68,7 +70,17 @@ class UndoPlanner:
     def _kinds(self) -> Collection[Kind]:
         if self.redo:
             return ["undo"]
-        return ["edit", *CORRECTION_KINDS] if self.includes_corrections else ["edit"]
+        return ["edit", *CORRECTION_KINDS] if self.is_by_person else ["edit"]
+
+    async def _is_correction(self, entry: Entry) -> bool:
+        """Return whether an edit is a correction, or a redo of one."""
+        try:
+            while entry.undoes is not None:
+                entry = await self.history.get_entry(entry.path, entry.undoes)
+        except EditNotFound:
+            # It was deleted: nobody knows.
+            return True
+        return entry.kind in CORRECTION_KINDS
 
     async def _find_newest_repeat(self, notebook: LoadedNotebook, entry: Entry) -> Entry:
         """Return the last redo of an edit; the edit itself if there is none.
@@ -174,7 +186,7 @@ def _revert(
     except UndoConflict as conflict:
         conflict.details["edit_id"] = entry.edit_id
         raise
-    planned = PlannedEdit.from_plan(
+    return PlannedEdit.from_plan(
         notebook,
         plan,
         kind=op,
@@ -182,7 +194,6 @@ def _revert(
         # The content that comes back is from before the edit; it is trusted if the notebook was.
         may_sign=repeat.trusted,
     )
-    return replace(planned, always_obeys_mode=entry.kind in CORRECTION_KINDS)
 
 
 def _decode_record(entry: Entry) -> UndoRecord:

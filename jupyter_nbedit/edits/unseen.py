@@ -24,7 +24,13 @@ from jupyter_nbedit.errors import (
     NothingToUndo,
     UndoConflict,
 )
-from jupyter_nbedit.history.models import CellDiff, EditOrigin, Entry, build_cell_diffs
+from jupyter_nbedit.history.models import (
+    JUPYTERLAB,
+    CellDiff,
+    EditOrigin,
+    Entry,
+    build_cell_diffs,
+)
 from jupyter_nbedit.history.seen_store import SeenEdits, SeenEditStore, SeenParts, UnseenNotebook
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.models import EditReply, WriteRequest
@@ -255,7 +261,8 @@ class UnseenService:
         """
         planner = RestorePlanner(self.history, edit_id)
         # It may bring back what a person has undone, so that it is reviewed like a redo.
-        reply = await self.edits.run(request, planner)
+        is_by_person = request.author.client == JUPYTERLAB
+        reply = await self.edits.run(request, planner, bypasses_review=is_by_person)
         fields = {name: getattr(reply, name) for name in EditReply.__struct_fields__}
         return RestoreReply(**fields, parts=planner.parts)
 
@@ -299,7 +306,7 @@ class UnseenService:
                     notebook = await load_notebook(storage, path, self.edits.documents)
                     if self.edits.outside_changes is not None:
                         # Else a cell that another program has just changed would count as seen.
-                        await self.edits.outside_changes.catch_up(notebook)
+                        await self.edits.outside_changes.catch_up(notebook, will_edit=False)
                     return await self.read_state(notebook, account)
                 except ChangedDuringRead:
                     if attempt == _ATTEMPTS - 1:

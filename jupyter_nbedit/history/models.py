@@ -17,8 +17,8 @@ from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 
 Kind = Literal["edit", "create", "undo", "redo", "undo_cells", "restore", "outside"]
 
-#: Edits that may take back what an agent has done. To undo them is no undo of an agent's edit: it
-#: obeys the mode of the notebook, and happens only on request.
+#: Corrections: edits that may take back what an agent has done. To undo one is no undo of an
+#: agent's edit: unless a person does it, it obeys the mode, and happens only on request.
 CORRECTION_KINDS: frozenset[Kind] = frozenset(("undo_cells", "restore"))
 
 #: The client name of edits by JupyterLab itself, such as an undo in the panel of the history.

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.models import (
+    CORRECTION_KINDS,
     Entry,
     HistoryEdit,
     Kind,
@@ -227,11 +228,17 @@ class EditHistory:
                     break
                 first = oldest
             rows = connection.execute(
-                f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id", (*values, first)
+                f"SELECT edit_id, undoes, record, kind{condition} ORDER BY edit_id",
+                (*values, first),
             )
             return [
-                PastEdit(number, undoes, None if record is None else _decode_order(record))
-                for number, undoes, record in rows
+                PastEdit(
+                    number,
+                    undoes,
+                    None if record is None else _decode_order(record),
+                    is_correction=kind in CORRECTION_KINDS,
+                )
+                for number, undoes, record, kind in rows
             ]
 
         return await self.database.read(select)

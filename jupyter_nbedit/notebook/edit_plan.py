@@ -118,8 +118,8 @@ class CellChange:
     changed_members: Collection[str] = ()
     outputs_cleared: bool = False
     outputs_returned: bool = False
-    #: Of an inverse edit: whether the edit keeps the outputs of the cell, also later ones.
-    keeps_outputs: bool = False
+    #: Of an inverse edit: whether the edit clears the outputs of the cell, also if it has none.
+    clears_outputs: bool = False
 
     @property
     def index_before(self) -> int | None:
@@ -154,7 +154,7 @@ class CellChange:
             changed_members=self.changed_members,
             outputs_cleared=self.outputs_returned,
             outputs_returned=self.outputs_cleared,
-            keeps_outputs=isinstance(self.after, EditedCell) and not self.after.clears_outputs,
+            clears_outputs=isinstance(self.after, EditedCell) and self.after.clears_outputs,
         )
 
 
@@ -225,7 +225,7 @@ def _build_part(
         is_moved=change.is_moved,
         outputs_cleared=change.outputs_cleared,
         outputs_returned=change.outputs_returned,
-        keeps_outputs=change.keeps_outputs,
+        clears_outputs=change.clears_outputs,
         before=None if before is None else CellState.from_cell(before),
         after=None if after is None else CellState.from_cell(after),
     )

@@ -267,8 +267,61 @@ def test_an_agent_that_undoes_its_last_edit_brings_back_nothing_that_a_person_ha
     assert post(live, path, verb, **correction, **LAB).status == 200
     text = (live.root / path).read_bytes()
     assert b"x = 2" not in text
+    # Its last edit has no effect any more, so that the one before it is undone.
+    answer = undo(live, path, client="Claude")
+    assert (answer.status, answer.json["diff"].count("first")) == (200, 1)
+    assert (live.root / path).read_bytes() == ODD
+
+
+def test_rest_of_an_edit_is_undone_after_a_person_has_undone_one_of_its_cells(
+    live: Client, path: str
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "new"), client="Claude")
+    assert undo(live, path, cells=list_keys(live, path)[:1], **LAB).status == 200
+    assert undo(live, path, client="Claude").status == 200
+    assert (live.root / path).read_bytes() == ODD
+    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
+
+
+@pytest.mark.parametrize("mode", ["review", "plan"])
+def test_person_undoes_redoes_and_restores_in_each_mode(live: Client, path: str, mode: str) -> None:
+    file = live.root / path
+    first = edit(live, path, replace("alpha", "x = 2"), client="Claude")
+    changed = file.read_bytes()
+    set_mode(live, mode, path)
+    undone = undo(live, path, cells=list_keys(live, path), **LAB).json["edit_id"]
+    assert file.read_bytes() == ODD
+    assert undo(live, path, edit_id=undone, **LAB).status == 200
+    assert file.read_bytes() == changed
+    assert post(live, path, "redo", edit_id=undone, **LAB).status == 200
+    assert file.read_bytes() == ODD
+    # A redo of what a person has undone is no edit of the agent either.
+    redone = get_json(live, f"notebooks/{path}/history")["edits"][0]
+    assert redone["kind"] == "redo"
+    answer = undo(live, path, edit_id=redone["edit_id"], client="Claude")
+    assert (answer.status, file.read_bytes()) == (403 if mode == "plan" else 202, ODD)
+    answer = post(live, path, "restore", edit_id=first, **LAB)
+    assert (answer.status, file.read_bytes()) == (200, changed)
+    # The newest edit is now that restore, which an agent does not undo.
+    assert undo(live, path, **LAB).status == 200
+    assert file.read_bytes() == ODD
+
+
+@pytest.mark.parametrize("mode", ["review", "plan"])
+def test_agent_does_not_undo_a_restore_by_a_person(live: Client, path: str, mode: str) -> None:
+    last = edit(live, path, replace("beta", "wanted"), client="Claude")
+    wanted = (live.root / path).read_bytes()
+    edit(live, path, replace("alpha", "unwanted"), client="Claude")
+    set_mode(live, mode, path)
+    restored = post(live, path, "restore", edit_id=last, **LAB)
+    assert (restored.status, (live.root / path).read_bytes()) == (200, wanted)
+    answer = undo(live, path, edit_id=restored.json["edit_id"], client="Claude")
+    assert (answer.status, (live.root / path).read_bytes()) == (
+        403 if mode == "plan" else 202,
+        wanted,
+    )
     undo(live, path, client="Claude")
-    assert b"x = 2" not in (live.root / path).read_bytes()
+    assert b"unwanted" not in (live.root / path).read_bytes()
 
 
 @pytest.mark.parametrize("verb", ["undo", "restore"])
@@ -306,7 +359,13 @@ def test_more_cells_are_kept_and_undone_at_once_than_a_batch_has_operations(
     assert undo(live, path, cells=keys, dry_run=True).status == 200
     assert undo(live, path, cells=keys, **LAB).status == 200
     assert (live.root / path).read_bytes() == text
-    get_error(post(live, path, "keep", cells=keys), 404, "change_not_found")
+    for start in (0, 1_000):
+        numbers = range(start, min(start + 1_000, len(cells)))
+        edit(live, path, *[replace(f"c{number}", "z") for number in numbers])
+    keys = list_keys(live, path)
+    assert len(keys) == len(cells)
+    assert post(live, path, "keep", cells=keys).status == 200
+    assert list_keys(live, path) == []
 
 
 @pytest.mark.parametrize("mode", ["review", "plan"])

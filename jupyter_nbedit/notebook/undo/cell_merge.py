@@ -53,9 +53,6 @@ class Resolution:
 
     chosen_sources: Mapping[int, ChosenSource] = field(default_factory=dict)
     merges_lines: bool = False
-    #: Whether a cell that gets another source loses outputs of a run since, as in an edit; for
-    #: the records of proposals.
-    clears_later_outputs: bool = False
 
     def merge_sources(
         self, document: Document, record: UndoRecord, changed_cells: Mapping[int, int]
@@ -112,12 +109,10 @@ def merge_source(record: UndoRecord, part: CellUndo, cell: Cell) -> str | None:
 
 
 def has_outdated_outputs(record: UndoRecord, part: CellUndo, cell: Cell) -> bool:
-    """Return whether a cell has outputs that accepting a proposal clears: of a run since."""
-    stored_names = record.read_members(part).keys()
+    """Return whether a proposal clears outputs of a cell that has been run since."""
     return (
-        not part.keeps_outputs
-        and not stored_names.isdisjoint({"source", "cell_type"})
-        and stored_names.isdisjoint(EXECUTION_MEMBERS)
+        part.clears_outputs
+        and record.read_members(part).keys().isdisjoint(EXECUTION_MEMBERS)
         and bool(list_filled_members(cell))
     )
 

@@ -22,12 +22,14 @@ _END: _CellSlot = ("", -2)
 class PastEdit:
     """An edit of the history: its number, the number of the edit that it undoes, its undo record.
 
-    ``record`` is None if it is not known what the edit did.
+    ``record`` is None if it is not known what the edit did. A correction is an undo of cells or a
+    restore.
     """
 
     number: int
     undoes: int | None
     record: UndoRecord | None
+    is_correction: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,20 +50,31 @@ class KnownHistory:
         return {number: part for number, part in parts if number not in self.reverted_parts}
 
     def list_later_parts(self, record: UndoRecord) -> list[CellUndo] | None:
-        """Return what later edits did to cells; None if that is not known.
-
-        An edit and its undo cancel each other out.
-        """
+        """Return what later edits did to cells; None if that is not known."""
         later_edits = self._list_later_edits(record)
         if not self.edits or any(edit.record is None for edit in later_edits):
             return None
+        effective_edits = self._list_effective_edits(later_edits)
+        return [part for edit in effective_edits if edit.record for part in edit.record.parts]
+
+    def list_changed_ids(self, record: UndoRecord) -> set[str | None]:
+        """Return the ids of the cells that later edits changed, other than corrections."""
+        return {
+            part.cell_id
+            for edit in self._list_effective_edits(self._list_later_edits(record))
+            if edit.record is not None and not edit.is_correction
+            for part in edit.record.parts
+        }
+
+    @staticmethod
+    def _list_effective_edits(later_edits: Sequence[PastEdit]) -> list[PastEdit]:
+        """Return the edits that are in effect: an edit and its undo cancel each other out."""
         numbers = {edit.number for edit in later_edits}
         cancelled_numbers: set[int] = set()
         for edit in reversed(later_edits):
             if edit.number not in cancelled_numbers and edit.undoes in numbers:
                 cancelled_numbers |= {edit.number, edit.undoes or 0}
-        effective_edits = [edit for edit in later_edits if edit.number not in cancelled_numbers]
-        return [part for edit in effective_edits if edit.record for part in edit.record.parts]
+        return [edit for edit in later_edits if edit.number not in cancelled_numbers]
 
     def has_later_rearrangement(self, record: UndoRecord) -> bool:
         """Return whether later edits inserted, deleted or moved cells, or may have done so."""

@@ -89,8 +89,8 @@ class CellUndo(msgspec.Struct, kw_only=True):
     #: Whether it lost its outputs, or got some.
     outputs_cleared: bool = False
     outputs_returned: bool = False
-    #: In the record of a proposal: whether it keeps the outputs of the cell, also later ones.
-    keeps_outputs: bool = False
+    #: In the record of a proposal: whether it clears the outputs of the cell, also later ones.
+    clears_outputs: bool = False
     before: CellState | None
     after: CellState | None
     #: The text, of the cell or the metadata, to restore; None if the cell was only moved or is new.

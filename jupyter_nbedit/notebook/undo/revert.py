@@ -122,15 +122,13 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
         _raise_conflict([*conflicts.values()], names, has_later_edits=later_parts != [])
     working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
     working_copy.metadata = metadata
-    outdated = (
-        _list_outdated_outputs(document, record, parts, cells)
-        if resolution.clears_later_outputs
-        else {}
-    )
-    for number, source in {**outdated, **sources}.items():
+    rerun_sources = {} if is_exact else _list_rerun_sources(document, record, parts, cells)
+    for number, source in {**rerun_sources, **sources}.items():
         cell = working_copy.get_cell_by_token(cells[number])
-        clears = number in outdated and source != cell.source
-        merge_cell(record, parts[number], cell, working_copy.style, source, clears_outputs=clears)
+        must_clear = number in rerun_sources and source != cell.source
+        merge_cell(
+            record, parts[number], cell, working_copy.style, source, clears_outputs=must_clear
+        )
     order = _restore_cells(working_copy, record, parts, cells, gaps)
     return build_plan(
         working_copy,
@@ -222,11 +220,12 @@ def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splic
 def _list_remaining_parts(
     document: Document, record: UndoRecord, parts: Mapping[int, CellUndo], history: KnownHistory
 ) -> dict[int, CellUndo]:
-    """Return parts by number, without those that somebody has undone by hand.
+    """Return parts by number, without those that a person has undone, by hand or by cells.
 
-    A cell that a later edit changed is not left out: undoing that one could restore what this did.
+    A cell that another later edit changed is not left out: undoing that one could restore what this
+    did.
     """
-    changed_ids = {part.cell_id for part in history.list_later_parts(record) or ()}
+    changed_ids = history.list_changed_ids(record)
     # Without ids, cells are identified by position: the order must be as after the edit.
     is_same_size = (
         not history.has_later_rearrangement(record) and len(document) == record.total_cells
@@ -277,13 +276,13 @@ def _compute_remaining_part(
     )
 
 
-def _list_outdated_outputs(
+def _list_rerun_sources(
     document: Document,
     record: UndoRecord,
     parts: Mapping[int, CellUndo],
     cells: Mapping[int, int],
 ) -> dict[int, str]:
-    """Return the sources before the edit, by part, of cells with outputs of a run since."""
+    """Return the sources to restore, by part, of cells that lose outputs of a run since."""
     return {
         number: part.before.source or ""
         for number, part in parts.items()

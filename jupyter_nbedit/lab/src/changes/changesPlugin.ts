@@ -46,7 +46,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
         unseen,
         settings,
         getPath,
-        undoEdit: async (editId: number) => client.acceptOwn(await client.undo(getPath(), editId)),
+        undoEdit: (editId: number) => client.undo(getPath(), editId),
         languages,
         themes,
         trans

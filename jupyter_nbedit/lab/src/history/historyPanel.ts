@@ -336,10 +336,9 @@ export class HistoryPanel extends Widget {
       },
       undoOrRedo: async (edit, action) => {
         try {
-          const reply = await (action === 'undo'
+          await (action === 'undo'
             ? server.undo(edit.path, edit.edit_id)
             : server.redo(edit.path, edit.undone_by ?? edit.edit_id));
-          await server.acceptOwn(reply);
           return [];
         } catch (error) {
           return describeUndoError(error, action, trans);

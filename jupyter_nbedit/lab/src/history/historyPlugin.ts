@@ -137,7 +137,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
         return;
       }
       try {
-        const cells = describeCells(await server.acceptOwn(await server[command](path)), trans);
+        const cells = describeCells(await server[command](path), trans);
         Notification.success(
           command === 'undo' ? trans.__('Undone: %1', cells) : trans.__('Redone: %1', cells),
           { autoClose: TOAST_TIME }

@@ -59,7 +59,7 @@ export async function restoreNotebook(
   cells.dispose();
   if (button.accept) {
     const { hash_before: hash } = preview;
-    await server.acceptOwn(await server.restore(path, id, hash === null ? {} : { hash }));
+    await server.restore(path, id, hash === null ? {} : { hash });
   }
   return '';
 }

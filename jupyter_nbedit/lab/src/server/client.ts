@@ -253,17 +253,6 @@ export class NbEditClient {
   }
 
   /**
-   * Accept the proposal that a change by the user has become in review mode: whoever asks for a
-   * change by hand has reviewed it.
-   *
-   * @param reply The reply to the change.
-   * @returns The reply to the change as it was made.
-   */
-  async acceptOwn(reply: EditReply): Promise<EditReply> {
-    return reply.proposal_id === undefined ? reply : this.acceptProposal(reply.proposal_id);
-  }
-
-  /**
    * @param parts The parts to reject; by default all that are pending.
    * @param reason Why, for the agent.
    */

@@ -73,8 +73,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
       views,
       settings,
       trans,
-      undo: async (path, edit) =>
-        server.acceptOwn(await server.undo(contents.localPath(path), edit)),
+      undo: (path, edit) => server.undo(contents.localPath(path), edit),
       unseen,
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null

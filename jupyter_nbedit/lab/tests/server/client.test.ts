@@ -59,18 +59,6 @@ test('a change says who makes it, and its caller may say otherwise', async () =>
   expect(asked[2]?.url).toMatch(/a\.ipynb\?wait_tabs=500$/);
 });
 
-test('only a change that has become a proposal is accepted by whoever made it', async () => {
-  const { server, asked } = makeClient(202, '{"proposal_id": 4}');
-  await server.acceptOwn(await server.redo('a.ipynb'));
-  expect(asked.map(({ url }) => url.replace(/.*nbedit/, ''))).toEqual([
-    '/notebooks/a.ipynb/redo',
-    '/proposals/4/accept'
-  ]);
-  const { server: other, asked: others } = makeClient(200, '{"edit_id": 4}');
-  await other.acceptOwn(await other.redo('a.ipynb'));
-  expect(others).toHaveLength(1);
-});
-
 test('a mode goes to the notebook or to the server', async () => {
   const { server, asked } = makeClient(200, '{}');
   await server.getMode('a.ipynb');
