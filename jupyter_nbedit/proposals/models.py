@@ -169,8 +169,8 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
         for cell in map(document.get_cell, range(len(document))):
             for key in (cell.id, None):
                 cells.setdefault(key, set()).add((cell.cell_type, cell.source))
-        chosen = frozenset(parts)
-        votes = {part.is_applied(cells) for part in self.parts if not chosen or part.part in chosen}
+        numbers = frozenset(parts) or frozenset(part.part for part in self.parts)
+        votes = {part.is_applied(cells) for part in self.parts if part.part in numbers}
         return True in votes and False not in votes
 
 

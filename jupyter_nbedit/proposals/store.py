@@ -465,9 +465,9 @@ def _set_status(
     status: Literal["pending", "accepted", "rejected"],
     reason: str | None = None,
 ) -> list[ProposedPart]:
-    chosen = frozenset(numbers)
+    number_set = frozenset(numbers)
     return [
-        replace(part, status=status, reason=reason) if part.part in chosen else part
+        replace(part, status=status, reason=reason) if part.part in number_set else part
         for part in parts
     ]
 

@@ -9,7 +9,7 @@ import { makeActionButton, suppressShortcuts, type BlockAction } from './cellBlo
 const SEPARATOR = ' · ';
 
 /** What the bar says about one kind of changes. */
-export interface BarContent {
+export interface BarItem {
   /** What there is, as a sentence without a point. */
   readonly summary: string;
   /** The same beside another summary. */
@@ -90,26 +90,26 @@ export class NotebookBar extends Widget {
     }
   }
 
-  /** Show these contents, without changing what is the same. */
-  describe(contents: readonly BarContent[], position: BarPosition): void {
-    this._showSummaries(contents);
-    const purposes = contents.map(content => content.purpose);
+  /** Show these items, without changing what is the same. */
+  describe(items: readonly BarItem[], position: BarPosition): void {
+    this._showSummaries(items);
+    const purposes = items.map(item => item.purpose);
     const purpose = purposes.filter(text => text !== '').join(SEPARATOR);
     showText(this._purpose, purpose);
     this._purpose.title = purpose;
     this._describePosition(position);
     const isSame =
-      contents.length === this._views.length &&
-      contents.every((content, index) => this._views[index]?.canShow(content));
+      items.length === this._views.length &&
+      items.every((item, index) => this._views[index]?.canShow(item));
     if (!isSame) {
-      this._replaceViews(contents);
+      this._replaceViews(items);
     }
-    contents.forEach((content, index) => this._views[index]?.show(content));
+    items.forEach((item, index) => this._views[index]?.show(item));
     this._updateHeight();
   }
 
-  private _showSummaries(contents: readonly BarContent[]): void {
-    const texts = contents.map(({ summary, shortSummary, isNotified = false }, index) => ({
+  private _showSummaries(items: readonly BarItem[]): void {
+    const texts = items.map(({ summary, shortSummary, isNotified = false }, index) => ({
       text: index === 0 ? summary : shortSummary,
       isNotified
     }));
@@ -132,10 +132,10 @@ export class NotebookBar extends Widget {
     );
   }
 
-  private _replaceViews(contents: readonly BarContent[]): void {
+  private _replaceViews(items: readonly BarItem[]): void {
     const focused = document.activeElement;
     const label = this.node.contains(focused) ? focused?.getAttribute('aria-label') : null;
-    this._views = contents.map(content => new BarContentView(content));
+    this._views = items.map(item => new BarItemView(item));
     this._actionBox.replaceChildren(...this._views.flatMap(({ buttons }) => buttons));
     this._noticeBox.replaceChildren(...this._views.map(({ notice }) => notice));
     if (label != null) {
@@ -162,7 +162,7 @@ export class NotebookBar extends Widget {
   }
 
   private readonly _observer = new ResizeObserver(() => this._updateHeight());
-  private _views: BarContentView[] = [];
+  private _views: BarItemView[] = [];
   private readonly _content = makeElement('div', 'jp-nbedit-bar-content');
   private readonly _summary = makeElement('div', 'jp-nbedit-bar-summary');
   private readonly _notifiedText = makeElement('span', '');
@@ -174,35 +174,35 @@ export class NotebookBar extends Widget {
   private readonly _noticeBox = makeElement('div', 'jp-nbedit-bar-notices');
 }
 
-/** The elements of a content. */
-class BarContentView {
+/** The elements of an item. */
+class BarItemView {
   readonly buttons: readonly HTMLButtonElement[];
   readonly notice = makeElement('div', 'jp-nbedit-notice');
 
-  constructor(private _content: BarContent) {
+  constructor(private _item: BarItem) {
     this.buttons = this._makeButtons('actions');
     this._noticeButtons = this._makeButtons('noticeActions');
     this.notice.append(this._noticeText, ...this._noticeButtons);
   }
 
-  /** Return whether a content needs the same buttons. */
-  canShow(content: BarContent): boolean {
-    const listNames = ({ actions, noticeActions }: BarContent): string =>
+  /** Return whether an item needs the same buttons. */
+  canShow(item: BarItem): boolean {
+    const listNames = ({ actions, noticeActions }: BarItem): string =>
       JSON.stringify([actions, noticeActions].map(list => list.map(({ name }) => name)));
-    return listNames(content) === listNames(this._content);
+    return listNames(item) === listNames(this._item);
   }
 
-  show(content: BarContent): void {
-    this._content = content;
-    showAlert(this._noticeText, [content.notice]);
-    this.notice.hidden = content.notice === '';
-    setEnabled([...this.buttons, ...this._noticeButtons], content.isEnabled);
+  show(item: BarItem): void {
+    this._item = item;
+    showAlert(this._noticeText, [item.notice]);
+    this.notice.hidden = item.notice === '';
+    setEnabled([...this.buttons, ...this._noticeButtons], item.isEnabled);
   }
 
-  /** Make buttons that run the actions of the content that is shown then. */
+  /** Make buttons that run the actions of the item that is shown then. */
   private _makeButtons(list: 'actions' | 'noticeActions'): HTMLButtonElement[] {
-    return this._content[list].map((action, index) =>
-      makeActionButton({ ...action, run: () => this._content[list][index]?.run() })
+    return this._item[list].map((action, index) =>
+      makeActionButton({ ...action, run: () => this._item[list][index]?.run() })
     );
   }
 

@@ -8,14 +8,14 @@ import type { Widget } from '@lumino/widgets';
 import {
   goToCell,
   isNearViewport,
-  onFocusRemoved,
   preserveViewport,
-  releaseScrollHold
+  releaseScrollHold,
+  setFocusHold
 } from '../ui/viewport';
 import { BlockNavigator, type NavigatorEntry } from './blockNavigator';
 import { comparePositions, planLayoutChanges, type PlacedWidget } from './blockPosition';
 import { BLOCK_CLASS, type CellBlock } from './cellBlock';
-import { NotebookBar, type BarContent } from './notebookBar';
+import { NotebookBar, type BarItem } from './notebookBar';
 
 /** Changes within this time cause one update, in milliseconds. */
 const UPDATE_DELAY = 50;
@@ -60,7 +60,7 @@ export interface ProviderState {
   /** The ids of the cells in which the user and others have changed the same. */
   readonly conflictCells?: readonly string[];
   /** Null if there is nothing to say. */
-  readonly barContent: BarContent | null;
+  readonly barItem: BarItem | null;
 }
 
 /** A kind of changes that wait for the user, in one view of a notebook. */
@@ -112,7 +112,7 @@ export class NotebookBlocks {
     content.node.addEventListener('keydown', event => this._onKeydown(event));
     content.node.addEventListener('focusin', ({ target }) => this._onFocus(target as Element));
     listen();
-    onFocusRemoved(content, focused => this._holdFocus(focused));
+    setFocusHold(content, focused => this._prepareFocusHold(focused));
   }
 
   /** Emitted when the entries have changed. */
@@ -195,11 +195,11 @@ export class NotebookBlocks {
       this.update();
       releaseScrollHold(content);
     }
-    const { current: reached } = this._navigator;
-    if (reached?.key === key) {
-      reached.block?.node.scrollIntoView({ block: 'nearest' });
-      reached.block?.node.focus({ preventScroll: true });
-    } else if (reached === null && this.canMoveFocus()) {
+    const { current: currentEntry } = this._navigator;
+    if (currentEntry?.key === key) {
+      currentEntry.block?.node.scrollIntoView({ block: 'nearest' });
+      currentEntry.block?.node.focus({ preventScroll: true });
+    } else if (currentEntry === null && this.canMoveFocus()) {
       // The entry was removed meanwhile, such as by a decision on another one at its cell.
       await this._leaveRemovedEntry();
     }
@@ -304,13 +304,13 @@ export class NotebookBlocks {
     // The changes of the layout may render some of them.
     const placeholders = placedWidgets
       .map(({ position }) => content.widgets[position.cell])
-      .filter(cell => cell?.isPlaceholder() === true);
+      .filter((cell): cell is Cell => cell?.isPlaceholder() === true);
     const removedWidgets = states.flatMap(state => state.removedWidgets);
     const layoutChanges = [
       ...planLayoutChanges(content.widgets, placedWidgets),
       ...this._planFolding()
     ];
-    const isShown = states.some(({ barContent }) => barContent !== null);
+    const isShown = states.some(({ barItem }) => barItem !== null);
     if (removedWidgets.length > 0 || layoutChanges.length > 0 || isShown === this._bar.isHidden) {
       const hadFocus = this._bar.node.contains(document.activeElement);
       if (content.outerNode.scrollTop === 0 && isShown === this._bar.isHidden) {
@@ -335,20 +335,19 @@ export class NotebookBlocks {
   }
 
   /**
-   * Hold the focus that was in a block whose cell was removed, such as by a move: in the notebook,
-   * what the user types on would be commands.
-   *
-   * @returns Whether it was in a block.
+   * Return what holds the focus if it is in a block whose cell is removed, such as by a new type: in
+   * the notebook, what the user types on would be commands.
    */
-  private _holdFocus(focused: Element): boolean {
+  private _prepareFocusHold(focused: Element): (() => void) | null {
     const entry = this._findEntryAt(focused);
     if (entry === undefined || focused.closest(`.${BLOCK_CLASS}`) === null || this._bar.isHidden) {
-      return false;
+      return null;
     }
-    this._bar.focus();
-    this._heldKey = entry.key;
-    this.requestUpdate();
-    return true;
+    return () => {
+      this._bar.focus();
+      this._heldKey = entry.key;
+      this.requestUpdate();
+    };
   }
 
   /** Move the focus on to the block from which it is held, as soon as that is shown again. */
@@ -389,9 +388,9 @@ export class NotebookBlocks {
   }
 
   /** Update when cells that were not rendered yet are ready. */
-  private _awaitCells(cells: readonly (Cell | undefined)[]): void {
+  private _awaitCells(cells: readonly Cell[]): void {
     for (const cell of cells) {
-      if (cell !== undefined && !this._awaitedCells.has(cell)) {
+      if (!this._awaitedCells.has(cell)) {
         this._awaitedCells.add(cell);
         // Out of sight, JupyterLab renders one after the other: one update is enough for several.
         void cell.ready.then(() => {
@@ -408,7 +407,7 @@ export class NotebookBlocks {
   private _describe(states: readonly ProviderState[]): void {
     const { currentIndex, current } = this._navigator;
     this._bar.describe(
-      states.flatMap(({ barContent }) => barContent ?? []),
+      states.flatMap(({ barItem }) => barItem ?? []),
       { index: currentIndex, count: this.entries.length }
     );
     for (const { key, block } of this.entries) {

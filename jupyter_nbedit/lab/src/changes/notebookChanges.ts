@@ -3,7 +3,7 @@ import type { Widget } from '@lumino/widgets';
 import { comparePositions } from '../blocks/blockPosition';
 import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
-import type { BarContent } from '../blocks/notebookBar';
+import type { BarItem } from '../blocks/notebookBar';
 import type {
   BlockEntry,
   BlockProvider,
@@ -117,7 +117,7 @@ export class NotebookChanges implements BlockProvider {
         .sort((a, b) => comparePositions(a.position, b.position))
         .map(shown => this._makeEntry(shown)),
       removedWidgets,
-      barContent: reply === null || this.count === 0 ? null : this._describeAll(reply)
+      barItem: reply === null || this.count === 0 ? null : this._describeAll(reply)
     };
   }
 
@@ -458,7 +458,7 @@ export class NotebookChanges implements BlockProvider {
     }
   }
 
-  private _describeAll(reply: UnseenReply): BarContent {
+  private _describeAll(reply: UnseenReply): BarItem {
     const { trans } = this._services;
     const openReply = { ...reply, cells: this._openCells };
     const edits = wording.listEdits(this._openCells, reply);

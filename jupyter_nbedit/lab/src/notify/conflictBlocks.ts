@@ -1,7 +1,7 @@
 import type { Cell } from '@jupyterlab/cells';
 import { CellBlock, suppressShortcuts, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
-import type { BarContent } from '../blocks/notebookBar';
+import type { BarItem } from '../blocks/notebookBar';
 import type {
   BlockEntry,
   BlockProvider,
@@ -87,7 +87,7 @@ export class ConflictBlocks implements BlockProvider {
       entries: shownConflicts.map(shown => makeEntry(shown)),
       removedWidgets: removed.flatMap(({ block }) => block ?? []),
       conflictCells: shownConflicts.map(({ conflict }) => conflict.key),
-      barContent: shownConflicts.length === 0 ? null : this._describeAll(shownConflicts)
+      barItem: shownConflicts.length === 0 ? null : this._describeAll(shownConflicts)
     };
   }
 
@@ -250,7 +250,7 @@ export class ConflictBlocks implements BlockProvider {
     }
   }
 
-  private _describeAll(shownConflicts: readonly ShownConflict[]): BarContent {
+  private _describeAll(shownConflicts: readonly ShownConflict[]): BarItem {
     const { trans } = this._diffs;
     const conflicts = shownConflicts.map(({ conflict }) => conflict);
     const clients = [...new Set(conflicts.flatMap(conflict => conflict.clients))];

@@ -2,7 +2,7 @@ import type { Cell } from '@jupyterlab/cells';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { PartialJSONObject } from '@lumino/coreutils';
 import type { BlockAction } from '../blocks/cellBlock';
-import type { BarContent } from '../blocks/notebookBar';
+import type { BarItem } from '../blocks/notebookBar';
 import type {
   BlockEntry,
   BlockProvider,
@@ -87,8 +87,8 @@ export class NotebookReview implements BlockProvider {
     if (this._parts.size === 0) {
       this._notice = '';
     }
-    const barContent = this._parts.size === 0 ? null : this._describeAll();
-    this._describeBlocks(barContent?.purpose !== '');
+    const barItem = this._parts.size === 0 ? null : this._describeAll();
+    this._describeBlocks(barItem?.purpose !== '');
     const order = sortParts(this._parts);
     return {
       entries: order.map(({ key, shownPart }) => this._makeEntry(key, shownPart)),
@@ -98,7 +98,7 @@ export class NotebookReview implements BlockProvider {
       removedWidgets: removedParts.flatMap(([, { block, moveLine }]) =>
         [block, moveLine].filter(widget => widget !== null)
       ),
-      barContent
+      barItem
     };
   }
 
@@ -198,7 +198,7 @@ export class NotebookReview implements BlockProvider {
       editedSource: null,
       hasEditor: false,
       reason: null,
-      formerDiff: null,
+      caret: null,
       drawnKey: '',
       block: null,
       moveLine: null,
@@ -248,15 +248,15 @@ export class NotebookReview implements BlockProvider {
     // A removed cell disposes its block: the block is made again at its new position.
     block.disposed.connect(() => {
       if (this._parts.get(key) === shownPart && !panel.isDisposed) {
-        const { reason, diff: formerDiff } = block;
-        Object.assign(shownPart, { block: null, drawnKey: '', reason, formerDiff });
+        const { reason, diff } = block;
+        Object.assign(shownPart, { block: null, drawnKey: '', reason, caret: diff?.caret ?? null });
         requestUpdate();
       }
     });
     return block;
   }
 
-  private _describeAll(): BarContent {
+  private _describeAll(): BarItem {
     const { _trans: trans } = this;
     const shownParts = [...this._parts.values()];
     const proposals = [...new Set(shownParts.map(({ proposal }) => proposal))];

@@ -76,9 +76,9 @@ export class PartDrawer {
       return;
     }
     const { block } = shownPart;
-    const formerDiff = block === null ? shownPart.formerDiff : block.diff;
-    if (formerDiff !== null && shownPart.editedSource !== null) {
-      diffView?.copyCaret(formerDiff);
+    const caret = block === null ? shownPart.caret : (block.diff?.caret ?? null);
+    if (diffView !== null && shownPart.editedSource !== null) {
+      diffView.caret = caret;
     }
     if (block === null) {
       shownPart.block = this._host.makeBlock(shownPart);

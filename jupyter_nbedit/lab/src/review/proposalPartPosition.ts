@@ -47,15 +47,12 @@ export function locatePart(
   }
   const order = getOrder(parts);
   if (isInsert(part)) {
-    const findIndex = (id: string | null): number => cells.findIndex(cell => cell.id === id);
-    const neighbour = order.listNewCellsBefore(part).map(findIndex).filter(isFound).pop();
-    if (neighbour !== undefined) {
-      return { cell: neighbour, side: 'below', state: 'as-proposed' };
-    }
-    if (anchor !== null && isFound(findIndex(anchor.id))) {
-      return { cell: findIndex(anchor.id), side: anchor.side, state: 'as-proposed' };
-    }
-    return { ...locateNewPlace(part, order, cells), state: 'as-proposed' };
+    const anchorIndex = anchor === null ? -1 : findIndex(anchor.id, cells);
+    const isHeld = anchor !== null && isFound(anchorIndex);
+    const position =
+      locateBelowNewCell(part, order, cells) ??
+      (isHeld ? { cell: anchorIndex, side: anchor.side } : locateNewPlace(part, order, cells));
+    return { ...position, state: 'as-proposed' };
   }
   const expectedIndex = order.mapIndex(part.index_before ?? 0);
   const cellIndex = findCell(part, expectedIndex, cells);
@@ -73,7 +70,22 @@ export function locateMoveTarget(
   parts: readonly ProposedPart[],
   cells: readonly TabCell[]
 ): BlockPosition {
-  return locateNewPlace(part, getOrder(parts), cells);
+  const order = getOrder(parts);
+  return locateBelowNewCell(part, order, cells) ?? locateNewPlace(part, order, cells);
+}
+
+/** Return the position below the accepted cells that the proposal inserts right before a part. */
+function locateBelowNewCell(
+  part: ProposedPart,
+  order: ProposalOrder,
+  cells: readonly TabCell[]
+): BlockPosition | null {
+  const ids = order.listNewCellsBefore(part);
+  const index = ids
+    .map(id => findIndex(id, cells))
+    .filter(isFound)
+    .pop();
+  return index === undefined ? null : { cell: index, side: 'below' };
 }
 
 /** Cells may have been added and deleted since, so that the cells beside the place count first. */
@@ -87,7 +99,7 @@ function locateNewPlace(
     [part.cell_below, 0]
   ] as const;
   for (const [id, offset] of gaps) {
-    const index = id == null ? -1 : cells.findIndex(cell => cell.id === id);
+    const index = id == null ? -1 : findIndex(id, cells);
     if (isFound(index)) {
       return getGapPosition(index + offset, cells.length);
     }
@@ -110,6 +122,10 @@ function findCell(part: CellDiff, expectedIndex: number, cells: readonly TabCell
   return matchingIndex !== undefined && anotherIndex === undefined
     ? matchingIndex
     : clampIndex(expectedIndex, cells);
+}
+
+function findIndex(id: string | null, cells: readonly TabCell[]): number {
+  return cells.findIndex(cell => cell.id === id);
 }
 
 function isFound(index: number): boolean {
@@ -163,7 +179,7 @@ class ProposalOrder {
     return (above === 0 ? 0 : this._getIndexAfterStaying(above)) + insertedCount;
   }
 
-  /** Return the ids of accepted cells right before a cell to insert. */
+  /** Return the ids of accepted cells right before a cell to insert or to move. */
   listNewCellsBefore(part: ProposedPart): (string | null)[] {
     return this._listAcceptedInsertsBefore(part).map(({ cell_id: id }) => id);
   }

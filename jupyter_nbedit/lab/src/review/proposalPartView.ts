@@ -1,6 +1,5 @@
 import { comparePositions } from '../blocks/blockPosition';
 import type { Proposal, ProposedPart } from '../server/models';
-import type { DiffView } from '../ui/diffView';
 import type { MoveLine } from './moveLine';
 import type { PartOutcome } from './partOutcome';
 import type { ProposalBlock } from './proposalBlock';
@@ -19,8 +18,8 @@ export interface ShownPart {
   hasEditor: boolean;
   /** The reason that the user was typing when the block was removed, or null. */
   reason: string | null;
-  /** The diff of the block that was removed: it has the caret. */
-  formerDiff: DiffView | null;
+  /** Where the caret was in the text of the block that was removed, or null. */
+  caret: number | null;
   /** Whether the block shows the text of the cell, too. */
   standsForCell: boolean;
   /** Whether the user wants to see a cell that a block stands for. */

@@ -40,12 +40,15 @@ export class DiffView implements IDisposable {
     this._source.querySelector<HTMLElement>('.cm-content')?.focus();
   }
 
-  /** Put the caret where it is, or was, in another view of the same text. */
-  copyCaret({ _drawnDiff: other }: DiffView): void {
+  /** Where the caret is in the text after, or was when the view was disposed. */
+  get caret(): number | null {
+    return this._drawnDiff?.editor.state.selection.main.head ?? null;
+  }
+
+  set caret(position: number | null) {
     const editor = this._drawnDiff?.editor;
-    if (editor !== undefined && other !== null) {
-      const { head } = other.editor.state.selection.main;
-      editor.dispatch({ selection: { anchor: Math.min(head, editor.state.doc.length) } });
+    if (editor !== undefined && position !== null) {
+      editor.dispatch({ selection: { anchor: Math.min(position, editor.state.doc.length) } });
     }
   }
 

@@ -14,11 +14,16 @@ const USER_SCROLL_EVENTS = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 /** For each notebook the functions that release active holds of its scroll position. */
 const activeHolds = new WeakMap<Notebook, Set<() => void>>();
 
-/** For each notebook what holds the focus if the element with the focus is removed. */
-const focusHolders = new WeakMap<Notebook, (focused: Element) => boolean>();
+/** Returns what is done if an element with the focus is removed; null if that is nothing. */
+type PrepareFocusHold = (focused: Element) => (() => void) | null;
 
-/** The notebooks that scroll to a cell, or hold it in the centre: that goes before other holds. */
-const scrollingNotebooks = new WeakSet<Notebook>();
+const focusHolds = new WeakMap<Notebook, PrepareFocusHold>();
+
+/**
+ * For each notebook the number of scrolls to a cell, and of holds of one in the centre, that are
+ * active: they go before other holds.
+ */
+const scrollCounts = new WeakMap<Notebook, number>();
 
 /**
  * Change the cells of a notebook while the user sees it: the active cell, the mode and the
@@ -30,12 +35,12 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
   const { mode } = notebook;
   const focused = document.activeElement;
   const hadFocus = notebook.node.contains(focused);
+  const holdFocus = focused === null ? null : (focusHolds.get(notebook)?.(focused) ?? null);
   const selectedIds = new Set(
     notebook.widgets.filter(cell => notebook.isSelected(cell)).map(getCellId)
   );
-  const restorePosition = scrollingNotebooks.has(notebook)
-    ? () => undefined
-    : rememberScrollPosition(notebook);
+  const isScrolling = (scrollCounts.get(notebook) ?? 0) > 0;
+  const restorePosition = isScrolling ? () => undefined : rememberScrollPosition(notebook);
   change();
   const activeIndex = notebook.widgets.findIndex(cell => getCellId(cell) === activeId);
   if (activeIndex >= 0 && notebook.activeCellIndex !== activeIndex) {
@@ -51,7 +56,9 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
     focused.focus({ preventScroll: true });
   }
   if (activeIndex >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
-    if (focused === null || focusHolders.get(notebook)?.(focused) !== true) {
+    if (holdFocus !== null) {
+      holdFocus();
+    } else {
       notebook.mode = mode;
       notebook.activate();
     }
@@ -59,9 +66,9 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
   restorePosition();
 }
 
-/** @param hold Called if the element with the focus was removed; returns whether it holds it. */
-export function onFocusRemoved(notebook: Notebook, hold: (focused: Element) => boolean): void {
-  focusHolders.set(notebook, hold);
+/** @param prepare Called with the element with the focus before each change of the cells. */
+export function setFocusHold(notebook: Notebook, prepare: PrepareFocusHold): void {
+  focusHolds.set(notebook, prepare);
 }
 
 /** Stop holding the scroll position of a notebook. */
@@ -99,16 +106,24 @@ export async function scrollToCellCenter(notebook: Notebook, cell: Cell): Promis
 
 /** @returns False if something else has scrolled the notebook meanwhile. */
 async function scrollToCell(notebook: Notebook, cell: Cell): Promise<boolean> {
-  scrollingNotebooks.add(notebook);
+  const endScroll = beginScroll(notebook);
   try {
     await notebook.scrollToItem(notebook.widgets.indexOf(cell), 'center');
     return true;
   } catch {
     return false;
   } finally {
-    // It may be on its way yet: JupyterLab goes on when the sizes of cells are known.
-    scrollingNotebooks.delete(notebook);
+    endScroll();
   }
+}
+
+/** @returns A function to call once when the scroll has come to its end. */
+function beginScroll(notebook: Notebook): () => void {
+  const add = (difference: number): void => {
+    scrollCounts.set(notebook, (scrollCounts.get(notebook) ?? 0) + difference);
+  };
+  add(1);
+  return () => add(-1);
 }
 
 /** Return whether a part of a cell is visible in the notebook. */
@@ -248,7 +263,6 @@ function getTextNode({ editorWidget, node }: Cell): HTMLElement {
  */
 function holdCellCenter(notebook: Notebook, cell: Cell): void {
   releaseScrollHold(notebook);
-  scrollingNotebooks.add(notebook);
   const measure = (): number | null | undefined => {
     const { node, isHidden } = cell;
     if (isHidden || !notebook.widgets.includes(cell)) {
@@ -267,7 +281,7 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
     // Of a cell that is taller than the window, the beginning is shown.
     return top - outer.top - Math.max((outer.height - height) / 2, 0);
   };
-  holdScrollPosition(notebook, measure, () => scrollingNotebooks.delete(notebook));
+  holdScrollPosition(notebook, measure, beginScroll(notebook));
 }
 
 /**

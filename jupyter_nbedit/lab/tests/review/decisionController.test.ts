@@ -147,7 +147,7 @@ function makeShownPart(proposal: Proposal, part: ProposedPart): ShownPart {
     editedSource: null,
     hasEditor: false,
     reason: null,
-    formerDiff: null,
+    caret: null,
     drawnKey: '',
     block: null,
     moveLine: null,

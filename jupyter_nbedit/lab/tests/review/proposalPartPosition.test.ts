@@ -81,6 +81,26 @@ describe('A new cell', () => {
     expect(locatePart(bare, [bare], more)).toMatchObject({ cell: 1, side: 'below' });
   });
 
+  test('is followed by a cell that the proposal moves below it', () => {
+    // a b c d e -> a b n d c e, of which the insert was accepted.
+    const insert = makeInsertPart('n', 2, { cell_above: 'b', status: 'accepted' });
+    const move = makeChangedPart('c', 2, {
+      index: 4,
+      moved: true,
+      after: makeCellState('c'),
+      cell_above: 'b'
+    });
+    const above = makeChangedPart('d', 3, {
+      index: 3,
+      moved: true,
+      after: makeCellState('d'),
+      cell_above: 'b'
+    });
+    const cells = makeCells('a', 'b', 'n', 'c', 'd', 'e');
+    const parts = [insert, move, above];
+    expect(locateMoveTarget(above, parts, cells)).toEqual({ cell: 2, side: 'below' });
+  });
+
   test('is shown above the first where it would be the first', () => {
     const insert = makeInsertPart('n', 0);
     expect(locatePart(insert, [insert], FIVE)).toMatchObject({ cell: 0, side: 'above' });
