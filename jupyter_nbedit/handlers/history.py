@@ -159,9 +159,9 @@ class UndoHandler(EditingHandler):
         """Undo an edit, by default the newest, or with `cells` the changes that you have not kept.
 
         Later changes of other cells stay. An undo is made also in review mode and while a person
-        has paused edits. Only the undo of an edit of the kind `undo_cells` or `restore`, which may
-        bring back what a person has undone, becomes a proposal or is refused then; except for
-        JupyterLab itself, these are undone by their number only.
+        has paused edits. Only the undo of an edit of the kind `undo_cells` or `restore`, or of a
+        redo of one, becomes a proposal or is refused then, because it may bring back what a person
+        has undone; these are undone by their number only. Neither applies to JupyterLab itself.
         """
         body = await self.parse_body(UndoBody)
         check_undo_body(body)
@@ -191,7 +191,11 @@ class RedoHandler(EditingHandler):
     @web.authenticated
     @authorized
     async def post(self, path: str) -> None:
-        """Redo an undone edit, by default the one that was undone last."""
+        """Redo an undone edit, by default the one that was undone last.
+
+        In review mode it becomes a proposal, and while a person has paused edits it is refused;
+        except for JupyterLab itself.
+        """
         body = await self.parse_body(RedoBody)
         wait_tabs = self.parse_query(TabsQuery).wait_tabs
         request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)

@@ -135,7 +135,8 @@ class RestoreHandler(EditingHandler):
         """Return the notebook to what it was after an edit; this is an edit, which can be undone.
 
         Changes that are not in the history, such as a person's own in JupyterLab, stay. In review
-        mode the restore becomes a proposal, because it may bring back what a person has undone.
+        mode the restore becomes a proposal, because it may bring back what a person has undone,
+        and while a person has paused edits it is refused; except for JupyterLab itself.
         """
         body = await self.parse_body(RestoreBody)
         wait_tabs = self.parse_query(TabsQuery).wait_tabs
