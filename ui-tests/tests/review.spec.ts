@@ -240,6 +240,21 @@ test.describe('What is proposed', () => {
     await expect(editor(5)).toBeFocused();
     await page.keyboard.type('also ');
     await expect(editor(5)).toContainText('# mialso ne');
+
+    // A cell of another type is another widget: its block is made again.
+    await agent.edit(path, [{ op: 'replace', cell: 'cell-id-2', cell_type: 'markdown' }]);
+    await expect(tab.cell(5)).toContainClass('jp-MarkdownCell');
+    await expect(editor(5)).toBeFocused();
+    await page.keyboard.type('and ');
+    await expect(editor(5)).toContainText('# mialso and ne');
+    const former = getBlock(tab, 4).getByRole('textbox', { name: 'Reason, for the agent:' });
+    await former.click();
+    await agent.edit(path, [{ op: 'replace', cell: 'cell-id-1', cell_type: 'raw' }]);
+    await expect(tab.cell(4)).toContainClass('jp-RawCell');
+    await expect(former).toBeFocused();
+    await press(page, 'End');
+    await page.keyboard.type(', please');
+    await expect(former).toHaveValue('not today, please');
     expect([...(await tab.getSources())].sort()).toEqual([...sources].sort());
   });
 
