@@ -116,6 +116,30 @@ test.describe('In a collaborative tab, a user', () => {
     await expect(() => expect(folder.readSources('review.ipynb')).toEqual(expected)).toPass();
   });
 
+  test('goes on to type about a proposal while its cell moves', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('moves.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('moves.ipynb');
+    const tab = await open('moves.ipynb');
+    const expected = await tab.getSources();
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [{ op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }]);
+    await agent.setMode(path, 'edit');
+    await getBlock(tab, 1).getByText('Reject with a reason…').click();
+    await page.keyboard.type('not ');
+    await agent.edit(path, [{ op: 'move', cell: 'cell-id-1', at: 'end' }], 'Claude');
+    const reason = getBlock(tab, 5).getByRole('textbox', { name: 'Reason, for the agent:' });
+    await expect(reason).toBeFocused();
+    await page.keyboard.type('today');
+    await expect(reason).toHaveValue('not today');
+    expected.push(...expected.splice(1, 1));
+    await expect.poll(async () => tab.getSources()).toEqual(expected);
+  });
+
   test('is not asked about a conflict: the room merges what both type @nightly', async ({
     agent,
     folder,

@@ -134,7 +134,7 @@ export class NotebookBar extends Widget {
 
   private _replaceViews(items: readonly BarItem[]): void {
     const focused = document.activeElement;
-    const label = this.node.contains(focused) ? focused?.getAttribute('aria-label') : null;
+    const label = this._content.contains(focused) ? focused?.getAttribute('aria-label') : null;
     this._views = items.map(item => new BarItemView(item));
     this._actionBox.replaceChildren(...this._views.flatMap(({ buttons }) => buttons));
     this._noticeBox.replaceChildren(...this._views.map(({ notice }) => notice));

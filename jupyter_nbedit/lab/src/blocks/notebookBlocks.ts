@@ -7,10 +7,10 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 import {
   goToCell,
+  isFocusLost,
   isNearViewport,
   preserveViewport,
-  releaseScrollHold,
-  setFocusHold
+  releaseScrollHold
 } from '../ui/viewport';
 import { BlockNavigator, type NavigatorEntry } from './blockNavigator';
 import { comparePositions, planLayoutChanges, type PlacedWidget } from './blockPosition';
@@ -111,8 +111,11 @@ export class NotebookBlocks {
     });
     content.node.addEventListener('keydown', event => this._onKeydown(event));
     content.node.addEventListener('focusin', ({ target }) => this._onFocus(target as Element));
+    content.node.addEventListener('focusout', ({ relatedTarget }) => {
+      // Without one, the element with the focus was removed, or the window has lost the focus.
+      this._focusedBlock = relatedTarget === null ? this._focusedBlock : null;
+    });
     listen();
-    setFocusHold(content, focused => this._prepareFocusHold(focused));
   }
 
   /** Emitted when the entries have changed. */
@@ -322,11 +325,13 @@ export class NotebookBlocks {
         // Until the focus is at the next change, keys must not reach the cells.
         this._bar.focus();
       }
+      this._isPlacing = true;
       preserveViewport(content, () => {
         removedWidgets.forEach(widget => widget.dispose());
         layoutChanges.forEach(step => step());
         this._bar.setShown(isShown);
       });
+      this._isPlacing = false;
       if (hadFocus && !isShown) {
         content.activate();
       }
@@ -335,20 +340,18 @@ export class NotebookBlocks {
   }
 
   /**
-   * Return what holds the focus if it is in a block whose cell is removed, such as by a new type: in
-   * the notebook, what the user types on would be commands.
+   * Hold the focus that was in a block whose cell was removed, such as by a move: in the notebook,
+   * what the user types on would be commands.
    */
-  private _prepareFocusHold(focused: Element): (() => void) | null {
-    const entry = this._findEntryAt(focused);
-    if (entry === undefined || focused.closest(`.${BLOCK_CLASS}`) === null || this._bar.isHidden) {
-      return null;
-    }
-    return () => {
+  private readonly _onBlockDisposed = (block: Widget): void => {
+    const { _focusedBlock: focused } = this;
+    const isShown = !this._isPlacing && !this._bar.isHidden && !this.panel.isDisposed;
+    if (focused?.block === block && isShown && isFocusLost()) {
       this._bar.focus();
-      this._heldKey = entry.key;
+      this._heldKey = focused.key;
       this.requestUpdate();
-    };
-  }
+    }
+  };
 
   /** Move the focus on to the block from which it is held, as soon as that is shown again. */
   private _giveFocusBack(): void {
@@ -447,6 +450,9 @@ export class NotebookBlocks {
 
   private _onFocus(target: Element): void {
     const entry = this._findEntryAt(target);
+    const block = target.closest(`.${BLOCK_CLASS}`) === null ? null : entry?.block;
+    this._focusedBlock = block == null || entry === undefined ? null : { block, key: entry.key };
+    block?.disposed.connect(this._onBlockDisposed);
     if (entry !== undefined && entry !== this._navigator.current) {
       this._navigator.visit(entry);
       this.requestUpdate();
@@ -484,6 +490,9 @@ export class NotebookBlocks {
   private readonly _changed = new Signal<this, void>(this);
   private readonly _awaitedCells = new WeakSet<Cell>();
   /** The key of the entry whose block had the focus that the bar holds. */
+  /** The block that the focus is in, or was when its cell was removed, and the key of its entry. */
+  private _focusedBlock: { readonly block: CellBlock; readonly key: string } | null = null;
+  private _isPlacing = false;
   private _heldKey: string | null = null;
   private _providers: readonly BlockProvider[] = [];
   private _isScheduled = false;

@@ -14,11 +14,6 @@ const USER_SCROLL_EVENTS = ['wheel', 'pointerdown', 'keydown', 'touchstart'];
 /** For each notebook the functions that release active holds of its scroll position. */
 const activeHolds = new WeakMap<Notebook, Set<() => void>>();
 
-/** Returns what is done if an element with the focus is removed; null if that is nothing. */
-type PrepareFocusHold = (focused: Element) => (() => void) | null;
-
-const focusHolds = new WeakMap<Notebook, PrepareFocusHold>();
-
 /**
  * For each notebook the number of scrolls to a cell, and of holds of one in the centre, that are
  * active: they go before other holds.
@@ -35,7 +30,6 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
   const { mode } = notebook;
   const focused = document.activeElement;
   const hadFocus = notebook.node.contains(focused);
-  const holdFocus = focused === null ? null : (focusHolds.get(notebook)?.(focused) ?? null);
   const selectedIds = new Set(
     notebook.widgets.filter(cell => notebook.isSelected(cell)).map(getCellId)
   );
@@ -55,20 +49,16 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
     // It may only have been moved.
     focused.focus({ preventScroll: true });
   }
-  if (activeIndex >= 0 && hadFocus && !notebook.node.contains(document.activeElement)) {
-    if (holdFocus !== null) {
-      holdFocus();
-    } else {
-      notebook.mode = mode;
-      notebook.activate();
-    }
+  if (activeIndex >= 0 && hadFocus && isFocusLost()) {
+    notebook.mode = mode;
+    notebook.activate();
   }
   restorePosition();
 }
 
-/** @param prepare Called with the element with the focus before each change of the cells. */
-export function setFocusHold(notebook: Notebook, prepare: PrepareFocusHold): void {
-  focusHolds.set(notebook, prepare);
+/** Return whether no element has the focus, such as when the one that had it was removed. */
+export function isFocusLost(): boolean {
+  return document.activeElement === null || document.activeElement === document.body;
 }
 
 /** Stop holding the scroll position of a notebook. */
