@@ -62,6 +62,30 @@ test('A toast says who, why and what has changed all in all, of a whole burst', 
   await expect(toast).toHaveCount(1);
 });
 
+test('A toast that a slow page shows late tells of all edits until then @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('late.ipynb', formatNotebook(makeManyCells(6)));
+  const path = folder.getPath('late.ipynb');
+  await open('late.ipynb');
+  // JupyterLab loads what it shows toasts with when it shows the first one.
+  const delayed: string[] = [];
+  await page.route(/\/static\/.*\.js/, async route => {
+    delayed.push(route.request().url());
+    await new Promise(resolve => setTimeout(resolve, 5_000));
+    await route.continue();
+  });
+  await agent.edit(path, [replace(1)], 'Bot');
+  await expect.poll(() => delayed).not.toEqual([]);
+  await page.waitForTimeout(1_000);
+  await agent.edit(path, [replace(2)], 'Bot');
+  await expect(toastsOf(page, 'Bot')).toHaveText(/^Bot: 2 cells changed/);
+  await expect(toastsOf(page, 'Bot')).toHaveCount(1);
+});
+
 test('"View" keeps the toast, and goes to one cell after the other in command mode', async ({
   agent,
   folder,

@@ -4,7 +4,7 @@ import { findById } from '../ui/elements';
 /** How long a toast is shown, in milliseconds. */
 export const TOAST_TIME = 8000;
 
-/** Maximum time that a toast takes to appear, in milliseconds. */
+/** After this time without a toast, JupyterLab's list of notifications is updated, in milliseconds. */
 const MAX_ENTER_TIME = 3000;
 
 /** Interval of checks whether a toast has appeared, in milliseconds. */
@@ -88,15 +88,19 @@ export class LiveToast {
       this._onGone();
       return;
     }
-    const isEntering = getToastPhase(this._id) === 'entering';
-    if (isEntering && Date.now() - this._shownAt < MAX_ENTER_TIME) {
-      setTimeout(() => this._updateNow(), POLL_INTERVAL);
-      return;
+    const phase = getToastPhase(this._id);
+    const isListed = phase === 'missing' && Date.now() - this._shownAt >= MAX_ENTER_TIME;
+    if (phase === 'visible' || (isListed && this._getContent !== this._listedContent)) {
+      this._listedContent = this._getContent;
+      const content = this._getContent?.();
+      if (content !== undefined) {
+        Notification.update({ id: this._id, ...content });
+      }
     }
-    this._isUpdating = false;
-    const content = this._getContent?.();
-    if (content !== undefined) {
-      Notification.update({ id: this._id, ...content });
+    this._isUpdating = phase !== 'visible';
+    if (this._isUpdating) {
+      // The user may see no toasts; or the page is slow, and shows it with its first content.
+      setTimeout(() => this._updateNow(), POLL_INTERVAL);
     }
   }
 
@@ -104,7 +108,7 @@ export class LiveToast {
   private _watchVisibility(): void {
     if (findById(this._id) !== null) {
       this._wasVisible = true;
-    } else if (Date.now() - this._shownAt < MAX_ENTER_TIME) {
+    } else if (Date.now() - this._shownAt < TOAST_TIME) {
       setTimeout(() => this._watchVisibility(), POLL_INTERVAL);
     }
   }
@@ -115,6 +119,8 @@ export class LiveToast {
   private _isUpdating = false;
   private _isDismissed = false;
   private _getContent: (() => ToastContent) | null = null;
+  /** What returned the content that the list of notifications has got without a toast. */
+  private _listedContent: (() => ToastContent) | null = null;
   private _onGone: () => void = () => undefined;
 }
 
@@ -129,10 +135,10 @@ function emit({ message, type, ...options }: ToastContent): string {
  * updated while it enters may disappear. The element of the toast has the id of the notification,
  * and its classes show the animation (react-toastify).
  */
-function getToastPhase(id: string): 'entering' | 'visible' | 'leaving' {
+function getToastPhase(id: string): 'missing' | 'entering' | 'visible' | 'leaving' {
   const node = findById(id);
   if (node === null) {
-    return 'entering';
+    return 'missing';
   }
   const isAnimated = node.classList.contains('Toastify--animate');
   return !isAnimated ? 'visible' : /__[a-z]+-exit/.test(node.className) ? 'leaving' : 'entering';
