@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 import traceback
 from collections.abc import Iterator
@@ -35,9 +36,12 @@ def serve(caller: ToolCaller) -> int:
     os.dup2(2, 1)
     # It is never closed, and is not `sys.stdin`: both would wait for the thread that reads it.
     lines = open(0, "rb", closefd=False)  # noqa: SIM115 -- as said
-    # The task is cancelled if nobody reads the answers.
+    bridge = _Bridge(caller, output)
+    # The task is cancelled if nobody reads the answers, and by Ctrl-C.
     with suppress(asyncio.CancelledError):
-        asyncio.run(_Bridge(caller, output).run(lines))
+        asyncio.run(bridge.run(lines))
+    if bridge.is_interrupted:
+        raise KeyboardInterrupt
     return 0
 
 
@@ -52,11 +56,16 @@ class _Bridge:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_MOST_WAITING)
         self._tasks: set[asyncio.Task[None]] = set()
         self._main: asyncio.Task[object] | None = None
+        self.is_interrupted = False
 
     async def run(self, stream: BinaryIO) -> None:
         """Answer all lines."""
         loop = asyncio.get_running_loop()
         self._main = asyncio.current_task()
+        # `asyncio.run` handles the signal, too, but a loop that begins to wait just then stays
+        # asleep. On Windows there are no such handlers, and the loop wakes up.
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
         # A thread, because standard input may be a file, and on Windows a pipe.
         threading.Thread(target=self._read, args=(stream, loop), daemon=True).start()
         while (line := await self._lines.get()) != b"":
@@ -66,6 +75,11 @@ class _Bridge:
             task.add_done_callback(self._finish)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_LAST_SECONDS)
+
+    def _interrupt(self) -> None:
+        self.is_interrupted = True
+        if self._main is not None:
+            self._main.cancel()
 
     def _read(self, stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
         """Put the lines into the queue, on a thread of its own."""
