@@ -85,6 +85,9 @@ class WriteRequest:
     #: which is None for a dry run.
     accepted_by: str | None = None
     claim: Claim | None = None
+    #: Whether a person asks for it in JupyterLab, and decides by that: an undo, redo or restore
+    #: is not reviewed.
+    is_by_person: bool = False
 
 
 class RevisionChanges(msgspec.Struct, frozen=True, kw_only=True):

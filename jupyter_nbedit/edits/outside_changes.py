@@ -328,11 +328,10 @@ class OutsideChangeRecorder:
         finally:
             self._remove_unused_copy(notebook, found.copy)
 
-    async def catch_up(self, loaded: LoadedNotebook, *, will_edit: bool) -> None:
+    async def catch_up(self, loaded: LoadedNotebook) -> None:
         """Record a change by another program that was not examined yet.
 
-        ``loaded`` is the notebook as it was read, such as for an edit; its lock is held. Unless an
-        edit follows, the next change is compared with this version, so a copy of it is made.
+        ``loaded`` is the notebook as it was read, such as for an edit; its lock is held.
         """
         if not self._notebooks:
             return
@@ -346,13 +345,14 @@ class OutsideChangeRecorder:
         digest = await loaded.compute_hash()
         if version.digest is None or digest == version.digest:
             return
-        must_copy = not will_edit and notebook.is_cheap_to_copy
-        copy = await self._copy(loaded.content.data) if must_copy else None
+        # The next change is compared with this version, unless an edit follows. The lock is not
+        # held for long.
+        is_small = len(loaded.content.data) <= CHUNK_BYTES
+        copy = await self._copy(loaded.content.data) if is_small else None
         found = _NewVersion(loaded.content, digest, loaded.document, copy)
         try:
             difference = await self._compare(version, found)
             await self._record(notebook, identity, found, difference, "file")
-            # The edit may be refused, or only planned.
             notebook.needs_copy = copy is None
         finally:
             self._remove_unused_copy(notebook, copy)

@@ -31,7 +31,6 @@ from jupyter_nbedit.errors import (
     StorageFailure,
     VersionUnknown,
 )
-from jupyter_nbedit.history.models import JUPYTERLAB
 from jupyter_nbedit.models import EditReply, OperationFactory, RevisionChanges, WriteRequest
 from jupyter_nbedit.notebook.document import Document, write_new_notebook
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
@@ -81,11 +80,12 @@ class EditService:
         This is an edit itself, which can be undone. Only in JupyterLab the newest possible one may
         be an undo of cells or a restore.
         """
-        is_by_person = request.author.client == JUPYTERLAB
-        planner = UndoPlanner(self.publisher.history, edit_id, redo=redo, is_by_person=is_by_person)
+        planner = UndoPlanner(
+            self.publisher.history, edit_id, redo=redo, is_by_person=request.is_by_person
+        )
         # An undo brings nothing new that a person would have to review, unless it brings back what
         # a person has undone.
-        return await self.run(request, planner, bypasses_review=is_by_person or not redo)
+        return await self.run(request, planner, bypasses_review=request.is_by_person or not redo)
 
     async def create(
         self,
@@ -122,7 +122,7 @@ class EditService:
                 with suppress(ChangedDuringRead, StaleContent):
                     notebook = await load_notebook(storage, request.path, self.documents)
                     if self.outside_changes is not None:
-                        await self.outside_changes.catch_up(notebook, will_edit=True)
+                        await self.outside_changes.catch_up(notebook)
                     await self._check_preconditions(request, notebook)
                     planned = await planner.plan(notebook)
                     if bypasses_review and planned.always_obeys_mode:

@@ -49,11 +49,17 @@ class UndoPlanner:
             repeat = await self._find_newest_repeat(notebook, entry)
             # A notebook that is as the edit left it needs no history to find the cells.
             is_exact = notebook.hash == repeat.hash
-            related = [] if is_exact else await self.history.list_related(path, repeat.edit_id)
+            related: Sequence[PastEdit] = []
+            if self._skips_corrected or not is_exact:
+                related = await self.history.list_related(path, repeat.edit_id)
             weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(related)
             planned = await run_in_thread_if_large(
-                weight, _revert, notebook, entry, repeat, related
+                weight, _revert, notebook, entry, repeat, related, self._skips_corrected
             )
+            if planned is None:
+                # A person has decided on its cells; try the one before it.
+                before = entry.edit_id
+                continue
             if not self.is_by_person and await self._is_correction(entry):
                 planned = replace(planned, always_obeys_mode=True)
             if planned.plan.splices or self.edit_id is not None:
@@ -61,10 +67,14 @@ class UndoPlanner:
             # The edit was undone by hand; try the one before it.
             before = entry.edit_id
         message = (
-            f"The last {_MOST_SKIPPED} edits of this notebook were undone by hand; older edits "
+            f"The last {_MOST_SKIPPED} edits of this notebook were undone by a person; older edits "
             "were not checked. Choose an older one from its history and send its `edit_id`."
         )
         raise NothingToUndo(message)
+
+    @property
+    def _skips_corrected(self) -> bool:
+        return not self.is_by_person and self.edit_id is None and not self.redo
 
     @property
     def _kinds(self) -> Collection[Kind]:
@@ -168,11 +178,16 @@ def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
 
 
 def _revert(
-    notebook: LoadedNotebook, entry: Entry, repeat: Entry, related: Sequence[PastEdit]
-) -> PlannedEdit:
+    notebook: LoadedNotebook,
+    entry: Entry,
+    repeat: Entry,
+    related: Sequence[PastEdit],
+    skips_corrected: bool,  # noqa: FBT001 -- it is called through a thread
+) -> PlannedEdit | None:
     """Plan to revert an edit, by the last redo of it if it was redone.
 
-    ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed.
+    ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed. With
+    ``skips_corrected``, return None if a correction has changed some of its cells since.
     """
     op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
     record = _decode_record(repeat)
@@ -181,6 +196,8 @@ def _revert(
     edits.append(PastEdit(repeat.edit_id, repeat.undoes, record))
     known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
     is_exact = notebook.hash == repeat.hash
+    if skips_corrected and known_history.is_corrected(record):
+        return None
     try:
         plan = revert(notebook.document, record, op=op, is_exact=is_exact, history=known_history)
     except UndoConflict as conflict:

@@ -25,7 +25,6 @@ from jupyter_nbedit.errors import (
     UndoConflict,
 )
 from jupyter_nbedit.history.models import (
-    JUPYTERLAB,
     CellDiff,
     EditOrigin,
     Entry,
@@ -261,8 +260,7 @@ class UnseenService:
         """
         planner = RestorePlanner(self.history, edit_id)
         # It may bring back what a person has undone, so that it is reviewed like a redo.
-        is_by_person = request.author.client == JUPYTERLAB
-        reply = await self.edits.run(request, planner, bypasses_review=is_by_person)
+        reply = await self.edits.run(request, planner, bypasses_review=request.is_by_person)
         fields = {name: getattr(reply, name) for name in EditReply.__struct_fields__}
         return RestoreReply(**fields, parts=planner.parts)
 
@@ -306,7 +304,7 @@ class UnseenService:
                     notebook = await load_notebook(storage, path, self.edits.documents)
                     if self.edits.outside_changes is not None:
                         # Else a cell that another program has just changed would count as seen.
-                        await self.edits.outside_changes.catch_up(notebook, will_edit=False)
+                        await self.edits.outside_changes.catch_up(notebook)
                     return await self.read_state(notebook, account)
                 except ChangedDuringRead:
                     if attempt == _ATTEMPTS - 1:

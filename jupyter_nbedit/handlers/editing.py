@@ -15,6 +15,7 @@ from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import ETAG, LOCATION, Reply
+from jupyter_nbedit.history.models import JUPYTERLAB
 from jupyter_nbedit.models import (
     Author,
     ChangeMetadata,
@@ -99,13 +100,15 @@ class EditingHandler(NbEditHandler):
         InvalidRequest
             If the condition of the request is not valid.
         """
+        author = self.build_author(change)
         return WriteRequest(
             path,
-            self.build_author(change),
+            author,
             dry_run=change.dry_run,
             hash=self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
             rev=get_or_none(getattr(change, "rev", UNSET)),
             must_have_read=self.services.read_before_edit,
+            is_by_person=author.client == JUPYTERLAB,
         )
 
     def build_author(self, change: ChangeMetadata) -> Author:

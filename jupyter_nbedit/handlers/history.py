@@ -161,7 +161,8 @@ class UndoHandler(EditingHandler):
         Later changes of other cells stay. An undo is made also in review mode and while a person
         has paused edits. Only the undo of an edit of the kind `undo_cells` or `restore`, or of a
         redo of one, becomes a proposal or is refused then, because it may bring back what a person
-        has undone; these are undone by their number only. Neither applies to JupyterLab itself.
+        has undone; these are undone by their number only. Neither applies to JupyterLab itself,
+        except that a pause of the whole server stops it, too.
         """
         body = await self.parse_body(UndoBody)
         check_undo_body(body)
@@ -193,8 +194,8 @@ class RedoHandler(EditingHandler):
     async def post(self, path: str) -> None:
         """Redo an undone edit, by default the one that was undone last.
 
-        In review mode it becomes a proposal, and while a person has paused edits it is refused;
-        except for JupyterLab itself.
+        In review mode it becomes a proposal, and while a person has paused edits it is refused. In
+        JupyterLab itself it is made at once, unless edits of the whole server are paused.
         """
         body = await self.parse_body(RedoBody)
         wait_tabs = self.parse_query(TabsQuery).wait_tabs

@@ -136,7 +136,8 @@ class RestoreHandler(EditingHandler):
 
         Changes that are not in the history, such as a person's own in JupyterLab, stay. In review
         mode the restore becomes a proposal, because it may bring back what a person has undone,
-        and while a person has paused edits it is refused; except for JupyterLab itself.
+        and while a person has paused edits it is refused. In JupyterLab itself it is made at once,
+        unless edits of the whole server are paused.
         """
         body = await self.parse_body(RestoreBody)
         wait_tabs = self.parse_query(TabsQuery).wait_tabs

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.models import (
-    CORRECTION_KINDS,
     Entry,
     HistoryEdit,
     Kind,
@@ -236,7 +235,7 @@ class EditHistory:
                     number,
                     undoes,
                     None if record is None else _decode_order(record),
-                    is_correction=kind in CORRECTION_KINDS,
+                    kind,
                 )
                 for number, undoes, record, kind in rows
             ]

@@ -154,7 +154,7 @@ class CellChange:
             changed_members=self.changed_members,
             outputs_cleared=self.outputs_returned,
             outputs_returned=self.outputs_cleared,
-            clears_outputs=isinstance(self.after, EditedCell) and self.after.clears_outputs,
+            clears_outputs=isinstance(self.after, EditedCell) and self.after.clears_later_outputs,
         )
 
 

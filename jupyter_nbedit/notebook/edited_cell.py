@@ -92,6 +92,11 @@ class EditedCell:
         self.cell_type = cell_type
 
     @property
+    def clears_later_outputs(self) -> bool:
+        """Whether outputs of a run between the proposal and its acceptance are cleared."""
+        return self.clears_outputs
+
+    @property
     def has_outputs(self) -> bool:
         """Whether it is a code cell whose outputs have not been cleared."""
         return self.removed_by is None and self.cell_type == "code" and not self.clears_outputs

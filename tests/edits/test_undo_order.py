@@ -202,6 +202,22 @@ async def test_redone_edit_is_undone_after_edits_before_it_were_undone() -> None
         assert list_sources(path) == ["a", "b", "c"]
 
 
+async def test_cell_that_an_undo_changes_and_leaves_at_its_place_has_its_former_neighbours() -> (
+    None
+):
+    async with serve_folder() as served:
+        path = served.root / "a.ipynb"
+        path.write_bytes(samples.notebook(*(samples.raw(name, name) for name in "abcde")))
+        move = {"op": "move", "cells": ["d", "e"], "index": 2}
+        first = await edit(served, move, {"op": "replace", "cell": "d", "source": "new"})
+        second = await edit(served, {"op": "delete", "cell": "c"})
+
+        await undo(served, first)
+        await undo(served, second)
+
+        assert list_sources(path) == ["a", "b", "c", "d", "e"]
+
+
 async def edit(served: ServedFolder, *batch: dict[str, Any]) -> int:
     """Edit the notebook and return the number of the edit."""
     reply = await served.services.editor.edit(WriteRequest("a.ipynb"), operations(*batch))

@@ -167,6 +167,21 @@ def test_a_cell_that_was_run_since_loses_the_outputs_of_its_old_source(
     assert beta["execution_count"] == 7
 
 
+def test_a_proposed_redo_clears_the_outputs_of_the_source_that_it_replaces(
+    live: Client, path: str
+) -> None:
+    set_mode(live, "edit", path)
+    edit(live, path, replace("alpha", OURS))
+    undo(live, path)
+    set_mode(live, "review", path)
+    answer = send_json(live, "POST", f"notebooks/{path}/redo", {})
+    run(live, path, 0)
+    assert answer.status == 202
+    assert decide(live, answer.json["proposal_id"]).status == 200
+    alpha = json.loads((live.root / path).read_bytes())["cells"][0]
+    assert (alpha["source"], alpha["outputs"], alpha["execution_count"]) == (OURS, [], None)
+
+
 @pytest.mark.parametrize("was_run", ["before", "since"])
 def test_outputs_that_a_proposal_keeps_stay_also_if_a_cell_was_run_since(
     live: Client, path: str, was_run: str

@@ -267,20 +267,48 @@ def test_an_agent_that_undoes_its_last_edit_brings_back_nothing_that_a_person_ha
     assert post(live, path, verb, **correction, **LAB).status == 200
     text = (live.root / path).read_bytes()
     assert b"x = 2" not in text
-    # Its last edit has no effect any more, so that the one before it is undone.
     answer = undo(live, path, client="Claude")
-    assert (answer.status, answer.json["diff"].count("first")) == (200, 1)
-    assert (live.root / path).read_bytes() == ODD
+    if verb == "restore":
+        # The person has restored what the first edit had left.
+        get_error(answer, 409, "nothing_to_undo")
+        assert (live.root / path).read_bytes() == text
+    else:
+        # A person has decided on the cell of the last edit, so that the one before it is undone.
+        assert (answer.status, answer.json["diff"].count("first")) == (200, 1)
+        assert (live.root / path).read_bytes() == ODD
 
 
-def test_rest_of_an_edit_is_undone_after_a_person_has_undone_one_of_its_cells(
+def test_agent_leaves_an_edit_alone_of_which_a_person_has_undone_a_part(
     live: Client, path: str
 ) -> None:
-    edit(live, path, replace("alpha", "x = 2"), replace("beta", "new"), client="Claude")
-    assert undo(live, path, cells=list_keys(live, path)[:1], **LAB).status == 200
-    assert undo(live, path, client="Claude").status == 200
-    assert (live.root / path).read_bytes() == ODD
+    file = live.root / path
+    deletion = {"op": "delete", "cell": "beta"}
+    number = edit(live, path, replace("alpha", "x = 2"), deletion, client="Claude")
+    changed = file.read_bytes()
+    keys = {cell["cell_id"]: cell["key"] for cell in get_unseen(live, path)["cells"]}
+    undo(live, path, cells=[keys["beta"]], **LAB)
+    text = file.read_bytes()
     get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
+    get_error(undo(live, path, client="Claude", edit_id=number), 409, "undo_conflict")
+    assert file.read_bytes() == text
+    # The person can go on to undo: first the own undo, and then the edit.
+    assert undo(live, path, **LAB).status == 200
+    assert file.read_bytes() == changed
+    assert undo(live, path, **LAB).status == 200
+    assert file.read_bytes() == ODD
+
+
+@pytest.mark.parametrize("mode", ["edit", "review", "plan"])
+def test_agent_undoes_nothing_that_is_older_than_a_restore_by_a_person(
+    live: Client, path: str, mode: str
+) -> None:
+    first = edit(live, path, replace("alpha", "x = 2"), client="Claude")
+    edit(live, path, replace("alpha", "x = 3"), client="Claude")
+    assert post(live, path, "restore", edit_id=first, **LAB).status == 200
+    text = (live.root / path).read_bytes()
+    set_mode(live, mode, path)
+    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
+    assert (live.root / path).read_bytes() == text
 
 
 @pytest.mark.parametrize("mode", ["review", "plan"])
@@ -320,8 +348,8 @@ def test_agent_does_not_undo_a_restore_by_a_person(live: Client, path: str, mode
         403 if mode == "plan" else 202,
         wanted,
     )
-    undo(live, path, client="Claude")
-    assert b"unwanted" not in (live.root / path).read_bytes()
+    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
+    assert (live.root / path).read_bytes() == wanted
 
 
 @pytest.mark.parametrize("verb", ["undo", "restore"])

@@ -22,14 +22,13 @@ _END: _CellSlot = ("", -2)
 class PastEdit:
     """An edit of the history: its number, the number of the edit that it undoes, its undo record.
 
-    ``record`` is None if it is not known what the edit did. A correction is an undo of cells or a
-    restore.
+    ``record`` is None if it is not known what the edit did. ``kind`` is that of the history.
     """
 
     number: int
     undoes: int | None
     record: UndoRecord | None
-    is_correction: bool = False
+    kind: str = "edit"
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,20 @@ class KnownHistory:
         effective_edits = self._list_effective_edits(later_edits)
         return [part for edit in effective_edits if edit.record for part in edit.record.parts]
 
-    def list_changed_ids(self, record: UndoRecord) -> set[str | None]:
-        """Return the ids of the cells that later edits changed, other than corrections."""
-        return {
-            part.cell_id
-            for edit in self._list_effective_edits(self._list_later_edits(record))
-            if edit.record is not None and not edit.is_correction
-            for part in edit.record.parts
-        }
+    def is_corrected(self, record: UndoRecord) -> bool:
+        """Return whether the notebook was restored since, or one of the cells was undone by itself.
+
+        Cells without ids are not told apart.
+        """
+        keys = {(part.cell_id, part.is_notebook_metadata) for part in record.parts}
+        for edit in self._list_effective_edits(self._list_later_edits(record)):
+            parts = () if edit.record is None else edit.record.parts
+            is_about_cell = edit.record is None or any(
+                (part.cell_id, part.is_notebook_metadata) in keys for part in parts
+            )
+            if edit.kind == "restore" or (edit.kind == "undo_cells" and is_about_cell):
+                return True
+        return False
 
     @staticmethod
     def _list_effective_edits(later_edits: Sequence[PastEdit]) -> list[PastEdit]:
@@ -142,9 +147,12 @@ class OriginalOrder:
         for part in sorted(parts, key=lambda part: part.index is not None):
             cell_id, old_slot = self._get_slot(part.cell_id)
             new_slot = old_slot
-            if part.index is not None and part.changes_position:
-                undone = undone_changes.get(cell_id)
-                new_slot = next(self._numbers) if undone is None else undone[0]
+            undone = undone_changes.get(cell_id)
+            if undone is not None and (part.changes_position or undone[1] == old_slot):
+                # Also if it is at its previous place without being moved.
+                new_slot = old_slot if part.index is None else undone[0]
+            elif part.index is not None and part.changes_position:
+                new_slot = next(self._numbers)
             changes[cell_id] = (old_slot, new_slot)
             self._current_slots[cell_id] = new_slot
         for cell_id, (old_slot, new_slot) in undone_changes.items():

@@ -76,6 +76,11 @@ class RestoredCell(EditedCell):
         return None if value is None else json_spans.decode(value)
 
     @property
+    def clears_later_outputs(self) -> bool:
+        """Whether it gets another source: outputs of a run since are not of that one."""
+        return not {"source", "cell_type"}.isdisjoint(self.changed_members)
+
+    @property
     def changed_members(self) -> Collection[str]:
         """The names of the restored members."""
         return () if self.cell is None else self.members.keys()

@@ -220,12 +220,11 @@ def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splic
 def _list_remaining_parts(
     document: Document, record: UndoRecord, parts: Mapping[int, CellUndo], history: KnownHistory
 ) -> dict[int, CellUndo]:
-    """Return parts by number, without those that a person has undone, by hand or by cells.
+    """Return parts by number, without those that somebody has undone by hand.
 
-    A cell that another later edit changed is not left out: undoing that one could restore what this
-    did.
+    A cell that a later edit changed is not left out: undoing that one could restore what this did.
     """
-    changed_ids = history.list_changed_ids(record)
+    changed_ids = {part.cell_id for part in history.list_later_parts(record) or ()}
     # Without ids, cells are identified by position: the order must be as after the edit.
     is_same_size = (
         not history.has_later_rearrangement(record) and len(document) == record.total_cells

@@ -111,9 +111,9 @@ export class NotebookBlocks {
     });
     content.node.addEventListener('keydown', event => this._onKeydown(event));
     content.node.addEventListener('focusin', ({ target }) => this._onFocus(target as Element));
-    content.node.addEventListener('focusout', ({ relatedTarget }) => {
-      // Without one, the element with the focus was removed, or the window has lost the focus.
-      this._focusedBlock = relatedTarget === null ? this._focusedBlock : null;
+    content.node.addEventListener('focusout', () => {
+      // A removed cell disposes its block before.
+      setTimeout(() => this._checkFocusedBlock());
     });
     listen();
   }
@@ -288,9 +288,9 @@ export class NotebookBlocks {
       this._changed.emit();
     }
     // A decision moves the focus itself, when it is carried out.
-    const isFocusLost = focusedKey !== undefined && this._find(focusedKey) === undefined;
+    const isEntryGone = focusedKey !== undefined && this._find(focusedKey) === undefined;
     // What somebody types next must not decide on another change.
-    if (isFocusLost && !wasTyping && this._decisionCount === 0) {
+    if (isEntryGone && !wasTyping && this._decisionCount === 0) {
       void this._leaveRemovedEntry();
     }
   }
@@ -326,12 +326,15 @@ export class NotebookBlocks {
         this._bar.focus();
       }
       this._isPlacing = true;
-      preserveViewport(content, () => {
-        removedWidgets.forEach(widget => widget.dispose());
-        layoutChanges.forEach(step => step());
-        this._bar.setShown(isShown);
-      });
-      this._isPlacing = false;
+      try {
+        preserveViewport(content, () => {
+          removedWidgets.forEach(widget => widget.dispose());
+          layoutChanges.forEach(step => step());
+          this._bar.setShown(isShown);
+        });
+      } finally {
+        this._isPlacing = false;
+      }
       if (hadFocus && !isShown) {
         content.activate();
       }
@@ -352,6 +355,13 @@ export class NotebookBlocks {
       this.requestUpdate();
     }
   };
+
+  /** Forget the block that the focus was in, unless the focus is still there. */
+  private _checkFocusedBlock(): void {
+    if (this._focusedBlock?.block.node.contains(document.activeElement) !== true) {
+      this._focusedBlock = null;
+    }
+  }
 
   /** Move the focus on to the block from which it is held, as soon as that is shown again. */
   private _giveFocusBack(): void {
@@ -489,10 +499,11 @@ export class NotebookBlocks {
   private readonly _navigator = new BlockNavigator<BlockEntry>();
   private readonly _changed = new Signal<this, void>(this);
   private readonly _awaitedCells = new WeakSet<Cell>();
-  /** The key of the entry whose block had the focus that the bar holds. */
   /** The block that the focus is in, or was when its cell was removed, and the key of its entry. */
   private _focusedBlock: { readonly block: CellBlock; readonly key: string } | null = null;
+  /** Whether blocks are removed because they are not shown any more. */
   private _isPlacing = false;
+  /** The key of the entry whose block had the focus that the bar holds. */
   private _heldKey: string | null = null;
   private _providers: readonly BlockProvider[] = [];
   private _isScheduled = false;
