@@ -56,10 +56,12 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
       await panel.toggle(row).click();
       await expect(panel.getCellDiffs(row)).toHaveCount(2);
       await expect(panel.getCellDiffs(row).locator('.cm-content').first()).not.toBeEmpty();
-      await panel.rows
-        .nth(row)
-        .getByRole('button', { name: /^Rendered/ })
-        .click();
+      const rendered = panel.rows.nth(row).getByRole('button', { name: /^Rendered/ });
+      // The diff above grows until it is drawn, so that a click may miss.
+      await expect(async () => {
+        await rendered.click();
+        await expect(rendered).toHaveAttribute('aria-pressed', 'true', { timeout: 1_000 });
+      }).toPass();
       await expect(panel.rows.nth(row).locator('.jp-RenderedMarkdown')).toHaveCount(2);
       await panel.toggle(row).click();
     }
