@@ -175,7 +175,10 @@ test.describe('A proposal is announced by a toast', () => {
       await agent.setMode(folder.getPath(name), 'review');
     }
     await changeSettings(page, { toasts: 'none' });
-    const read = page.waitForResponse(/nbedit\/proposals\?/);
+    const read = page.waitForResponse(
+      async reply =>
+        reply.url().includes('/nbedit/proposals?') && (await reply.text()).includes('Silent')
+    );
     await agent.propose(folder.getPath('b.ipynb'), replace(0), { client: 'Silent' });
     await read;
     await changeSettings(page, { toasts: 'background' });

@@ -33,6 +33,9 @@ import { TabReader } from './tabReader';
  */
 const REPORT_DELAY = 1000;
 
+/** How long an event may follow that is added to the toasts later, in milliseconds. */
+const LATE_REPORT_DELAY = 30_000;
+
 /** The cost of moving a cell: others are moved around a running or active one. */
 const WEIGHT = { running: 1e12, active: 1e6, other: 1 };
 
@@ -151,9 +154,28 @@ export class OpenNotebook {
       await this._announceChange(incomingChange, changes, keys);
       return;
     }
-    const all = [...changes, ...(await this._waitForReports(hash))];
+    const reports = await this._waitForReports(hash, REPORT_DELAY);
+    const isComplete = reports.some(report => report.hash === hash);
+    const lateReports = isComplete ? null : this._waitForReports(hash, LATE_REPORT_DELAY);
+    const all = [...changes, ...reports];
     const bypassedMode = findBypassedMode(all);
     await this._announceChange({ ...incomingChange, bypassedMode }, all, keys);
+    if (lateReports !== null) {
+      await this._announceLateReports(await lateReports, hash);
+    }
+  }
+
+  /** Add reports to the toasts that came, on a busy computer, long after the tab has the version. */
+  private async _announceLateReports(reports: readonly FileChange[], hash: string): Promise<void> {
+    if (reports.at(-1)?.hash === hash && !this._context.isDisposed) {
+      const keys = this.getKeys();
+      const incomingChange = {
+        ...summarizeChanges(reports, keys),
+        isTruncated: reports.some(({ isTruncated }) => isTruncated),
+        bypassedMode: findBypassedMode(reports)
+      };
+      await this._announceChange(incomingChange, reports, keys);
+    }
   }
 
   /** Follow an incoming change, and show toasts unless this page has requested it. */
@@ -182,7 +204,7 @@ export class OpenNotebook {
   }
 
   /** Return the reports up to that of a version, or as many as come in time. */
-  private async _waitForReports(hash: string): Promise<FileChange[]> {
+  private async _waitForReports(hash: string, delay: number): Promise<FileChange[]> {
     const reports: FileChange[] = [];
     await new Promise<void>(resolve => {
       const listener = (change: FileChange): void => {
@@ -195,7 +217,7 @@ export class OpenNotebook {
         this._reportListeners.delete(listener);
         resolve();
       };
-      setTimeout(finish, REPORT_DELAY);
+      setTimeout(finish, delay);
       this._reportListeners.add(listener);
     });
     return reports;
