@@ -298,6 +298,18 @@ def test_agent_leaves_an_edit_alone_of_which_a_person_has_undone_a_part(
     assert file.read_bytes() == ODD
 
 
+def test_agent_undoes_no_move_after_a_person_has_undone_moves(live: Client, path: str) -> None:
+    cells = [samples.code(name, name) for name in "abcde"]
+    (live.root / path).write_bytes(samples.notebook(*cells))
+    text = (live.root / path).read_bytes()
+    edit(live, path, {"op": "move", "cell": "c", "index": 1}, client="Claude")
+    edit(live, path, {"op": "move", "cells": ["a", "d", "b"], "index": 5}, client="Claude")
+    assert undo(live, path, cells=list_keys(live, path), **LAB).status == 200
+    assert (live.root / path).read_bytes() == text
+    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
+    assert (live.root / path).read_bytes() == text
+
+
 @pytest.mark.parametrize("mode", ["edit", "review", "plan"])
 def test_agent_undoes_nothing_that_is_older_than_a_restore_by_a_person(
     live: Client, path: str, mode: str

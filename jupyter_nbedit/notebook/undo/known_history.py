@@ -59,13 +59,16 @@ class KnownHistory:
     def is_corrected(self, record: UndoRecord) -> bool:
         """Return whether the notebook was restored since, or one of the cells was undone by itself.
 
-        Cells without ids are not told apart.
+        Cells without ids are not told apart, nor are moves: several sets of moved cells lead to one
+        order.
         """
+        has_moves = any(part.is_moved for part in record.parts)
         keys = {(part.cell_id, part.is_notebook_metadata) for part in record.parts}
         for edit in self._list_effective_edits(self._list_later_edits(record)):
             parts = () if edit.record is None else edit.record.parts
             is_about_cell = edit.record is None or any(
-                (part.cell_id, part.is_notebook_metadata) in keys for part in parts
+                (part.cell_id, part.is_notebook_metadata) in keys or (has_moves and part.is_moved)
+                for part in parts
             )
             if edit.kind == "restore" or (edit.kind == "undo_cells" and is_about_cell):
                 return True
