@@ -50,11 +50,11 @@ class UndoPlanner:
             # A notebook that is as the edit left it needs no history to find the cells.
             is_exact = notebook.hash == repeat.hash
             related: Sequence[PastEdit] = []
-            if self._skips_corrected or not is_exact:
+            if not self.is_by_person or not is_exact:
                 related = await self.history.list_related(path, repeat.edit_id)
             weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(related)
             planned = await run_in_thread_if_large(
-                weight, _revert, notebook, entry, repeat, related, self._skips_corrected
+                weight, self._revert, notebook, entry, repeat, related
             )
             if planned is None:
                 # A person has decided on its cells; try the one before it.
@@ -73,14 +73,47 @@ class UndoPlanner:
         raise NothingToUndo(message)
 
     @property
-    def _skips_corrected(self) -> bool:
-        return not self.is_by_person and self.edit_id is None and not self.redo
-
-    @property
     def _kinds(self) -> Collection[Kind]:
         if self.redo:
             return ["undo"]
         return ["edit", *CORRECTION_KINDS] if self.is_by_person else ["edit"]
+
+    def _revert(
+        self, notebook: LoadedNotebook, entry: Entry, repeat: Entry, related: Sequence[PastEdit]
+    ) -> PlannedEdit | None:
+        """Plan to revert an edit, by the last redo of it if it was redone.
+
+        ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed.
+        Return None for an edit that is to be skipped, because a correction has changed some of its
+        cells since.
+        """
+        op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
+        record = _decode_record(repeat)
+        # The history finds the edit by the object of its record.
+        edits = [edit for edit in related if edit.number != repeat.edit_id]
+        edits.append(PastEdit(repeat.edit_id, repeat.undoes, record))
+        known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
+        is_exact = notebook.hash == repeat.hash
+        is_corrected = op == "undo" and not self.is_by_person and known_history.is_corrected(record)
+        if is_corrected and self.edit_id is None:
+            return None
+        try:
+            plan = revert(
+                notebook.document, record, op=op, is_exact=is_exact, history=known_history
+            )
+        except UndoConflict as conflict:
+            conflict.details["edit_id"] = entry.edit_id
+            raise
+        planned = PlannedEdit.from_plan(
+            notebook,
+            plan,
+            kind=op,
+            undoes=entry.edit_id,
+            # The content that comes back is from before the edit; it is trusted if the notebook
+            # was.
+            may_sign=repeat.trusted,
+        )
+        return replace(planned, always_obeys_mode=is_corrected)
 
     async def _is_correction(self, entry: Entry) -> bool:
         """Return whether an edit is a correction, or a redo of one."""
@@ -175,42 +208,6 @@ def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:
         )
         cells = [{"cell_id": name, "index": None, "why": "no_place"} for name in unmoved_ids]
         raise UndoConflict(message, cells=cells, metadata=[], edit_id=edit_id)
-
-
-def _revert(
-    notebook: LoadedNotebook,
-    entry: Entry,
-    repeat: Entry,
-    related: Sequence[PastEdit],
-    skips_corrected: bool,  # noqa: FBT001 -- it is called through a thread
-) -> PlannedEdit | None:
-    """Plan to revert an edit, by the last redo of it if it was redone.
-
-    ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed. With
-    ``skips_corrected``, return None if a correction has changed some of its cells since.
-    """
-    op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
-    record = _decode_record(repeat)
-    # The history finds the edit by the object of its record.
-    edits = [edit for edit in related if edit.number != repeat.edit_id]
-    edits.append(PastEdit(repeat.edit_id, repeat.undoes, record))
-    known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
-    is_exact = notebook.hash == repeat.hash
-    if skips_corrected and known_history.is_corrected(record):
-        return None
-    try:
-        plan = revert(notebook.document, record, op=op, is_exact=is_exact, history=known_history)
-    except UndoConflict as conflict:
-        conflict.details["edit_id"] = entry.edit_id
-        raise
-    return PlannedEdit.from_plan(
-        notebook,
-        plan,
-        kind=op,
-        undoes=entry.edit_id,
-        # The content that comes back is from before the edit; it is trusted if the notebook was.
-        may_sign=repeat.trusted,
-    )
 
 
 def _decode_record(entry: Entry) -> UndoRecord:

@@ -298,6 +298,26 @@ def test_agent_leaves_an_edit_alone_of_which_a_person_has_undone_a_part(
     assert file.read_bytes() == ODD
 
 
+@pytest.mark.parametrize("mode", ["review", "plan"])
+def test_agent_undoes_an_edit_before_a_restore_only_as_the_mode_allows(
+    live: Client, path: str, mode: str
+) -> None:
+    insert = {"op": "insert", "at": "end", "cell_type": "code", "source": "new", "id": "new"}
+    first = edit(live, path, insert, client="Claude")
+    text = (live.root / path).read_bytes()
+    edit(live, path, {"op": "delete", "cell": "new"}, client="Claude")
+    assert post(live, path, "restore", edit_id=first, **LAB).status == 200
+    set_mode(live, mode, path)
+    answer = undo(live, path, edit_id=first, client="Claude")
+    assert (answer.status, (live.root / path).read_bytes()) == (
+        403 if mode == "plan" else 202,
+        text,
+    )
+    # A person may.
+    assert undo(live, path, edit_id=first, **LAB).status == 200
+    assert b'"new"' not in (live.root / path).read_bytes()
+
+
 def test_agent_undoes_no_move_after_a_person_has_undone_moves(live: Client, path: str) -> None:
     cells = [samples.code(name, name) for name in "abcde"]
     (live.root / path).write_bytes(samples.notebook(*cells))
