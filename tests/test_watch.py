@@ -39,9 +39,10 @@ from tests.notebook.test_stateful import RandomOperations
 from tests.notebook.undo.oracle import parse_values
 from tests.races.servers import RaceServers, run_servers
 from tests.support import samples
+from tests.support.clock import Clock
 from tests.support.http import JSON, Answer, Client, Local
 from tests.support.sampling import choose, get_seed, is_nightly
-from tests.support.waiting import LIMIT_SECONDS, wait_until_async
+from tests.support.waiting import LIMIT_SECONDS, wait_until, wait_until_async
 
 NAME = "a.ipynb"
 LAYOUT = FileLayout(" ", "\n", ", ", ": ", ascii=False, slashes=False)
@@ -62,6 +63,23 @@ class OpenTab:
     listener: Listener
     page: PageSocket
     services: Any
+    clock: Clock
+
+    @asynccontextmanager
+    async def advance_clock(self) -> AsyncIterator[None]:
+        """Advance the timers of the server by ten seconds, in steps, while the block waits."""
+
+        async def advance() -> None:
+            for _ in range(50):
+                self.clock.advance_timers(0.2)
+                # The loop wakes up for this, whatever the clock says.
+                await asyncio.to_thread(time.sleep, 0.01)
+
+        task = asyncio.create_task(advance())
+        try:
+            yield
+        finally:
+            task.cancel()
 
     async def wait_until_known(self) -> None:
         """Wait until the server has a copy of the file as it is now."""
@@ -77,11 +95,22 @@ class OpenTab:
                 for version in versions
             )
 
-        await wait_until_async(is_known)
+        async with self.advance_clock():
+            await wait_until_async(is_known)
+
+    def wait_until_looked_at(self) -> None:
+        """Wait, outside of the event loop, until the server has seen the file as it is now."""
+        identity = read_file_identity(os.path.realpath(self.file))
+        recorder = self.services.watcher.recorder
+        wait_until(
+            lambda: all(notebook.identity == identity for notebook in recorder.list_open()),
+            "a look at the file",
+        )
 
     async def wait_for(self, count: int) -> list[dict[str, Any]]:
         """Wait for so many changes in all; no event may be missing or unknown to the schema."""
-        events = await self.listener.wait_for(count, CHANGE_SCHEMA_ID)
+        async with self.advance_clock():
+            events = await self.listener.wait_for(count, CHANGE_SCHEMA_ID)
         schema = EventSchema(SCHEMAS[CHANGE_SCHEMA_ID])
         for number, event in enumerate(events, 1):
             data = {name: value for name, value in event.items() if name not in _ENVELOPE}
@@ -113,7 +142,7 @@ Opener = Callable[..., AbstractAsyncContextManager[OpenTab]]
 
 
 @pytest.fixture
-def open_tab(local: Local, jp_ws_fetch: Any, jp_serverapp: Any) -> Opener:
+def open_tab(local: Local, jp_ws_fetch: Any, jp_serverapp: Any, clock: Clock) -> Opener:
     """Return what opens the notebook of a text in a tab."""
 
     @asynccontextmanager
@@ -125,61 +154,63 @@ def open_tab(local: Local, jp_ws_fetch: Any, jp_serverapp: Any) -> Opener:
             open_listener(jp_ws_fetch) as listener,
             open_page_socket(jp_ws_fetch, NAME) as page,
         ):
-            tab = OpenTab(local, file, listener, page, services)
+            tab = OpenTab(local, file, listener, page, services, clock)
             await tab.wait_until_known()
             yield tab
 
     return open_notebook
 
 
-def write_in_place(file: Path) -> None:
-    file.write_bytes(CHANGED)
+def write_in_place(tab: OpenTab) -> None:
+    tab.file.write_bytes(CHANGED)
 
 
-def write_slowly(file: Path) -> None:
-    with file.open("wb") as stream:
+def write_slowly(tab: OpenTab) -> None:
+    with tab.file.open("wb") as stream:
         for start in range(0, len(CHANGED), 300):
             stream.write(CHANGED[start : start + 300])
             stream.flush()
-            time.sleep(0.3)
+            tab.wait_until_looked_at()
 
 
-def rename_over(file: Path) -> None:
-    other = file.with_name("new.tmp")
+def rename_over(tab: OpenTab) -> None:
+    other = tab.file.with_name("new.tmp")
     other.write_bytes(CHANGED)
-    other.replace(file)
+    other.replace(tab.file)
 
 
-def remove_and_create(file: Path) -> None:
-    file.unlink()
-    time.sleep(0.7)
-    file.write_bytes(CHANGED)
+def remove_and_create(tab: OpenTab) -> None:
+    tab.file.unlink()
+    tab.wait_until_looked_at()
+    tab.file.write_bytes(CHANGED)
 
 
-def write_with_old_times(file: Path) -> None:
-    status = file.stat()
-    file.write_bytes(CHANGED)
-    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns - 10**12))
+def write_with_old_times(tab: OpenTab) -> None:
+    status = tab.file.stat()
+    tab.file.write_bytes(CHANGED)
+    os.utime(tab.file, ns=(status.st_atime_ns, status.st_mtime_ns - 10**12))
 
 
-def run_script(file: Path) -> None:
+def run_script(tab: OpenTab) -> None:
     script = (
         "import nbformat; n = nbformat.read('a.ipynb', 4);"
         "n.cells[1].source = '# By another program'; nbformat.write(n, 'a.ipynb')"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=file.parent, check=True)
+    subprocess.run([sys.executable, "-c", script], cwd=tab.file.parent, check=True)
 
 
-def check_out(file: Path) -> None:
+def check_out(tab: OpenTab) -> None:
+    folder = tab.file.parent
+
     def git(*arguments: str) -> str:
         command = [str(shutil.which("git")), "-c", "user.name=a", "-c", "user.email=a@b"]
-        done = subprocess.run([*command, *arguments], cwd=file.parent, check=True, stdout=-1)
+        done = subprocess.run([*command, *arguments], cwd=folder, check=True, stdout=-1)
         return done.stdout.decode().strip()
 
     git("init", "-q")
     git("add", NAME)
     git("commit", "-qm", "before")
-    file.with_name("other").write_bytes(CHANGED)
+    (folder / "other").write_bytes(CHANGED)
     blob = git("hash-object", "-w", "other")
     git("update-index", "--cacheinfo", f"100644,{blob},{NAME}")
     git("checkout", "--", NAME)
@@ -198,10 +229,10 @@ WRITERS = [
 
 @pytest.mark.parametrize("write", WRITERS)
 async def test_a_change_by_any_writer_is_reported_once_and_undone_to_the_byte(
-    open_tab: Opener, write: Callable[[Path], None]
+    open_tab: Opener, write: Callable[[OpenTab], None]
 ) -> None:
     async with open_tab() as tab:
-        await asyncio.to_thread(write, tab.file)
+        await asyncio.to_thread(write, tab)
         (event,) = await tab.wait_for(1)
         written = tab.file.read_bytes()
         (edit,) = await tab.list_edits()
@@ -329,11 +360,21 @@ async def test_a_change_right_after_an_edit_does_not_include_the_edit(open_tab: 
             await tab.wait_until_known()
 
 
+async def wait_until_copied(copies: Path, text: bytes) -> None:
+    """Wait until the server has a copy of a text in its folder of copies."""
+    await wait_until_async(
+        lambda: any(copy.read_bytes() == text for copy in copies.iterdir() if copy.is_file())
+    )
+
+
 async def test_a_change_after_writes_of_another_server_does_not_include_them(
     open_tab: Opener,
 ) -> None:
     async with open_tab() as tab:
         (notebook,) = tab.services.watcher.recorder.list_open()
+        assert notebook.version is not None
+        assert notebook.version.copy is not None
+        copies = Path(notebook.version.copy.path).parent
         logger = logging.getLogger(__name__)
         other_server = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", logger)
 
@@ -345,10 +386,8 @@ async def test_a_change_after_writes_of_another_server_does_not_include_them(
 
         async with tab.services.storages.lock(NAME):
             save_elsewhere(TEXT + b" ")
-            identity = read_file_identity(name)
-            await wait_until_async(lambda: notebook.identity == identity)
-            # The watcher reads this version, and then waits for the lock.
-            await asyncio.sleep(1)
+            # The watcher has read this version, and waits for the lock.
+            await wait_until_copied(copies, TEXT + b" ")
             save_elsewhere(TEXT + b"  ")
             tab.file.write_bytes(CHANGED)
         (event,) = await tab.wait_for(1)
@@ -371,11 +410,7 @@ async def test_a_write_of_this_server_that_is_found_before_it_is_logged_is_not_r
         async with storages.lock(NAME):
             tab.file.write_bytes(written)
             # The watcher has read this version, and waits for the lock.
-            await wait_until_async(
-                lambda: any(
-                    copy.read_bytes() == written for copy in copies.iterdir() if copy.is_file()
-                )
-            )
+            await wait_until_copied(copies, written)
             storages.locks.writes.record(name, read_file_identity(name))
         await tab.wait_until_known()
         tab.file.write_bytes(CHANGED)
@@ -502,32 +537,42 @@ UNREADABLE = [empty, truncate, write_no_notebook, write_old_notebook, make_folde
     ],
 )
 async def test_a_problem_is_reported_once_and_so_is_its_end(
-    open_tab: Opener, spoil: Callable[[Path], None], kind: str
+    open_tab: Opener, spoil: Callable[[Path], None], kind: str, clock: Clock
 ) -> None:
     async with open_tab() as tab:
+        other = tab.file.with_name("b.ipynb")
+        other.write_bytes(TEXT)
+        await tab.page.open_notebooks(NAME, other.name)
+        recorder = tab.services.watcher.recorder
+        await wait_until_async(
+            lambda: [one.version is not None for one in recorder.list_open()] == [True, True]
+        )
         spoil(tab.file)
         (event,) = await tab.wait_for(1)
         new_path = "renamed.ipynb" if kind == "renamed" else None
         assert (event["kind"], event["new_path"]) == (kind, new_path)
         assert (event["hash_before"], event["hash"]) == (compute_hash(TEXT), None)
         assert bool(event["message"]) == (kind == "unreadable")
-        # Time for a second report, which there must not be.
-        await asyncio.sleep(1.5)
+        # Both files are looked at together, and the problem is not reported again.
+        for count in (2, 3):
+            clock.advance_timers(60)
+            other.write_bytes(TEXT + b" " * count)
+            assert (await tab.wait_for(count))[-1]["path"] == other.name
         if tab.file.is_dir():
             tab.file.rmdir()
         elif kind != "deleted" or tab.file.is_symlink():
             tab.file.unlink(missing_ok=True)
         tab.file.write_bytes(CHANGED)
-        _, event = await tab.wait_for(2)
+        event = (await tab.wait_for(4))[-1]
         assert (event["kind"], event["is_outside"]) == ("changed", True)
         assert (event["hash_before"], event["hash"]) == (compute_hash(TEXT), compute_hash(CHANGED))
         (edit,) = await tab.list_edits()
         assert (edit["kind"], edit["undoable"]) == ("outside", True)
         # The same version as before a problem has changed nothing.
         remove(tab.file)
-        await tab.wait_for(3)
+        await tab.wait_for(5)
         tab.file.write_bytes(CHANGED)
-        *_, event = await tab.wait_for(4)
+        event = (await tab.wait_for(6))[-1]
         found = (event["kind"], event["is_outside"], event["cells_changed"], event["hash"])
         assert found == ("changed", False, 0, compute_hash(CHANGED))
         assert len(await tab.list_edits()) == 1
@@ -554,14 +599,15 @@ async def test_a_notebook_that_is_written_all_the_time_is_reported_now_and_then(
     open_tab: Opener,
 ) -> None:
     async with open_tab() as tab:
-        writes = 300
-        for number in range(writes):
+        begin = time.monotonic()
+        for number in range(300):
             tab.file.write_bytes(TEXT.replace(b"# Title", b"# %d" % number))
             await asyncio.sleep(0.005)
         events: list[dict[str, Any]] = []
         while not events or events[-1]["hash"] != compute_hash(tab.file.read_bytes()):
             events = await tab.wait_for(len(events) + 1)
-        assert len(events) < writes / 5
+        # The first and the last come at once, the others at most twice a second or so.
+        assert len(events) <= 2 + (time.monotonic() - begin) / 0.4
         hashes = [compute_hash(TEXT), *(event["hash"] for event in events)]
         assert [event["hash_before"] for event in events] == hashes[:-1]
 
@@ -620,7 +666,7 @@ class Bucket(AsyncLargeFileManager):
     "jp_server_config", [{"ServerApp": {"contents_manager_class": Bucket}}], indirect=True
 )
 async def test_a_manager_without_files_is_asked_for_versions(
-    local: Local, jp_ws_fetch: Any, jp_serverapp: Any
+    local: Local, jp_ws_fetch: Any, jp_serverapp: Any, clock: Clock
 ) -> None:
     file = local.root / NAME
     file.write_bytes(TEXT)
@@ -629,7 +675,7 @@ async def test_a_manager_without_files_is_asked_for_versions(
         open_listener(jp_ws_fetch) as listener,
         open_page_socket(jp_ws_fetch, NAME) as page,
     ):
-        tab = OpenTab(local, file, listener, page, services)
+        tab = OpenTab(local, file, listener, page, services, clock)
         recorder = services.watcher.recorder
         await wait_until_async(lambda: any(one.version for one in recorder.list_open()))
         await save_in_jupyterlab(tab)

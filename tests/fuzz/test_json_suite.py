@@ -149,5 +149,5 @@ def test_valid_json_in_a_request_is_accepted_and_invalid_json_is_refused(live: C
             assert json.loads(path.read_bytes())["metadata"] == expected, case.name
         else:
             assert answer.status == 400, (case.name, answer.status, answer.body)
-            assert_no_local_names(answer.body)
+            assert_no_local_names(answer.body, answer.root)
             assert path.read_bytes() == before, case.name

@@ -11,11 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir, jupyter_runtime_dir
+
 from tests.support.http import Answer
 
 #: Errors about the types in a request; its other rules are described in words only.
 OF_TYPES = re.compile("does not have the expected form|is not JSON")
-_SECRETS = (b"Traceback", b'File "', b"/tmp/", os.fsencode(Path.home()) + b"/")
+_TRACES = (b"Traceback", b'File "')
+#: Where the files of the person who runs the tests are, whatever the folder of the checkout is.
+_USER_FOLDERS = (jupyter_config_dir(), jupyter_data_dir(), jupyter_runtime_dir())
 
 
 def get_error(answer: Answer, status: int, reason: str) -> dict[str, Any]:
@@ -26,14 +30,21 @@ def get_error(answer: Answer, status: int, reason: str) -> dict[str, Any]:
     message = answer.json["message"]
     assert len(message) > len("Not a sentence.")
     assert message.endswith((".", ". "))
-    assert_no_local_names(answer.body)
+    assert_no_local_names(answer.body, answer.root)
     found: dict[str, Any] = answer.json["details"]
     return found
 
 
-def assert_no_local_names(body: bytes) -> None:
-    for secret in _SECRETS:
-        assert secret not in body, body
+def assert_no_local_names(body: bytes, root: Path) -> None:
+    """Check that a reply has no traceback and no folder of the server that serves this root.
+
+    The servers of the tests have their root, data and settings in one folder.
+    """
+    for folder in (str(root.parent), *_USER_FOLDERS):
+        for name in (os.fsencode(folder), json.dumps(folder)[1:-1].encode()):
+            assert name not in body, body
+    for trace in _TRACES:
+        assert trace not in body, body
 
 
 @contextmanager

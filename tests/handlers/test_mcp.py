@@ -252,7 +252,7 @@ def test_a_message_that_cannot_be_answered_gets_the_code_of_the_specification(
     if code == UNSUPPORTED_VERSION:
         assert set(error["data"]["supported"]) <= set(VERSIONS)
         assert error["data"]["requested"] not in error["data"]["supported"]
-    assert_no_local_names(answer.body)
+    assert_no_local_names(answer.body, live.root)
 
 
 # Calls that fail ------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def test_a_refusal_is_a_result_that_a_model_can_read(
     assert text.startswith(f"{word}: ")
     assert len(text) <= 4_000
     assert get_text(modern, is_error=True) == text
-    assert_no_local_names(text.replace(str(live.root), "").encode())
+    assert_no_local_names(text.replace(str(live.root), "").encode(), live.root)
 
 
 @pytest.mark.usefixtures("notebook")

@@ -119,7 +119,7 @@ async def send_request(local: Local, key: tuple[str, str], name: str = NAME) -> 
 
 def assert_refused(answer: Answer) -> None:
     assert answer.status == 403, answer.body
-    assert_no_local_names(answer.body)
+    assert_no_local_names(answer.body, answer.root)
     for secret in (b"alpha", b"x = 1", b"Title", NAME.encode(), MISSING.encode()):
         assert secret not in answer.body
 
@@ -166,7 +166,7 @@ async def test_a_failing_authorizer_refuses_every_request(
             answer = await send_request(local, key)
             assert answer.status == 500
             assert b"secret" not in answer.body
-            assert_no_local_names(answer.body)
+            assert_no_local_names(answer.body, answer.root)
     assert "the directory of users is away" in caplog.text
 
 

@@ -95,7 +95,7 @@ def test_skipped_notebooks_are_reported_with_a_reason(live: Client, folder: str)
     assert (answer.json["files"], answer.json["hidden"]) == (1, 2)
     assert b"secret" not in answer.body
     assert b".hidden" not in answer.body
-    assert_no_local_names(answer.body)
+    assert_no_local_names(answer.body, live.root)
 
 
 @pytest.mark.parametrize(

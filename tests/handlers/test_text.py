@@ -40,7 +40,7 @@ def get_text(answer: Answer, status: int = 200) -> str:
     assert answer.status == status, answer.body
     assert answer.headers["Content-Type"] == "text/plain; charset=UTF-8"
     assert answer.headers["Vary"] == "Accept"
-    assert_no_local_names(answer.body)
+    assert_no_local_names(answer.body, answer.root)
     text = answer.body.decode()
     assert text.endswith("\n")
     return text[:-1]

@@ -148,6 +148,6 @@ def test_no_reply_contains_a_path_that_the_request_did_not_contain(
         assert answer.status == 200, answer.body
         # The copy is beside the notebook, and is named as the notebook was.
         mine = answer.body.replace(f"{root}/sub/../".encode(), b"")
-        assert_no_local_names(mine)
+        assert_no_local_names(mine, root)
     finally:
         (root / "sub").rmdir()

@@ -135,7 +135,7 @@ def test_every_row_of_the_table_is_true(
     if case.status >= 400:
         message = parse_failure(case.tool, answer, f"{tree}/").replace(f"{tree}/", "~")
         messages.check(case.name, case.status, "-", message)
-    assert_no_local_names(answer.body.replace(str(tree).encode(), b""))
+    assert_no_local_names(answer.body.replace(str(tree).encode(), b""), answer.root)
     assert_left(case, {**NOTEBOOKS, **FILES}, between, read_state(tree))
 
 

@@ -23,7 +23,7 @@ def parse_failure(tool: str, answer: Answer, given_path: str = "") -> str:
     # It may end with the source of a cell.
     assert is_complete or tool.startswith("agent/")
     text = answer.body.decode()
-    assert_no_local_names(text.replace(given_path, "").encode())
+    assert_no_local_names(text.replace(given_path, "").encode(), answer.root)
     return message
 
 

@@ -104,7 +104,7 @@ def test_the_server_does_what_the_document_says(
         if case.operation.label == "PUT /nbedit/mode":
             live.reset_modes(*NOTEBOOKS)
     # Paths that the request named may come back.
-    assert_no_local_names(response.content.replace(str(live.root).encode(), b""))
+    assert_no_local_names(response.content.replace(str(live.root).encode(), b""), live.root)
     if case.meta and case.meta.generation.mode.is_positive and response.status_code == 400:
         # A right request may be wrong for this notebook, but never in its types.
         assert not OF_TYPES.search(response.text), (case.body, response.text)

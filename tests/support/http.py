@@ -27,6 +27,8 @@ class Answer:
     status: int
     headers: HTTPHeaders
     body: bytes
+    #: The folder that the server serves.
+    root: Path
 
     @property
     def json(self) -> Any:
@@ -70,7 +72,7 @@ class Client:
             for name, value in response.getheaders():
                 found.add(name, value)
             assert_documented(verb, target, response.status)
-            return Answer(response.status, found, response.read())
+            return Answer(response.status, found, response.read(), self.root)
         finally:
             connection.close()
 
@@ -142,7 +144,7 @@ class Local:
             **options,
         )
         assert_documented(verb, "/".join(parts), response.code)
-        return Answer(response.code, response.headers, response.body)
+        return Answer(response.code, response.headers, response.body, self.root)
 
     async def read(self, path: str, **query: Any) -> Answer:
         """GET a notebook."""

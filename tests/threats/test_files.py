@@ -270,7 +270,7 @@ class SwappedFolder:
         self.answers[answer.status] += 1
         assert answer.status < 500 or answer.status == 503, answer.body
         if answer.status >= 400:
-            assert_no_local_names(answer.body)
+            assert_no_local_names(answer.body, answer.root)
         return answer
 
 
