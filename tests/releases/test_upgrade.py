@@ -123,15 +123,7 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
             again = post(client, f"proposals/{one['proposal_id']}/accept", {})
             get_error(again, 409, "proposal_closed")
     assert not list((tmp_path / "data" / "nbedit").glob("*.corrupt-*"))
-
-
-@pytest.mark.parametrize("release", RELEASES, ids=lambda path: str(path.name))
-def test_an_upgraded_file_has_its_version_where_older_releases_check_it(
-    tmp_path: Path, release: Path
-) -> None:
-    with run_upgraded_server(tmp_path, release) as (client, _):
-        assert client.request("GET", "nbedit/mode").status == 200
-        client.patch("free.ipynb", {"op": "delete", "cell": "beta"})
+    # Older releases look for the version here.
     with closing(sqlite3.connect(tmp_path / "data" / "nbedit" / NAME)) as found:
         assert found.execute("PRAGMA application_id").fetchone() == (0x6E626564,)
         assert found.execute("PRAGMA user_version").fetchone() == (len(SCHEMA.migrations),)
