@@ -42,12 +42,59 @@ def test_the_command_prints_its_version() -> None:
     assert answer.stdout.strip() == __version__
 
 
+def make_display_less(environment: dict[str, str], **variables: str) -> dict[str, str]:
+    """Return an environment in which Python finds no browser, and the given variables."""
+    names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+    kept = {name: value for name, value in environment.items() if name not in names}
+    return {**kept, "PATH": str(JUPYTER.parent), **variables}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a browser")
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, "this machine has no display"),
+        ({"DISPLAY": ":1"}, "no browser was found"),
+        ({"WAYLAND_DISPLAY": "wayland-1"}, "no browser was found"),
+        ({"BROWSER": "/usr/bin/w3m"}, "the only browser is w3m, which cannot show JupyterLab"),
+        ({"BROWSER": "firefox"}, "None"),
+    ],
+)
+def test_the_demo_knows_whether_a_browser_can_be_opened(
+    variables: dict[str, str], expected: str
+) -> None:
+    code = "from jupyter_nbedit.cli.demo import browser; print(browser.explain_missing_browser())"
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        env=make_display_less(dict(os.environ), **variables),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=True,
+    )
+
+    assert answer.stdout.strip() == expected
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "reason"),
+    [
+        ({}, ("--once",), ""),
+        ({"BROWSER": "w3m"}, (), "No browser can be opened: the only browser is w3m"),
+        (
+            {"BROWSER": "/usr/bin/true"},
+            ("--wait", "0"),
+            "No page has opened the notebook within 0 seconds",
+        ),
+    ],
+    ids=["once", "no browser", "no page"],
+)
 def test_the_demo_without_a_page_prints_every_exchange_and_leaves_nothing_behind(
-    own_places: dict[str, str],
+    own_places: dict[str, str], variables: dict[str, str], options: tuple[str, ...], reason: str
 ) -> None:
     process = subprocess.run(
-        [JUPYTER, "nbedit", "demo", "--no-browser", "--once"],
-        env=own_places,
+        [JUPYTER, "nbedit", "demo", *options],
+        env=make_display_less(own_places, **variables),
         capture_output=True,
         text=True,
         timeout=LIMIT,
@@ -55,6 +102,11 @@ def test_the_demo_without_a_page_prints_every_exchange_and_leaves_nothing_behind
     )
 
     assert process.returncode == 0, process.stdout + process.stderr
+    beginning, _, end = process.stdout.partition("\nPATCH ")
+    assert reason in beginning
+    assert reason in end
+    assert ("as with `--once`" in beginning) == bool(reason)
+    assert ("nbedit demo --no-browser`" in end) == bool(reason)
     count = len(REQUESTS)
     assert process.stdout.count(f"\nPATCH /nbedit/notebooks/{NOTEBOOK}\n") == count
     assert process.stdout.count("\n200 OK\n") == count - 1

@@ -9,6 +9,15 @@ import sys
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.options import Subparsers
 
+_WITHOUT_PAGE = """\
+{}
+The demo goes on without JupyterLab, as with `--once`: it edits the notebook over HTTP, and prints
+and checks every answer."""
+_HOW_TO_WATCH = """
+{}
+To watch the edits in JupyterLab, run `jupyter nbedit demo --no-browser`, and open the page
+yourself."""
+
 
 def add_parser(commands: Subparsers) -> None:
     """Add the parser of the command."""
@@ -17,13 +26,21 @@ def add_parser(commands: Subparsers) -> None:
         help="watch an agent edit an open notebook for a minute, and take part",
         description="Open a notebook in a JupyterLab of its own, in a temporary folder, and play"
         " an agent that edits it for a minute. The notebook and the terminal say what to try. Your"
-        " files and settings are not touched.",
+        " files and settings are not touched. If no browser can be opened, the demo says so and"
+        " goes on as with --once.",
     )
     parser.add_argument(
         "--no-browser",
         dest="browser",
         action="store_false",
         help="print the address instead of opening it",
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        metavar="SECONDS",
+        help="how long a page may take to open the notebook, before the demo goes on without"
+        " JupyterLab; default: 30, with --no-browser without limit",
     )
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument(
@@ -52,7 +69,17 @@ def run(options: argparse.Namespace) -> int:
         if options.once:
             play.check_script()
         else:
-            play.play_in_browser(open_browser=options.browser, waits_for_enter=options.step)
+            try:
+                play.play_in_browser(
+                    open_browser=options.browser,
+                    waits_for_enter=options.step,
+                    page_seconds=options.wait,
+                )
+            except play.NoPageError as error:
+                print(_WITHOUT_PAGE.format(error), flush=True)
+                play.check_script()
+                # What was printed before the answers is no longer on the screen.
+                print(_HOW_TO_WATCH.format(error))
     except DemoError as error:
         print(f"jupyter nbedit demo: {error}", file=sys.stderr)
         return exit_codes.REFUSED

@@ -7,6 +7,7 @@ import difflib
 import hashlib
 import importlib.util
 import json
+import math
 import shutil
 import sys
 import tempfile
@@ -16,17 +17,24 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from jupyter_nbedit.cli.demo.browser import explain_missing_browser
 from jupyter_nbedit.cli.demo.script import CLIENT, NOTEBOOK, STEPS, Operations, Step
 from jupyter_nbedit.cli.demo.server import DemoError, Server, run_server
 
 HERE = Path(__file__).parent
 #: Notebooks to try more with; the documentation uses them, too.
 SAMPLES = HERE / "notebooks"
+#: How long a browser may take to open the notebook, in seconds.
+PAGE_SECONDS = 30.0
 #: How long a person can look at the notebook before the first step, in seconds.
 START_SECONDS = 3.0
 #: How long the agent waits until the page shows an edit, in milliseconds.
 SHOWN_MILLISECONDS = 5000
 ROUTE = f"/nbedit/notebooks/{NOTEBOOK}"
+
+
+class NoPageError(Exception):
+    """No page shows the notebook; the message says why."""
 
 
 def check_script() -> None:
@@ -49,13 +57,23 @@ def check_script() -> None:
     )
 
 
-def play_in_browser(*, open_browser: bool, waits_for_enter: bool) -> None:
-    """Play the script while the notebook is open in JupyterLab, and leave it open."""
+def play_in_browser(
+    *, open_browser: bool, waits_for_enter: bool, page_seconds: float | None = None
+) -> None:
+    """Play the script while the notebook is open in JupyterLab, and leave it open.
+
+    Raise `NoPageError` if no browser can be opened, or if no page has opened the notebook after
+    ``page_seconds``. The default is `PAGE_SECONDS`, or no limit if a person opens the page.
+    """
+    if open_browser and (problem := explain_missing_browser()):
+        raise NoPageError(f"No browser can be opened: {problem}.")
+    if page_seconds is None:
+        page_seconds = PAGE_SECONDS if open_browser else math.inf
     if importlib.util.find_spec("jupyterlab") is None:
         raise DemoError(
             "there is no JupyterLab here to watch the edits in. Install it with\n"
             f"    {sys.executable} -m pip install 'jupyter_nbedit[lab]'\n"
-            "or add `--no-browser --once`, which does without."
+            "or add `--once`, which does without."
         )
     options = [f"--LabApp.default_url=/lab/tree/{NOTEBOOK}"]
     if not open_browser:
@@ -67,7 +85,7 @@ def play_in_browser(*, open_browser: bool, waits_for_enter: bool) -> None:
         print("The agent begins when that page is open. Ctrl-C ends the demo.", flush=True)
         # The user may shut JupyterLab down from its File menu.
         with contextlib.suppress(ConnectionError):
-            _wait_for_page(server)
+            _wait_for_page(server, page_seconds)
             play_steps(server, _wait_for_enter if waits_for_enter else time.sleep)
             print(
                 "\nThat was all. The notebook stays open, to try more. Ctrl-C ends JupyterLab and"
@@ -194,10 +212,13 @@ def _send(server: Server, verb: str, path: str, body: Any = None) -> Any:
     return reply
 
 
-def _wait_for_page(server: Server) -> None:
-    """Wait until the notebook is open in JupyterLab."""
+def _wait_for_page(server: Server, seconds: float) -> None:
+    """Wait until the notebook is open in JupyterLab; raise `NoPageError` if that takes too long."""
     question = {"operations": [{"op": "clear_outputs", "all": True}], "dry_run": True}
+    deadline = time.monotonic() + seconds
     while _send(server, "PATCH", ROUTE, question)["tabs"]["open"] == 0:
+        if time.monotonic() >= deadline:
+            raise NoPageError(f"No page has opened the notebook within {seconds:g} seconds.")
         time.sleep(0.5)
 
 
