@@ -259,6 +259,22 @@ export class NotebookBlocks {
     this.panel.content.activate();
   }
 
+  /**
+   * Change to command mode if the user types in a cell that is about to be hidden: a hidden editor
+   * loses the focus, and then keys would do nothing.
+   */
+  leaveEditor(cellIndex: number): void {
+    const { content } = this.panel;
+    if (content.mode === 'edit' && content.activeCellIndex === cellIndex) {
+      const focused = document.activeElement;
+      // JupyterLab moves the focus to the cell.
+      content.mode = 'command';
+      if (focused instanceof HTMLElement && focused.closest(OWN_ELEMENTS) !== null) {
+        focused.focus({ preventScroll: true });
+      }
+    }
+  }
+
   /** Update now what is shown. */
   update(): void {
     const { content, context } = this.panel;

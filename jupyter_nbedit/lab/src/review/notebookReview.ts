@@ -193,8 +193,7 @@ export class NotebookReview implements BlockProvider {
       position,
       outcome,
       standsForCell,
-      // A cell in which somebody types is not folded.
-      isCellShown: content.mode === 'edit' && content.activeCellIndex === position.cell,
+      isCellShown: false,
       editedSource: null,
       hasEditor: false,
       reason: null,
@@ -208,6 +207,10 @@ export class NotebookReview implements BlockProvider {
     };
     rebaseEdit(shownPart, outcome.diff.before?.source);
     Object.assign(shownPart, { proposal, part, position, outcome, standsForCell });
+    if (content.mode === 'edit' && content.activeCellIndex === position.cell) {
+      // A cell in which somebody types is not folded, such as when its block is drawn late.
+      shownPart.isCellShown = true;
+    }
     if (shownPart.problem !== null && shownPart.problem.source !== (cell?.source ?? null)) {
       shownPart.problem = null;
     }
@@ -239,6 +242,9 @@ export class NotebookReview implements BlockProvider {
         },
         toggleCell: () => {
           shownPart.isCellShown = !shownPart.isCellShown;
+          if (!shownPart.isCellShown) {
+            this._blocks.leaveEditor(shownPart.position.cell);
+          }
           this._blocks.update();
         }
       },
