@@ -158,15 +158,19 @@ test.describe('The page that shows how an agent is connected', () => {
     folder.write('seen.ipynb', formatNotebook(makeManyCells(3)));
     const connect = new ConnectPage(page);
     await connect.open();
-    const path = folder.getPath('seen.ipynb');
-    const replace = [{ op: 'replace', cell: 'cell-id-1', source: 'a = 1' }];
-    await agent.edit(path, replace, 'An agent to connect');
+    let count = 0;
+    // Each edit changes the cell: nothing tells of one that changes nothing.
+    const edit = async () => {
+      const replace = { op: 'replace', cell: 'cell-id-1', source: `a = ${++count}` };
+      await agent.edit(folder.getPath('seen.ipynb'), [replace], 'An agent to connect');
+    };
+    await edit();
     const ours = connect.agents.filter({ hasText: '“An agent to connect”' });
     await expect(ours).toContainText('cell 2 changed');
     await expect(ours.locator('time')).toHaveText('now');
     // The page says it of the last agent only, and other tests have agents, too.
     await expect(async () => {
-      await agent.edit(path, replace, 'An agent to connect');
+      await edit();
       await expect(
         connect.root.getByText('“An agent to connect” has changed seen.ipynb.')
       ).toBeAttached({ timeout: 3_000 });
