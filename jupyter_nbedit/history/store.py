@@ -385,8 +385,8 @@ def _delete_edits(connection: sqlite3.Connection, condition: str, *values: objec
         return 0
     count = connection.execute(f"DELETE FROM edits WHERE {condition}", values).rowcount  # noqa: S608 -- ours
     connection.executemany(
-        "DELETE FROM notebooks WHERE notebook_id = ?1"
-        " AND NOT EXISTS (SELECT * FROM edits WHERE notebook_id = ?1)",
+        "DELETE FROM notebooks WHERE notebook_id = ?"
+        " AND NOT EXISTS (SELECT * FROM edits WHERE edits.notebook_id = notebooks.notebook_id)",
         notebook_ids,
     )
     return count
