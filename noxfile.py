@@ -44,7 +44,7 @@ SETUP_NAMES = ("setups", "documents")
 # One more than two cores: some test always waits for a server, a disk or a process.
 WORKERS = min(4, max(3, os.cpu_count() or 1))
 CORE = ("tests/notebook", "tests/storage")
-PROSE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "jupyter_nbedit")
+PROSE = (*(file.name for file in ROOT.glob("*.md")), "docs", "jupyter_nbedit")
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
 
 DAY = ["lint", "core", "python", "lab", "browser"]
@@ -132,6 +132,7 @@ def rigs(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def packaging(session: nox.Session) -> None:
     """Check what is in the wheel; at night, also what installing it does."""
+    install_node_modules(session, LAB)
     # A module builds the package once.
     run_pytest(session, "packaging", "--dist=loadfile", "tests/packaging")
 

@@ -18,7 +18,15 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "src", "style", "schema")
+SOURCES = (
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "webpack.config.cjs",
+    "src",
+    "style",
+    "schema",
+)
 
 # What Rspack 2, the bundler behind @jupyter/builder, runs on.
 NODE_MINIMUM = {20: 19, 22: 12}

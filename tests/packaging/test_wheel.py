@@ -24,6 +24,7 @@ PACKAGE_JSON = LAB / "package.json"
 LIMIT = 900  # seconds; only ends what hangs
 pytestmark = pytest.mark.timeout(2 * LIMIT)
 installs = pytest.mark.skipif(not is_nightly(), reason="needs another environment")
+builds = pytest.mark.skipif(not is_nightly(), reason="takes two builds of the JavaScript")
 
 
 def run(
@@ -169,6 +170,21 @@ def test_the_version_is_that_of_package_json(wheel: Path) -> None:
     version = json.loads(PACKAGE_JSON.read_text())["version"]
 
     assert wheel.name == f"jupyter_nbedit-{version}-py3-none-any.whl"
+
+
+@builds
+def test_the_javascript_is_the_same_in_two_build_folders(tmp_path: Path) -> None:
+    built = []
+    for parent in (tmp_path / "a", tmp_path / "another" / "folder"):
+        lab = shutil.copytree(LAB, parent / "lab", symlinks=True)
+        run("npm", "run", "build:prod", cwd=lab)
+        output = parent / "labextension"
+        files = (path for path in output.rglob("*") if path.is_file())
+        built.append({path.relative_to(output).as_posix(): path.read_bytes() for path in files})
+
+    assert any(name.startswith("static/remoteEntry.") for name in built[0])
+    assert built[0].keys() == built[1].keys()
+    assert [name for name, data in built[0].items() if data != built[1][name]] == []
 
 
 @installs
