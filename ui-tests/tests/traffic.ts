@@ -11,6 +11,7 @@ export interface PageRequest {
 /** What a page asks of this package, and of the Contents API for one notebook. */
 export class Traffic {
   private readonly requests = new Map<string, PageRequest>();
+  private readonly unfinished = new Set<string>();
 
   private constructor(private readonly path: string) {}
 
@@ -21,6 +22,7 @@ export class Traffic {
     session.on('Network.requestWillBeSent', ({ requestId, request }) => {
       const { pathname, search } = new URL(request.url);
       const address = pathname.slice(base.length) + search;
+      traffic.unfinished.add(requestId);
       traffic.requests.set(requestId, { method: request.method, address, bytes: 0 });
     });
     session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
@@ -28,9 +30,16 @@ export class Traffic {
       if (request) {
         request.bytes = encodedDataLength;
       }
+      traffic.unfinished.delete(requestId);
     });
+    session.on('Network.loadingFailed', ({ requestId }) => traffic.unfinished.delete(requestId));
     await session.send('Network.enable');
     return traffic;
+  }
+
+  /** Whether the page has got every reply that it has asked for since it is watched. */
+  get isFinished(): boolean {
+    return this.unfinished.size === 0;
   }
 
   /** Return the requests since the last call, each as `METHOD address`. */
