@@ -68,59 +68,94 @@ test('A toast that a slow page shows late tells of all edits until then @nightly
   open,
   page
 }) => {
+  await page.clock.install();
   folder.write('late.ipynb', formatNotebook(makeManyCells(6)));
   const path = folder.getPath('late.ipynb');
-  await open('late.ipynb');
+  const tab = await open('late.ipynb');
   // JupyterLab loads what it shows toasts with when it shows the first one.
   const delayed: string[] = [];
+  let continueLoading = (): void => undefined;
+  const isLate = new Promise<void>(resolve => (continueLoading = resolve));
   await page.route(/\/static\/.*\.js/, async route => {
     delayed.push(route.request().url());
-    await new Promise(resolve => setTimeout(resolve, 5_000));
+    await isLate;
     await route.continue();
   });
   await agent.edit(path, [replace(1)], 'Bot');
   await expect.poll(() => delayed).not.toEqual([]);
-  await page.waitForTimeout(1_000);
   await agent.edit(path, [replace(2)], 'Bot');
+  await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2]);
+  // The toast counts as one that will not appear, and JupyterLab's list is updated without it.
+  await page.clock.fastForward(4_000);
+  continueLoading();
   await expect(toastsOf(page, /^Bot:/)).toHaveText(/^Bot: 2 cells changed/);
   await expect(toastsOf(page, /^Bot:/)).toHaveCount(1);
 });
 
-test('A toast tells also of an edit whose event comes long after its change @nightly', async ({
-  agent,
-  folder,
-  open,
-  page
-}) => {
-  let eventCount = 0;
-  await page.routeWebSocket(/\/api\/events\/subscribe/, socket => {
-    const server = socket.connectToServer();
-    server.onMessage(message => {
-      const isLate = String(message).includes('/edit/v') && ++eventCount === 2;
-      setTimeout(() => socket.send(message), isLate ? 2_500 : 0);
+for (const [when, isReadFirst] of [
+  ['long after its change', false],
+  ['long after its change, and of one whose event comes while the tab reads it', true]
+] as const) {
+  test(`A toast tells also of an edit whose event comes ${when} @nightly`, async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('event.ipynb', formatNotebook(makeManyCells(6)));
+    const path = folder.getPath('event.ipynb');
+    const events: (() => void)[] = [];
+    await page.routeWebSocket(/\/api\/events\/subscribe/, socket => {
+      const server = socket.connectToServer();
+      server.onMessage(message => {
+        if (['/edit/v', path].every(part => String(message).includes(part))) {
+          events.push(() => socket.send(message));
+        } else {
+          socket.send(message);
+        }
+      });
     });
+    const tab = await open('event.ipynb');
+    const heard = await page.evaluateHandle(path => {
+      const heard: unknown[] = [];
+      window.jupyterapp.serviceManager.events.stream.connect((_, emission) => {
+        if (emission.path === path && 'edit_id' in emission) {
+          heard.push(emission.edit_id);
+        }
+      });
+      return heard;
+    }, path);
+    const send = async (index: number) => {
+      await expect.poll(() => events.length).toBe(index + 1);
+      events[index]();
+      await expect.poll(async () => heard.evaluate(({ length }) => length)).toBe(index + 1);
+    };
+    // What the tab reads after the first edit is the version after the second one.
+    const reads: string[] = [];
+    let continueRead = (): void => undefined;
+    const isEdited = new Promise<void>(resolve => (continueRead = resolve));
+    await page.route(/[?&]since=/, async route => {
+      reads.push(route.request().url());
+      await isEdited;
+      await route.continue();
+    });
+    await agent.edit(path, [replace(1)], 'Bot');
+    if (isReadFirst) {
+      // After the event of the contents manager, which an edit causes, too.
+      await expect.poll(() => reads).not.toEqual([]);
+    }
+    await send(0);
+    await expect.poll(() => reads).not.toEqual([]);
+    await agent.edit(path, [replace(2)], 'Bot');
+    continueRead();
+    const toast = toastsOf(page, /^Bot:/);
+    await expect(toast).toHaveText(/^Bot: 1 cell changed/);
+    await send(1);
+    await expect(toast).toHaveText(/^Bot: 2 cells changed/);
+    await toast.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
   });
-  folder.write('event.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('event.ipynb');
-  const tab = await open('event.ipynb');
-  // What the tab reads after the first event is the version after the second edit.
-  let continueRead = (): void => undefined;
-  const isEdited = new Promise<void>(resolve => (continueRead = resolve));
-  await page.route(/[?&]since=/, async route => {
-    await isEdited;
-    await route.continue();
-  });
-  await agent.edit(path, [replace(1)], 'Bot');
-  await expect.poll(() => eventCount).toBe(1);
-  await agent.edit(path, [replace(2)], 'Bot');
-  continueRead();
-  await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2]);
-  const toast = toastsOf(page, /^Bot:/);
-  await expect(toast).toHaveText(/^Bot: 1 cell changed/);
-  await expect(toast).toHaveText(/^Bot: 2 cells changed/);
-  await toast.getByRole('button', { name: 'Undo' }).click();
-  await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
-});
+}
 
 test('"View" keeps the toast, and goes to one cell after the other in command mode', async ({
   agent,

@@ -228,12 +228,14 @@ export class NotebookSync {
   ): Promise<void> {
     const last = this._pendingChanges.map(({ hash }) => hash).lastIndexOf(version.model.hash ?? '');
     const changes = this._pendingChanges.splice(0, Math.max(changeCount, last + 1));
+    // If no report names the version, it may have what was reported while it was read, too.
+    const reported = last < 0 ? [...changes, ...this._pendingChanges] : changes;
     const wasDirty = this._context.model.dirty;
     this._isMerging = true;
     try {
       await adoptVersion(this._context, version, this._revert, disk => {
         baseVersion.mergeDisk(disk, this._notebook.readContent(), result =>
-          this._showMerge(result, changes, version.model.hash ?? null)
+          this._showMerge(result, reported, version.model.hash ?? null)
         );
       });
       this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);
