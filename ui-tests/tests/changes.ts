@@ -2,6 +2,8 @@ import { expect, type JSHandle, type Page } from '@playwright/test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Agent } from './agent';
+import type { Folder } from './folder';
+import { formatNotebook, makeCodeCell } from './notebooks';
 
 /** Where the server keeps copies of open notebooks; see docs/operate.md. */
 const COPIES = join(process.env.NBEDIT_ROOT!, '..', 'data', 'nbedit');
@@ -77,6 +79,46 @@ export async function listOutsideEntries(agent: Agent, path: string): Promise<En
   }
 }
 
+/** A notebook that no page shows: with it a test sees that the server has looked at all files. */
+export class WatchedFile {
+  private count = 0;
+
+  private constructor(private readonly folder: Folder) {}
+
+  /** Report it to the server as open; `page` may be any page of this test. */
+  static async open(page: Page, folder: Folder): Promise<WatchedFile> {
+    const file = new WatchedFile(folder);
+    file.write();
+    await page.evaluate(path => {
+      const { wsUrl } = window.jupyterapp.serviceManager.serverSettings;
+      const socket = new WebSocket(`${wsUrl}nbedit/tabs`);
+      socket.onopen = () => socket.send(JSON.stringify({ tabs: { [path]: 1 } }));
+    }, folder.getPath(WatchedFile.NAME));
+    await waitUntilFollowed(file.read());
+    return file;
+  }
+
+  /** Wait until the server has looked at all open notebooks since this call. */
+  async waitForLook(): Promise<void> {
+    // The look that finds the first change may have begun before this call; the next one has not.
+    for (let changes = 0; changes < 2; changes++) {
+      this.write();
+      await waitUntilFollowed(this.read());
+    }
+  }
+
+  private read(): string {
+    return this.folder.readText(WatchedFile.NAME);
+  }
+
+  private write(): void {
+    const source = `${this.folder.getPath(WatchedFile.NAME)} ${++this.count}`;
+    this.folder.write(WatchedFile.NAME, formatNotebook([makeCodeCell('one', source)]));
+  }
+
+  private static readonly NAME = 'watched.ipynb';
+}
+
 /** Wait until the server knows the version of an open notebook: earlier changes have no undo. */
 export async function waitUntilFollowed(text: string): Promise<void> {
   await expect.poll(() => listCopies().includes(text)).toBe(true);
@@ -87,5 +129,17 @@ function listCopies(): string[] {
   return folders
     .filter(name => name.startsWith('versions-'))
     .flatMap(name => readdirSync(join(COPIES, name)).map(copy => join(COPIES, name, copy)))
-    .flatMap(file => (existsSync(file) ? [readFileSync(file, 'utf-8')] : []));
+    .flatMap(readIfPresent);
+}
+
+/** The server removes a copy when it has a newer one, and when a notebook is closed. */
+function readIfPresent(file: string): string[] {
+  try {
+    return [readFileSync(file, 'utf-8')];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return [];
+    }
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { mkdirSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { ChangeEvents, listOutsideEntries, waitUntilFollowed } from './changes';
+import { ChangeEvents, listOutsideEntries, waitUntilFollowed, WatchedFile } from './changes';
 import { expect, test } from './fixtures';
 import type { Folder } from './folder';
 import { type CellJson, formatNotebook, makeCodeCell, makeManyCells } from './notebooks';
@@ -221,6 +221,7 @@ for (const [kind, [breakFile, notice, cleanUp]] of Object.entries(PROBLEMS)) {
     const text = folder.readText('a.ipynb');
     const tab = await open('a.ipynb');
     await waitUntilFollowed(folder.readText('a.ipynb'));
+    const watched = await WatchedFile.open(page, folder);
     await tab.typeText(0, ' # mine');
     const typed = await tab.getSources();
     const file = folder.getFile('a.ipynb');
@@ -228,8 +229,9 @@ for (const [kind, [breakFile, notice, cleanUp]] of Object.entries(PROBLEMS)) {
     const toasts = page.locator('.Toastify__toast');
     await expect(toasts).toHaveText(notice);
     expect(await tab.getSources()).toEqual(typed);
-    // The watcher looks several times.
-    await page.waitForTimeout(2000);
+    // Other looks at the file do not tell it again.
+    await watched.waitForLook();
+    await watched.waitForLook();
     await expect(toasts).toHaveCount(1);
 
     cleanUp(file);
@@ -285,8 +287,9 @@ test('What JupyterLab saves and what agents edit and undo is no change by anothe
   await waitUntilFollowed(folder.readText('a.ipynb'));
   const other = await open('a.ipynb', { page: await anotherWindow() });
   const events = await ChangeEvents.watch(page, path);
-  // Longer than the watcher's interval, so that it sees each version.
-  const look = async () => page.waitForTimeout(1000);
+  const watched = await WatchedFile.open(page, folder);
+  // It sees each version.
+  const look = async () => watched.waitForLook();
   await look();
   await tab.typeText(0, ' # one');
   expect(await tab.save()).toContain('completed');
