@@ -82,6 +82,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--grep", help="run only the tests whose title matches this expression")
     parser.add_argument(
+        "--repeat-each",
+        type=_parse_count,
+        default=1,
+        metavar="N",
+        help="run each test N times, to find tests that fail now and then",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_parse_count,
+        metavar="N",
+        help="run N tests at the same time, each in a browser of its own",
+    )
+    parser.add_argument(
         "--collaborative",
         action="store_true",
         help="run the tests of collaborative tabs (in tests/rooms), and only these",
@@ -112,6 +125,14 @@ def _parser() -> argparse.ArgumentParser:
         help="make the documentation's pictures, docs/*.png and docs/demo.webp, and run no test",
     )
     return parser
+
+
+def _parse_count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        message = f"{text} is less than 1"
+        raise argparse.ArgumentTypeError(message)
+    return count
 
 
 def _check_environment(env: Path, *, collaborative: bool, notebook7: bool) -> str:
@@ -170,11 +191,11 @@ def _play(
     if not (options.nightly or options.screenshot or options.grep):
         without.append("@nightly")
     command = [_program("npx"), "playwright", "test"]
-    if options.collaborative:
-        # Fifty edits at once in one room hold up the opening of another: rooms go one at a time.
-        command += ["--project=rooms", "--workers=1"]
-    else:
-        command += ["--project=notebook7" if options.notebook7 else "--project=tabs"]
+    project = "notebook7" if options.notebook7 else "rooms" if options.collaborative else "tabs"
+    command += [f"--project={project}", f"--repeat-each={options.repeat_each}"]
+    # Fifty edits at once in one room hold up the opening of another: rooms go one at a time.
+    workers = options.workers or (1 if options.collaborative else None)
+    command += [f"--workers={workers}"] if workers else []
     command += ["--grep", tag] if tag else []
     command += ["--grep-invert", "|".join(without)] if without else []
     results = RESULTS / options.env.name

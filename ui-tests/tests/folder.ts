@@ -1,6 +1,7 @@
 import type * as nbformat from '@jupyterlab/nbformat';
+import type { TestInfo } from '@playwright/test';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /** The folder of a test below the server's root: names to bytes on disk. */
 export class Folder {
@@ -8,6 +9,11 @@ export class Folder {
     private readonly root: string,
     private readonly folder: string
   ) {}
+
+  /** Return the folder that only this test has, also if it is repeated at the same time. */
+  static ofTest({ outputDir }: TestInfo): Folder {
+    return new Folder(process.env.NBEDIT_ROOT!, basename(outputDir));
+  }
 
   /** Return the path in the server's APIs. */
   getPath(name: string): string {

@@ -48,7 +48,11 @@ class NotebookPage {
 }
 
 test.describe('In Notebook 7', () => {
-  const folder = new Folder(process.env.NBEDIT_ROOT!, 'changes');
+  let folder: Folder;
+
+  test.beforeEach(({}, testInfo) => {
+    folder = Folder.ofTest(testInfo);
+  });
 
   /** Write a notebook, and open it. */
   async function open(page: Page, name: string): Promise<NotebookPage> {

@@ -8,7 +8,11 @@ const url = process.env.TARGET_URL!;
 const token = process.env.NBEDIT_TOKEN!;
 
 test.describe('In Notebook 7, an agent is connected', () => {
-  const folder = new Folder(process.env.NBEDIT_ROOT!, 'connect');
+  let folder: Folder;
+
+  test.beforeEach(({}, testInfo) => {
+    folder = Folder.ofTest(testInfo);
+  });
 
   for (const where of ['tree', 'notebooks'] as const) {
     test(`from the menu of the page of ${where}`, async ({ page }) => {

@@ -19,7 +19,11 @@ async function open(page: Page, path: string): Promise<void> {
 }
 
 test.describe('A notebook in Notebook 7', () => {
-  const folder = new Folder(process.env.NBEDIT_ROOT!, 'classic');
+  let folder: Folder;
+
+  test.beforeEach(({}, testInfo) => {
+    folder = Folder.ofTest(testInfo);
+  });
 
   test('follows an edit, keeps what is typed, and undoes the edit', async ({ page }) => {
     folder.write('a.ipynb', formatNotebook(makeManyCells(4)));

@@ -20,8 +20,8 @@ async function open(page: Page, path: string): Promise<Tab> {
 test('In Notebook 7, a person decides on what agents do, leaves, and comes back to what is new', async ({
   context,
   page
-}) => {
-  const folder = new Folder(process.env.NBEDIT_ROOT!, 'person-path');
+}, testInfo) => {
+  const folder = Folder.ofTest(testInfo);
   const path = new PersonPath(new Agent(url, token), folder);
   path.begin();
   const before = await open(page, folder.getPath(NAME));
