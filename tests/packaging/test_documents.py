@@ -20,12 +20,20 @@ from tests.support.servers import run_server
 
 README = (ROOT / "README.md").read_text()
 DOCUMENTS = ("README.md", "docs/agents.md", "docs/use.md")
+SHELLS = ("sh", "bash", "console", "zsh")
+COMMANDS = "curl|jupyter|npm|nox|pip|pytest|python"
 EXAMPLE = ROOT / "ui-tests" / "example"
 LANGUAGES = {"src/index.ts": "ts", "package.json": "json", "nbedit_example.py": "python"}
 
 
 def find_blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def find_all_documents() -> list[Path]:
+    return sorted(
+        path for glob in ("*.md", "docs/*.md", "skills/**/*.md") for path in ROOT.glob(glob)
+    )
 
 
 def find_requests(text: str) -> Iterator[tuple[str, str, Any, Any]]:
@@ -137,6 +145,20 @@ def test_every_link_of_the_documentation_leads_somewhere(document: Path) -> None
         target = document.parent / path if path else document
         assert target.exists(), link
         assert not heading or heading in list_anchors(target), link
+
+
+@pytest.mark.parametrize(
+    "document", find_all_documents(), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_zsh_takes_every_command_of_the_documentation(document: Path) -> None:
+    """An interactive zsh knows no comments, and an unquoted pattern without a match is an error."""
+    text = document.read_text()
+    blocks = [block for language in SHELLS for block in find_blocks(text, language)]
+    for command in [*blocks, *re.findall(rf"`((?:{COMMANDS}) [^`\n]+)`", text)]:
+        unquoted = re.sub(r"<<'END'\n.*?\nEND\n", "", command, flags=re.DOTALL)
+        unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", unquoted)
+
+        assert not re.search(r"[][?*#!]", unquoted), command
 
 
 def list_anchors(page: Path) -> set[str]:
