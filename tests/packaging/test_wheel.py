@@ -17,8 +17,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from jupyter_nbedit.cli.demo.play import SAMPLES
 from tests.support.paths import LAB, ROOT
 from tests.support.sampling import is_nightly
+from tests.support.servers import run_server
 
 PACKAGE_JSON = LAB / "package.json"
 LIMIT = 900  # seconds; only ends what hangs
@@ -172,6 +174,13 @@ def test_the_version_is_that_of_package_json(wheel: Path) -> None:
     assert wheel.name == f"jupyter_nbedit-{version}-py3-none-any.whl"
 
 
+def test_the_sdist_has_the_security_policy_and_what_it_links_to(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+
+    assert {"SECURITY.md", "docs/threats.md"} <= names
+
+
 @builds
 def test_the_javascript_is_the_same_in_two_build_folders(tmp_path: Path) -> None:
     built = []
@@ -241,6 +250,59 @@ def test_the_demo_with_a_disabled_extension_names_what_to_check(
     run(*extension, "enable", "jupyter_nbedit", "--sys-prefix", env=own_home)
     assert "the extension is not on" in error
     assert "jupyter server extension list" in error
+
+
+@installs
+@pytest.mark.parametrize("is_for_user", [False, True], ids=["environment", "user"])
+def test_the_documented_check_of_the_installation_shows_the_server(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_for_user: bool
+) -> None:
+    if is_for_user:
+        python = Path(sys.base_prefix) / "bin" / "python3"
+        monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "user"))
+        monkeypatch.setenv("PIP_BREAK_SYSTEM_PACKAGES", "1")
+        run(python, "-m", "pip", "install", "--user", wheel)
+        bin_ = tmp_path / "user" / "bin"
+    else:
+        bin_ = make_environment(tmp_path / "venv", wheel)
+        python = bin_ / "python"
+    folder = tmp_path / "server"
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
+
+    with run_server(folder, python=str(python)):
+        status = run(bin_ / "jupyter-nbedit", "status", folder / "notebooks")
+    listed = run(bin_ / "jupyter-server", "extension", "list")
+
+    assert f"| jupyter_nbedit {json.loads(PACKAGE_JSON.read_text())['version']} |" in status
+    # docs/operate.md says so; if this fails, Jupyter has changed, and the page must, too.
+    assert ("jupyter_nbedit" in listed) == (not is_for_user)
+
+
+@installs
+def test_uninstalling_leaves_only_the_data_that_the_documentation_names(
+    wheel: Path, own_home: dict[str, str], tmp_path: Path
+) -> None:
+    bin_ = make_environment(tmp_path / "venv", wheel)
+    notebook = shutil.copy(SAMPLES / "rainfall.ipynb", tmp_path)
+    program = {**own_home, "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}"}
+    edit = ("--old", "wet = 100", "--new", "wet = 200")
+    run(bin_ / "jupyter", "nbedit", "edit", notebook, *edit, env=program)
+    data, runtime = (
+        Path(run(bin_ / "jupyter", option, env=program).strip(), "nbedit")
+        for option in ("--data-dir", "--runtime-dir")
+    )
+
+    run(bin_ / "pip", "uninstall", "--yes", "jupyter_nbedit", env=program)
+
+    left = [path for path in tmp_path.rglob("*") if "nbedit" in str(path.relative_to(tmp_path))]
+    assert data / "history.sqlite3" in left
+    assert runtime / "locks" in left
+    assert [path for path in left if not {data, runtime} & {path, *path.parents}] == []
+    text = (ROOT / "docs" / "operate.md").read_text()
+    (command,) = re.findall(r"```sh\n(rm .*)\n```", text)
+    run("sh", "-c", command, env=program)
+    assert not data.exists()
+    assert not runtime.exists()
 
 
 def remove_colours(terminal: str) -> str:
