@@ -13,6 +13,8 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email import message_from_bytes
+from email.message import Message
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -23,6 +25,7 @@ from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
 
 PACKAGE_JSON = LAB / "package.json"
+REPOSITORY = "https://example.invalid/jupyter_nbedit"
 LIMIT = 900  # seconds; only ends what hangs
 pytestmark = pytest.mark.timeout(2 * LIMIT)
 installs = pytest.mark.skipif(not is_nightly(), reason="needs another environment")
@@ -108,6 +111,14 @@ def members(wheel: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    """Return the metadata of the wheel, as a package index gets them."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(name))
+
+
+@pytest.fixture(scope="module")
 def plain_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_environment(tmp_path_factory.mktemp("bare") / "venv", wheel)
 
@@ -179,6 +190,34 @@ def test_the_sdist_has_the_security_policy_and_what_it_links_to(sdist: Path) -> 
         names = {name.partition("/")[2] for name in archive.getnames()}
 
     assert {"SECURITY.md", "docs/threats.md"} <= names
+
+
+def test_the_readme_of_the_wheel_has_absolute_links_to_files_of_the_repository(
+    metadata: Message,
+) -> None:
+    text = metadata.get_payload()
+    assert isinstance(text, str)
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]*)\)", text)
+    pictures = [link for sign, link in links if sign]
+
+    assert len(links) == len(re.findall(r"\]\(", text)) > len(pictures) > 0
+    for sign, link in links:
+        start = f"{REPOSITORY}/{'raw' if sign else 'blob'}/main/"
+        assert link.startswith(start)
+        assert (ROOT / link.removeprefix(start).partition("#")[0]).is_file(), link
+
+
+def test_the_wheel_and_the_labextension_name_authors_and_the_same_repository(
+    metadata: Message,
+) -> None:
+    package = json.loads(PACKAGE_JSON.read_text())
+    urls = dict(line.split(", ", 1) for line in metadata.get_all("Project-URL", []))
+
+    assert urls.keys() == {"Homepage", "Documentation", "Repository", "Changelog"}
+    assert all(url.startswith(REPOSITORY) for url in urls.values())
+    assert package["homepage"] == urls["Homepage"]
+    assert package["repository"]["url"] == f"{REPOSITORY}.git"
+    assert metadata["Author"] == package["author"]["name"]
 
 
 @builds
