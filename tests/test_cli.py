@@ -27,11 +27,12 @@ REQUESTS = [(step, message) for step in STEPS for message, _ in step.requests]
 
 @pytest.fixture
 def own_places(tmp_path: Path) -> dict[str, str]:
-    """A home and a temporary folder of the test's own."""
+    """A home and a temporary folder of the test's own, and the encoding of pipes on Windows."""
     places = {"HOME": tmp_path / "home", "TMPDIR": tmp_path / "tmp"}
     for place in places.values():
         place.mkdir()
-    return {**os.environ, **{name: str(place) for name, place in places.items()}}
+    paths = {name: str(place) for name, place in places.items()}
+    return {**os.environ, **paths, "PYTHONIOENCODING": "cp1252"}
 
 
 def test_the_command_prints_its_version() -> None:

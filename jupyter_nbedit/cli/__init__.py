@@ -8,6 +8,7 @@ when it runs.
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import sys
 from collections.abc import Sequence
@@ -51,6 +52,7 @@ _TOKEN = re.compile(r"(token=)[^&\s'\"]+", re.IGNORECASE)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    _set_encodings()
     options = build_parser().parse_args(arguments)
     try:
         exit_code: int = options.run(options)
@@ -64,6 +66,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None  # so that Python does not flush it at its end
         return exit_codes.DONE
     return exit_code
+
+
+def _set_encodings() -> None:
+    """Write UTF-8 into files and pipes, as on every system, and escape what cannot be written.
+
+    Windows would write the encoding of its language there, in which most characters are missing,
+    and JSON would not be JSON.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="backslashreplace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -344,3 +345,26 @@ def test_the_table_in_the_documentation_is_that_of_the_clients() -> None:
         user = f"`{labels['user']}`" if "user" in labels else ""
         expected.append((client.id, client.title, user, labels["project"]))
     assert rows == expected
+
+
+def test_a_folder_with_a_name_outside_of_the_encoding_of_windows_is_set_up(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home.parent / "Ünï 日本 \udcff"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    content = io.BytesIO()
+    pipe = io.TextIOWrapper(content, encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    monkeypatch.setattr(sys, "stderr", pipe)
+
+    for client_id, client in CLIENTS.items():
+        if "project" not in client.scopes:
+            continue
+        for options in ((), ("--write",), ("--write",)):
+            assert main(["setup", client_id, "--project", *options]) == 0
+    (folder / ".mcp.json").write_bytes(b"[]")
+    assert main(["setup", "claude", "--project", "--write"]) == 1
+    pipe.flush()
+
+    assert "Ünï 日本 \\udcff" in content.getvalue().decode("utf-8")

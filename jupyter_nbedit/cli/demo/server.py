@@ -87,7 +87,7 @@ def start_process(
         "--ServerApp.allow_unauthenticated_access=False",
         *options,
     ]
-    if os.name == "posix" and os.geteuid() == 0:
+    if sys.platform != "win32" and os.geteuid() == 0:
         command.append("--allow-root")
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own command
@@ -114,7 +114,7 @@ def _build_environment(folder: Path) -> dict[str, str]:
     settings.mkdir(parents=True, exist_ok=True)
     # The question of JupyterLab about news would cover the notifications of the extension.
     (settings / "notification.jupyterlab-settings").write_text(
-        '{"fetchNews": "false", "checkForUpdates": false}'
+        '{"fetchNews": "false", "checkForUpdates": false}', encoding="utf-8"
     )
     inherited = {
         name: value
@@ -140,7 +140,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path, log: Path)
         for file in (folder / "runtime").glob("jpserver-*.json"):
             # The file may be incomplete, and the server may not listen yet.
             with contextlib.suppress(json.JSONDecodeError, ConnectionError):
-                info = json.loads(file.read_text())
+                info = json.loads(file.read_text(encoding="utf-8"))
                 server = Server(info["port"], info["token"], folder / "notebooks")
                 server.send_request("GET", "/api/status")
                 return server
@@ -148,4 +148,5 @@ def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path, log: Path)
     problem = f"did not answer in {START_SECONDS} s"
     if process.poll() is not None:
         problem = f"ended with exit code {process.returncode}"
-    raise DemoError(f"The server {problem}. The end of its log:\n{log.read_text()[-4000:]}")
+    end = log.read_bytes()[-4000:].decode(errors="replace")
+    raise DemoError(f"The server {problem}. The end of its log:\n{end}")
