@@ -12,9 +12,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
+from jupyter_nbedit.os_calls import (
+    is_denied_by_windows,
+    is_in_use,
+    retry_while_in_use,
+    sync_file,
+)
+
 _DAY_SECONDS = 86_400.0
 _QUARANTINE_INFIX = ".corrupt-"
 _NEW_INFIX = ".new-"
+_MARK_INFIX = ".quarantined"
 # The database and the files that SQLite makes next to it.
 _SUFFIXES = ("", "-wal", "-shm")
 
@@ -39,15 +47,6 @@ class PrivateFile:
     path: Path
     #: How many days a quarantined file is kept.
     keep_days: float
-
-    @property
-    def mark_path(self) -> Path:
-        """The path of the quarantine mark, a file with the reason of the last quarantine.
-
-        It is written before the database is moved, and it is never removed: the later decision of a
-        person is stored in the new database, and is lost with it if that is damaged, too.
-        """
-        return Path(f"{self.path}.quarantined")
 
     def read_state(self) -> FileState | None:
         """Return the state of the file; None if there is no file.
@@ -99,41 +98,74 @@ class PrivateFile:
         """Remove the unique name of a new file, and the files of SQLite next to it."""
         for suffix in _SUFFIXES:
             with suppress(FileNotFoundError):
-                Path(f"{path}{suffix}").unlink()
+                retry_while_in_use(Path(f"{path}{suffix}").unlink)
 
     def quarantine(self, problem: str) -> Path:
-        """Rename the damaged files, and return the new path of the database file."""
-        infix = f"{_QUARANTINE_INFIX}{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
+        """Rename the damaged files, and return the new path of the database file.
+
+        Also leave a mark, a file with the problem. It is never removed: the later decision of a
+        person is stored in the new database, and is lost with it if that is damaged, too. Raise
+        `OSError` if the database cannot be renamed; then nothing has changed.
+        """
+        now = f"{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
+        infix = f"{_QUARANTINE_INFIX}{now}"
+        # Another server may do the same at this moment, and only one of the two may succeed.
+        mark = Path(f"{self.path}{_MARK_INFIX}-{now}-{uuid.uuid4().hex}")
         # The mark comes first: after a crash there must be no new database without it.
-        self._write_mark(f"{problem}; the file was renamed to {self.path.name}{infix}")
-        for path in [Path(f"{self.path}{suffix}") for suffix in _SUFFIXES]:
-            with suppress(FileNotFoundError):
-                path.rename(f"{path}{infix}")
+        self._write_mark(mark, f"{problem}; the file was renamed to {self.path.name}{infix}")
+        try:
+            _move(self.path, infix)
+        except OSError as error:
+            if self.read_state() is not None:
+                # Or another server has moved it, and made a new one: then it has left a mark.
+                retry_while_in_use(mark.unlink)
+            if is_in_use(error) or is_denied_by_windows(error):
+                message = (
+                    f"it is damaged, and Windows does not let {self.path.name} be renamed while "
+                    "another program has it open. Stop the other Jupyter servers of this account"
+                )
+                raise OSError(error.errno, message) from error
+            raise
+        for suffix in _SUFFIXES[1:]:
+            _move(Path(f"{self.path}{suffix}"), infix)
         return Path(f"{self.path}{infix}")
 
     def read_mark(self) -> str | None:
         """Return the reason of the last quarantine; None if there was none."""
+        beginning = f"{self.path.name}{_MARK_INFIX}"
         try:
-            problem = self.mark_path.read_text(errors="replace").strip()
+            # Not `glob`, which finds nothing in a folder that must not be listed.
+            marks = [path for path in self.path.parent.iterdir() if path.name.startswith(beginning)]
         except (FileNotFoundError, NotADirectoryError):
             return None
-        # A crash may have left the mark empty; the quarantine took place nevertheless.
-        return problem or "it was damaged and renamed"
+        for path in sorted(marks, reverse=True):
+            # A server that could not rename the database has removed its mark.
+            with suppress(FileNotFoundError):
+                problem = path.read_text(encoding="utf-8", errors="replace").strip()
+                # A crash may have left the mark empty; the quarantine took place nevertheless.
+                return problem or "it was damaged and renamed"
+        return None
 
-    def _write_mark(self, problem: str) -> None:
-        descriptor = os.open(self.mark_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    def _write_mark(self, path: Path, problem: str) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.write(descriptor, f"{problem}\n".encode(errors="replace"))
-            os.fsync(descriptor)
+            sync_file(descriptor)
         finally:
             os.close(descriptor)
         if sys.platform == "win32":
             return
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            sync_file(folder)
         finally:
             os.close(folder)
+
+
+def _move(path: Path, infix: str) -> None:
+    """Rename a damaged file, unless another server has done so."""
+    with suppress(FileNotFoundError):
+        retry_while_in_use(lambda: path.rename(f"{path}{infix}"))
 
 
 def _delete_if_old(path: Path, days: float) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from jupyter_nbedit.os_calls import retry_while_in_use, sync_file
 from jupyter_nbedit.setup.clients import ClientSetup
 from jupyter_nbedit.setup.merge import MergeRefused, merge_entries
 
@@ -112,7 +113,7 @@ def _write_content(file: Path, old: bytes | None, new: bytes) -> WriteOutcome:
         _check_content(file, old)
         backup = None if old is None else _back_up(file, old)
         leftovers += [] if backup is None else [backup]
-        temporary.replace(file)
+        retry_while_in_use(lambda: temporary.replace(file))
     except BaseException:
         for leftover in leftovers:
             leftover.unlink(missing_ok=True)
@@ -143,6 +144,6 @@ def _create_file(file: Path, content: bytes, *, like: Path | None) -> None:
     with os.fdopen(descriptor, "wb") as opened:
         opened.write(content)
         opened.flush()
-        os.fsync(descriptor)
+        sync_file(descriptor)
     if like is not None:
         file.chmod(stat.S_IMODE(like.stat().st_mode))

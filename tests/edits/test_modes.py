@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +73,11 @@ async def test_a_mode_is_renamed_and_deleted_with_its_notebook_or_folder(
 def list_quarantined(services: ServiceBuilder) -> list[Path]:
     """List the damaged files that were moved aside."""
     return list(services.database_file.parent.glob("*.corrupt-*"))
+
+
+def list_marks(services: ServiceBuilder) -> list[Path]:
+    """List the files that say that a damaged file was moved aside."""
+    return list(services.database_file.parent.glob("*.quarantined-*"))
 
 
 def damage(services: ServiceBuilder) -> None:
@@ -163,22 +171,84 @@ async def test_a_quarantined_file_goes_and_its_mark_stays(
 
 
 async def test_the_quarantine_mark_is_written_before_the_file_is_moved(
-    services: ServiceBuilder,
+    services: ServiceBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes = await build_damaged(services)
-    # A folder where the mark belongs is a disk on which it cannot be written.
-    mark = services.database_file.with_name(f"{services.database_file.name}.quarantined")
-    mark.mkdir()
+    really_open = os.open
+
+    def fill_disk(path: str, flags: int, *more: int, **options: int) -> int:
+        if flags & os.O_CREAT and ".quarantined" in str(path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return really_open(path, flags, *more, **options)
+
+    monkeypatch.setattr(os, "open", fill_disk)
     with pytest.raises(ModesUnreadable):
         await modes.get_effective("a.ipynb")
     assert list_quarantined(services) == []
-    mark.rmdir()
+    monkeypatch.undo()
     for one in (modes, services.build_modes()):
         await one.database.read(lambda _: None)
         with pytest.raises(ModesUnreadable):
             await one.get_effective("a.ipynb")
     assert len(list_quarantined(services)) == 1
-    assert mark.is_file()
+    assert len(list_marks(services)) == 1
+
+
+@pytest.mark.parametrize("code", [32, 5], ids=["in use", "denied"])
+async def test_a_damaged_file_that_windows_does_not_rename_leaves_no_mark_and_is_no_mode(
+    services: ServiceBuilder, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    modes = await build_damaged(services)
+    damaged = services.database_file.read_bytes()
+    waits: list[float] = []
+    rename = Path.rename
+
+    def refuse(path: Path, target: str | Path) -> Path:
+        if path != services.database_file:
+            return rename(path, target)
+        error = PermissionError(errno.EACCES, "for the test")
+        error.winerror = code  # type: ignore[attr-defined]
+        raise error
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    monkeypatch.setattr(time, "sleep", waits.append)
+    with pytest.raises(HistoryUnavailable, match="Stop the other Jupyter servers"):
+        await modes.database.read(lambda _: None)
+    with pytest.raises(ModesUnreadable):
+        await modes.get_effective("a.ipynb")
+    assert len(set(waits)) == len(waits) > 0
+    assert (list_marks(services), list_quarantined(services)) == ([], [])
+    assert services.database_file.read_bytes() == damaged
+    monkeypatch.undo()
+    # The other server has ended.
+    with pytest.raises(ModesUnreadable):
+        await services.build_modes().get_effective("a.ipynb")
+    assert (len(list_marks(services)), len(list_quarantined(services))) == (1, 1)
+
+
+async def test_the_mark_of_another_server_stays_if_the_file_cannot_be_renamed(
+    services: ServiceBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = await build_damaged(services)
+    rename = Path.rename
+
+    def move_first(path: Path, _: str | Path) -> Path:
+        monkeypatch.undo()
+        # Another server finds the damage at the same moment, and is faster.
+        theirs = path.with_name(f"{path.name}.quarantined-theirs")
+        theirs.write_text("it was damaged", encoding="utf-8")
+        rename(path, f"{path}.corrupt-theirs")
+        path.touch()
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(Path, "rename", move_first)
+    with pytest.raises(ModesUnreadable):
+        await modes.get_effective("a.ipynb")
+    assert [path.name for path in list_marks(services)] == [
+        f"{services.database_file.name}.quarantined-theirs"
+    ]
+    with pytest.raises(ModesUnreadable):
+        await services.build_modes().get_effective("a.ipynb")
 
 
 @pytest.mark.parametrize("value", ["edit", "damaged"])
