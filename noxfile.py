@@ -45,6 +45,8 @@ SETUP_NAMES = ("setups", "documents")
 WORKERS = min(4, max(3, os.cpu_count() or 1))
 CORE = ("tests/notebook", "tests/storage")
 PROSE = (*(file.name for file in ROOT.glob("*.md")), "docs", "jupyter_nbedit")
+#: At night the types of the package, but not those of its tests, are checked for these, too.
+OTHER_SYSTEMS = ("darwin", "win32")
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
 
 DAY = ["lint", "core", "python", "lab", "browser"]
@@ -85,9 +87,11 @@ def lint(session: nox.Session) -> None:
     """Check style, types and spelling, and the direction of imports."""
     install_node_modules(session, LAB)
     install_node_modules(session, UI_TESTS)
+    systems = OTHER_SYSTEMS if NIGHTLY in session.posargs else ()
     run_together(
         session,
         (("mypy",), ROOT),
+        *((("mypy", *build_mypy_options(system)), ROOT) for system in systems),
         (("npm", "run", "lint"), LAB),
         (("npm", "run", "lint"), UI_TESTS),
         (("codespell", *PROSE), ROOT),
@@ -307,6 +311,13 @@ def run_together(session: nox.Session, *commands: tuple[tuple[str, ...], Path]) 
     failed = [" ".join(result.args) for result in results if result.returncode]
     if failed:
         session.error(f"Failed: {', '.join(failed)}")
+
+
+def build_mypy_options(system: str) -> tuple[str, ...]:
+    """Return the options of mypy that check the package for another system."""
+    # What one system does not reach is the code of the others.
+    options = (f"--platform={system}", "--no-warn-unreachable")
+    return (*options, f"--cache-dir={CACHE / f'mypy-{system}'}", "jupyter_nbedit")
 
 
 def other_arguments(session: nox.Session) -> list[str]:

@@ -9,11 +9,12 @@ import json
 import logging
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -578,10 +579,43 @@ async def test_a_problem_is_reported_once_and_so_is_its_end(
         assert len(await tab.list_edits()) == 1
 
 
+class WindowsEntry:
+    """An entry of a folder whose status has no inode, as on Windows."""
+
+    def __init__(self, entry: os.DirEntry[str]) -> None:
+        self._entry = entry
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._entry, name)
+
+    def stat(self, **options: bool) -> os.stat_result:
+        fields = list(self._entry.stat(**options))
+        fields[stat.ST_INO] = fields[stat.ST_DEV] = 0
+        return os.stat_result(fields)
+
+
+class WindowsFolder:
+    """The entries of a folder as on Windows."""
+
+    def __init__(self, path: Any) -> None:
+        self._entries = SCAN(path)
+
+    def __enter__(self) -> Iterator[WindowsEntry]:
+        return map(WindowsEntry, self._entries.__enter__())
+
+    def __exit__(self, *_: object) -> None:
+        self._entries.close()
+
+
+SCAN = os.scandir
+
+
+@pytest.mark.parametrize("scan", [SCAN, WindowsFolder], ids=["Linux", "Windows"])
 async def test_a_history_follows_a_notebook_that_another_program_has_renamed(
-    open_tab: Opener,
+    open_tab: Opener, monkeypatch: pytest.MonkeyPatch, scan: Any
 ) -> None:
     async with open_tab() as tab:
+        monkeypatch.setattr(os, "scandir", scan)
         await edit_here(tab)
         await tab.wait_until_known()
         rename(tab.file)

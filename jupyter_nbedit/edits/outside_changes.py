@@ -629,7 +629,9 @@ def _find_new_name(notebook: OpenNotebook, identity: Identity) -> str | None:
             if (
                 entry.inode() == identity[1]
                 and entry.name.endswith(SUFFIX)
-                and get_stat_identity(entry.stat(follow_symlinks=False))[:-1] == identity[:-1]
+                # The status of an entry has no inode on Windows.
+                and get_stat_identity(os.stat(entry.path, follow_symlinks=False))[:-1]  # noqa: PTH116
+                == identity[:-1]
             ):
                 return notebook.name[: len(notebook.name) - len(name)] + entry.name
     return None

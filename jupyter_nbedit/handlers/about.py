@@ -18,7 +18,7 @@ from jupyter_nbedit.handlers.openapi import OperationSpec, Reply, build_document
 from jupyter_nbedit.models import MOST_OPERATIONS
 from jupyter_nbedit.search.models import MOST_HITS
 from jupyter_nbedit.storage.base import Guard
-from jupyter_nbedit.storage.files.rename_exchange import GUARDS
+from jupyter_nbedit.storage.files.rename_exchange import list_guards
 from jupyter_nbedit.text.manual import render_manual
 from jupyter_nbedit.tools import TOOLS
 
@@ -103,7 +103,7 @@ class AboutHandler(NbEditHandler):
                 epoch=services.events.epoch,
                 limits=Limits(services.request_limit, MOST_OPERATIONS, MOST_HITS),
                 storage=services.storages.list_kinds(),
-                guards=list(GUARDS),
+                guards=list_guards(),
                 tools=list(TOOLS),
                 links={
                     "self": root,

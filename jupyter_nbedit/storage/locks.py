@@ -155,7 +155,7 @@ class PathLocks:
 
     def _open(self, number: int) -> int | None:
         name = os.path.join(self._folder, f"{number:02x}.lock")
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         try:
             with suppress(FileNotFoundError):
                 return os.open(name, flags, 0o600)
@@ -183,11 +183,9 @@ def _compute_number(key: str) -> int:
 
 
 async def _lock_descriptor(descriptor: int) -> None:
-    if sys.platform == "win32":
-        return
     async for _ in Polling(_PATIENCE_SECONDS, _POLL_SECONDS):
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _try_to_lock(descriptor)
         except BlockingIOError:
             continue
         return
@@ -196,3 +194,9 @@ async def _lock_descriptor(descriptor: int) -> None:
         "Nothing was written; try again."
     )
     raise Busy(message)
+
+
+def _try_to_lock(descriptor: int) -> None:
+    """Lock a file; raise `BlockingIOError` if another process has locked it."""
+    if sys.platform != "win32":
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

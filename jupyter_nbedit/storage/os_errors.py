@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from jupyter_nbedit.errors import (
+    Busy,
     Forbidden,
     NoSpace,
     NotAPlainFile,
     NotebookNotFound,
     StorageFailure,
 )
+from jupyter_nbedit.os_calls import is_denied_by_windows, is_in_use
 
 #: The errors of a missing path, of a full disk, and of a missing permission.
 NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
@@ -31,6 +33,20 @@ def map_os_errors() -> Iterator[None]:
         description = os.strerror(code)
         if code in NOT_FOUND_ERRNOS:
             raise NotebookNotFound from error
+        if is_in_use(error):
+            message = (
+                "Another program, such as an antivirus program, has the notebook's file open, and "
+                "Windows does not let it be replaced meanwhile. Nothing was written; try again, or "
+                "close that program."
+            )
+            raise Busy(message) from error
+        if is_denied_by_windows(error):
+            message = (
+                "Windows denies the server access to the notebook's file: the server may not do "
+                "this, or another program, such as an antivirus program, has the file open. "
+                "Nothing was written."
+            )
+            raise Forbidden(message) from error
         if code in FORBIDDEN_ERRNOS:
             message = (
                 f"The server may not do this to the notebook's file ({description}); nothing was "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,12 +18,13 @@ from contextlib import contextmanager, suppress
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_segments
+from jupyter_nbedit.os_calls import retry_while_in_use, sync_file
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
-from jupyter_nbedit.storage.files import linux_calls
+from jupyter_nbedit.storage.files import native_calls
 from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
 from jupyter_nbedit.storage.files.file_attributes import advance_mtime, copy_attributes
 from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes, ResumableSha256
-from jupyter_nbedit.storage.files.linux_calls import UNSUPPORTED_ERRNOS
+from jupyter_nbedit.storage.files.native_calls import UNSUPPORTED_ERRNOS
 from jupyter_nbedit.storage.files.read import (
     Snapshot,
     are_timestamps_reliable,
@@ -35,7 +37,7 @@ from jupyter_nbedit.storage.files.temp_files import TEMPORARY
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
 # FAT and some network file systems have no hard links.
-_NO_LINK_ERRNOS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_NO_LINK_ERRNOS = UNSUPPORTED_ERRNOS | {errno.EMLINK}
 
 #: Calls its first argument, which performs the swap; the others are the status of the old and of
 #: the new file. It may do more before and after, and returns warnings.
@@ -74,11 +76,14 @@ def atomic_replace(
                 _create_temp(folder, temporary, 0o600) as new_file,
                 write_spliced(base.data, splices, new_file) as hash_future,
             ):
-                if original is not None:  # pragma: no branch -- it is None on Windows only
+                if original is not None:
                     copy_attributes(original, new_file, snapshot.stat)
-                status = advance_mtime(folder, temporary, new_file, snapshot.stat)
+                    status = advance_mtime(folder, temporary, new_file, snapshot.stat)
                 are_times_reliable = are_timestamps_reliable(base, snapshot, new_file)
-                os.fsync(new_file)
+                sync_file(new_file)
+            if original is None:
+                # Windows may set the time of the file when it is closed.
+                status = advance_mtime(folder, temporary, None, snapshot.stat)
 
             def is_unchanged() -> bool:
                 has_same_status = is_unmodified(folder, name, snapshot)
@@ -92,7 +97,7 @@ def atomic_replace(
             )
             # Not in the hook, which may run on the event loop's thread.
             exchange.wait_for_writers()
-            warnings = swap_hook(exchange.commit, snapshot.stat, status)
+            warnings = retry_while_in_use(lambda: swap_hook(exchange.commit, snapshot.stat, status))
             with suppress(OSError):
                 # If this fails, a later sweep removes it.
                 folder.unlink(temporary)
@@ -123,8 +128,9 @@ def atomic_create(path: str, text: bytes) -> WriteResult:
             with _reserve_temp_name(folder) as temporary:
                 with _create_temp(folder, temporary, 0o666) as new_file:
                     write_all(new_file, text)
-                    os.fsync(new_file)
-                    status = os.fstat(new_file)
+                    sync_file(new_file)
+                # Windows may set the time of the file when it is closed.
+                status = folder.get_status(temporary)
                 _rename_to_new_name(folder, temporary, name)
         except FileExistsError:
             raise _build_exists_error() from None
@@ -187,7 +193,7 @@ def _read_final_status(
 @contextmanager
 def _open_original(folder: OpenDirectory, name: str, snapshot: Snapshot) -> Iterator[int | None]:
     """Open the file that was read, where the system allows open files to be replaced."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         yield None
         return
     original = folder.open(name, os.O_RDONLY | os.O_NONBLOCK)
@@ -235,12 +241,19 @@ def _rename_to_new_name(folder: OpenDirectory, temporary: str, name: str) -> Non
         return
     try:
         # A hard link never replaces a file either.
-        folder.link(temporary, name)
+        retry_while_in_use(lambda: folder.link(temporary, name))
     except OSError as error:
         if error.errno not in _NO_LINK_ERRNOS:
             raise
         os.close(folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-        folder.replace(temporary, name)
+        try:
+            retry_while_in_use(lambda: folder.replace(temporary, name))
+        except OSError:
+            with suppress(OSError):
+                # Another program may have put its file there by now.
+                if folder.get_status(name).st_size == 0:
+                    folder.unlink(name)
+            raise
     else:
         with suppress(OSError):
             # The notebook exists; if this fails, a later sweep removes it.
@@ -309,13 +322,13 @@ def write_all(descriptor: int, text: bytes | memoryview) -> None:
 
 def _copy(base: LazyFileBytes, splices: Sequence[Splice], new_file: int) -> None:
     growth = sum(len(text) - (stop - start) for start, stop, text in splices)
-    linux_calls.preallocate(new_file, len(base) + growth)
+    native_calls.preallocate(new_file, len(base) + growth)
     written_bytes = flushed_bytes = 0
     for piece in _iterate_spliced(base, splices, 0):
         write_all(new_file, piece)
         written_bytes += len(piece)
         if written_bytes - flushed_bytes >= _FLUSHED_BYTES:
-            linux_calls.start_writeback(new_file, flushed_bytes, written_bytes - flushed_bytes)
+            native_calls.start_writeback(new_file, flushed_bytes, written_bytes - flushed_bytes)
             flushed_bytes = written_bytes
 
 

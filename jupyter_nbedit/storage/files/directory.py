@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from jupyter_nbedit.storage.files import linux_calls
+from jupyter_nbedit.os_calls import sync_file
+from jupyter_nbedit.storage.files import native_calls
 
 _CALLS = {os.access, os.link, os.open, os.rename, os.stat, os.unlink}
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -19,6 +21,9 @@ _CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 # Directories on the path need not be readable.
 _PATH_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+
+# Longer paths need a prefix, which switches all conversions of the path off.
+_MAX_WINDOWS_PATH = 260
 
 
 @contextmanager
@@ -37,10 +42,10 @@ def open_directory(real: str) -> Iterator[OpenDirectory]:
 
 def _open(real: str) -> int:
     try:
-        return linux_calls.open_no_symlinks(real, _PATH_FLAGS | _CLOSED_ON_EXEC)
+        return native_calls.open_no_symlinks(real, _PATH_FLAGS | _CLOSED_ON_EXEC)
     except OSError as error:
         # The length of a path in one system call is limited, the depth of directories is not.
-        if error.errno not in linux_calls.UNSUPPORTED_ERRNOS | {errno.ENAMETOOLONG}:
+        if error.errno not in native_calls.UNSUPPORTED_ERRNOS | {errno.ENAMETOOLONG}:
             raise
     descriptor = os.open(os.sep, _PATH_FLAGS | _CLOSED_ON_EXEC)
     for name in filter(None, real.split(os.sep)):
@@ -70,7 +75,13 @@ class OpenDirectory:
 
     def get_path(self, name: str) -> str:
         """Return a name as system calls need it: itself, or a path if there is no descriptor."""
-        return os.path.join(self._path, name) if self.descriptor is None else name
+        if self.descriptor is not None:
+            return name
+        path = os.path.join(self._path, name)
+        if sys.platform == "win32" and len(path) >= _MAX_WINDOWS_PATH:
+            # The temporary name may be longer than that of the notebook.
+            return f"\\\\?\\UNC{path[1:]}" if path.startswith("\\\\") else f"\\\\?\\{path}"
+        return path
 
     def list_entries(self) -> list[tuple[str, bool]]:
         """Return the names in the directory, and whether they are, or link to, directories.
@@ -110,9 +121,12 @@ class OpenDirectory:
         mode = os.W_OK | os.X_OK if name == os.curdir else os.W_OK
         return os.access(self.get_path(name), mode, dir_fd=self.descriptor)
 
-    def set_times(self, name: str, descriptor: int, times: tuple[int, int]) -> None:
-        """Set the access and modification times of an open file, in nanoseconds."""
-        os.utime(descriptor if os.utime in os.supports_fd else self.get_path(name), ns=times)
+    def set_times(self, name: str, descriptor: int | None, times: tuple[int, int]) -> None:
+        """Set the access and modification times of a file, in nanoseconds; it may be open."""
+        if descriptor is None or os.utime not in os.supports_fd:
+            os.utime(self.get_path(name), ns=times)
+        else:
+            os.utime(descriptor, ns=times)
 
     def replace(self, source: str, target: str) -> None:
         """Rename a file over another one."""
@@ -122,22 +136,24 @@ class OpenDirectory:
         )
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file to a new name; raise `OSError` as `linux_calls.rename` does."""
-        linux_calls.rename(self.descriptor, source, target, exchanges=False)
+        """Rename a file to a new name; raise `OSError` as `native_calls.rename` does."""
+        native_calls.rename(self.descriptor, source, target, exchanges=False)
 
     def exchange(self, one: str, other: str) -> None:
-        """Exchange two names atomically; raise `OSError` as `linux_calls.rename` does."""
-        linux_calls.rename(self.descriptor, one, other, exchanges=True)
+        """Exchange two names atomically; raise `OSError` as `native_calls.rename` does."""
+        native_calls.rename(self.descriptor, one, other, exchanges=True)
 
     def link(self, source: str, target: str) -> None:
         """Create a hard link with a name that does not exist."""
         folder = self.descriptor
+        # Windows refuses the option, whatever its value.
+        options = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}
         os.link(
             self.get_path(source),
             self.get_path(target),
             src_dir_fd=folder,
             dst_dir_fd=folder,
-            follow_symlinks=folder is None,
+            **options,
         )
 
     def unlink(self, name: str) -> None:
@@ -149,4 +165,4 @@ class OpenDirectory:
         with self._open_readable() as folder:
             # Windows cannot flush a directory; its rename is a transaction of the file system.
             if isinstance(folder, int):
-                os.fsync(folder)
+                sync_file(folder)

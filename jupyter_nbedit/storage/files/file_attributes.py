@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from jupyter_nbedit.errors import NotAPlainFile
+from jupyter_nbedit.storage.files import native_calls
 from jupyter_nbedit.storage.files.directory import OpenDirectory
 
 # The steps that make a later time: usually a millisecond, on FAT two seconds.
@@ -17,9 +19,11 @@ _STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
 
 
 def advance_mtime(
-    folder: OpenDirectory, name: str, descriptor: int, status: os.stat_result
+    folder: OpenDirectory, name: str, descriptor: int | None, status: os.stat_result
 ) -> os.stat_result:
     """Set a modification time later than that of the old file, and return the new ``stat``.
+
+    `descriptor` is None if the new file is closed already.
 
     Programs that watch the file by its time, such as jupyter-collaboration, take an equal or
     earlier time for no change and overwrite the file.
@@ -28,7 +32,7 @@ def advance_mtime(
     for step in _STEPS_NS:
         folder.set_times(name, descriptor, (now, max(now, status.st_mtime_ns + step)))
         # The file system rounds the time.
-        new_status = os.fstat(descriptor)
+        new_status = folder.get_status(name) if descriptor is None else os.fstat(descriptor)
         if new_status.st_mtime_ns > status.st_mtime_ns:
             break
     return new_status
@@ -36,6 +40,9 @@ def advance_mtime(
 
 def copy_attributes(original: int, new_file: int, status: os.stat_result) -> None:
     """Copy mode, owner and attributes to the new file; raise `NotAPlainFile` if one cannot be."""
+    if sys.platform == "win32":
+        # The new file has the permissions of its folder.
+        return
     new_status = os.fstat(new_file)
     if (new_status.st_uid, new_status.st_gid) != (status.st_uid, status.st_gid):
         try:
@@ -47,14 +54,30 @@ def copy_attributes(original: int, new_file: int, status: os.stat_result) -> Non
                 "changed."
             )
             raise NotAPlainFile(message) from None
-    if hasattr(os, "listxattr"):
+    if sys.platform == "darwin":
+        _copy_macos_attributes(original, new_file)
+    else:
         _copy_extended(original, new_file)
     # After the owner, whose change clears set-id bits, and after an access list, whose mask this
     # sets.
     os.fchmod(new_file, stat.S_IMODE(status.st_mode))
 
 
+def _copy_macos_attributes(original: int, new_file: int) -> None:
+    try:
+        native_calls.copy_macos_attributes(original, new_file)
+    except OSError as error:
+        if error.errno not in {errno.ENOSYS, errno.ENOTSUP}:
+            message = (
+                "The access list and the extended attributes of the notebook's file cannot be "
+                f"copied to a new file ({os.strerror(error.errno or 0)}). The file was not changed."
+            )
+            raise NotAPlainFile(message) from None
+
+
 def _copy_extended(original: int, new_file: int) -> None:
+    if sys.platform != "linux":
+        return
     try:
         names = os.listxattr(original)
     except OSError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import sys
 import threading
 import weakref
 from bisect import bisect_right
@@ -80,6 +82,7 @@ class LazyFileBytes(LazyBytes):
         self._is_pinned = False
         self._hash = ResumableSha256() if resumable_hash is None else resumable_hash
         self._hash_lock = threading.Lock()
+        self._offset_lock = threading.Lock()
         self._is_hash_requested = False
         # At the end of the process the system closes the file, and no thread can be started.
         weakref.finalize(self, _close, descriptor).atexit = False
@@ -90,8 +93,10 @@ class LazyFileBytes(LazyBytes):
             ).start()
 
     def _read(self, start: int, stop: int) -> bytes:
+        if not hasattr(os, "pread"):
+            return super()._read(start, stop)
         with map_os_errors():
-            data = os.pread(self.descriptor, stop - start, start)
+            data: bytes = os.pread(self.descriptor, stop - start, start)
         if len(data) < stop - start:
             # One system call reads at most two gigabytes.
             remainder = bytearray(stop - start - len(data))
@@ -105,14 +110,27 @@ class LazyFileBytes(LazyBytes):
         filled_bytes = 0
         while filled_bytes < len(buffer):
             with map_os_errors():
-                count = os.preadv(self.descriptor, [buffer[filled_bytes:]], start + filled_bytes)
+                count = self._read_part(start + filled_bytes, buffer[filled_bytes:])
             if not count:
                 raise _build_changed_error()
             filled_bytes += count
         self._check()
 
+    def _read_part(self, start: int, buffer: memoryview) -> int:
+        if hasattr(os, "preadv"):
+            count: int = os.preadv(self.descriptor, [buffer], start)
+            return count
+        # Windows and older builds for macOS; other threads move the offset of the file, too.
+        with self._offset_lock:
+            os.lseek(self.descriptor, start, os.SEEK_SET)
+            part = os.read(self.descriptor, min(len(buffer), CHUNK_BYTES))
+        buffer[: len(part)] = part
+        return len(part)
+
     def copy_to(self, target: int) -> None:
         """Copy the file to another open file, in the kernel; raise `OSError` if that cannot be."""
+        if not hasattr(os, "copy_file_range"):
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         position = 0
         while position < self._size:
             count = os.copy_file_range(
@@ -177,8 +195,14 @@ def get_stat_identity(status: os.stat_result) -> tuple[int, ...]:
         status.st_ino,
         status.st_size,
         status.st_mtime_ns,
-        status.st_ctime_ns,
+        get_change_ns(status),
     )
+
+
+def get_change_ns(status: os.stat_result) -> int:
+    """Return when a file was changed last, in nanoseconds, by a time that programs rarely set."""
+    # On Windows `ctime` is the time of the creation, and Python has no other time of changes.
+    return status.st_mtime_ns if sys.platform == "win32" else status.st_ctime_ns
 
 
 def _build_changed_error() -> ChangedDuringRead:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -17,6 +18,7 @@ from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
 from jupyter_nbedit.storage.files.lazy_bytes import (
     LazyFileBytes,
     ResumableSha256,
+    get_change_ns,
     get_stat_identity,
 )
 from jupyter_nbedit.storage.os_errors import map_os_errors
@@ -59,7 +61,7 @@ class Snapshot:
     @property
     def is_quiet(self) -> bool:
         """Whether every write since then has changed the time stamps."""
-        return self.has_unique_times or self.stat.st_ctime_ns < self.read_ns - _TICK_NS
+        return self.has_unique_times or get_change_ns(self.stat) < self.read_ns - _TICK_NS
 
 
 def read_file(real: str, hashes: FileHashCache | None = None) -> Content | None:
@@ -98,7 +100,9 @@ def _read(folder: OpenDirectory, name: str, hashes: FileHashCache | None) -> Con
         status = os.fstat(descriptor)
         known_hash = None if hashes is None else hashes.get(status)
         data: Buffer
-        if status.st_size > CHUNK_BYTES:
+        # Windows does not replace a file that is open.
+        is_kept_open = status.st_size > CHUNK_BYTES and sys.platform != "win32"
+        if is_kept_open:
             is_quiet = Snapshot(status, read_ns).is_quiet
             on_hash = hashes.add if hashes is not None and is_quiet else None
             data = LazyFileBytes(os.dup(descriptor), status, known_hash, on_hash)
@@ -154,7 +158,7 @@ def _has_fine_grained_ctime(new_file: int, device: int) -> bool:
     Linux does so since 6.13 on the usual file systems of disks.
     """
     status = os.fstat(new_file)
-    if os.name == "nt" or status.st_dev != device:
+    if sys.platform == "win32" or status.st_dev != device:
         return False
     times = {status.st_ctime_ns}
     deadline = time.monotonic_ns() + _CHANGES_NS
@@ -213,7 +217,8 @@ class FileHashCache:
 
     A file that was just written may be written again within one tick of the file system's clock and
     have the same times, unless this server has written it: our files get a modification time of
-    their own, to the nanosecond, which any later write changes. It may be used by several threads.
+    their own, to the nanosecond, which any later write changes. On Windows they do not, because its
+    clock has long ticks, too. It may be used by several threads.
     """
 
     def __init__(self) -> None:
@@ -223,7 +228,10 @@ class FileHashCache:
     def add_own_write(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
         """Remember a file of ours by its ``stat`` under its final name, with its final times."""
         # Without nanoseconds, the time is one that other writes may get as well.
-        if status.st_mtime_ns % _MICROSECOND_NS and status.st_mtime_ns != status.st_ctime_ns:
+        is_own_time = (
+            status.st_mtime_ns % _MICROSECOND_NS and status.st_mtime_ns != status.st_ctime_ns
+        )
+        if is_own_time and sys.platform != "win32":
             self.add(status, resumable_hash)
 
     def add(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:

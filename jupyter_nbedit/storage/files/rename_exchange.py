@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from jupyter_nbedit.errors import StorageFailure
 from jupyter_nbedit.storage.base import Guard, StaleContent
 from jupyter_nbedit.storage.files.directory import OpenDirectory
-from jupyter_nbedit.storage.files.linux_calls import CAN_EXCHANGE, UNSUPPORTED_ERRNOS
+from jupyter_nbedit.storage.files.native_calls import UNSUPPORTED_ERRNOS, can_exchange
 
 if sys.platform == "linux":
     import fcntl
@@ -34,8 +34,12 @@ _PATIENCE_SECONDS = 0.5
 _POLL_SECONDS = 0.005
 _NO_HANDLERS = {signal.SIG_DFL, signal.SIG_IGN}
 
-#: The guards of this system, the best first; not every file allows each of them.
-GUARDS: tuple[Guard, ...] = ("lease", "exchange", "compare") if CAN_EXCHANGE else ("compare",)
+
+def list_guards() -> list[Guard]:
+    """Return the guards of this system, the best first; not every file allows each of them."""
+    if not can_exchange():
+        return ["compare"]
+    return ["lease", "exchange", "compare"] if sys.platform == "linux" else ["exchange", "compare"]
 
 
 class FileExchange:
@@ -156,7 +160,7 @@ def _take_lease(
     Yields a function that returns whether none has opened it or waits for it, or None without a
     lease. Raises `StaleContent` if a program has it open for writing now, but had not before.
     """
-    if sys.platform != "linux" or descriptor is None:  # pragma: no cover -- never on Linux
+    if descriptor is None:
         yield None
         return
     try:
@@ -169,7 +173,7 @@ def _take_lease(
         yield None
         return
     try:
-        yield lambda: fcntl.fcntl(descriptor, fcntl.F_GETLEASE) == fcntl.F_RDLCK
+        yield lambda: _has_lease(descriptor)
     finally:
         _release_lease(descriptor)
 
@@ -178,10 +182,16 @@ def _ask_for_lease(descriptor: int) -> None:
     """Take a lease; raise `BlockingIOError` if a program has the file open for writing."""
     # A waiting program makes the system send a signal, which by default ends this process. SIGURG
     # is ignored unless a handler is set.
-    if sys.platform != "linux" or signal.getsignal(signal.SIGURG) not in _NO_HANDLERS:
+    if sys.platform == "linux" and signal.getsignal(signal.SIGURG) in _NO_HANDLERS:
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    else:
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
-    fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
-    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+
+
+def _has_lease(descriptor: int) -> bool:
+    """Return whether no program waits for the lease."""
+    return sys.platform == "linux" and fcntl.fcntl(descriptor, fcntl.F_GETLEASE) == fcntl.F_RDLCK
 
 
 def _release_lease(descriptor: int) -> None:

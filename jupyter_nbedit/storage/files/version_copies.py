@@ -166,7 +166,7 @@ class VersionCopies:
 
 def _copy(data: Buffer, target: int) -> None:
     """Write bytes to a file, in the kernel if they are those of another file."""
-    if isinstance(data, LazyFileBytes) and hasattr(os, "copy_file_range"):
+    if isinstance(data, LazyFileBytes):
         try:
             data.copy_to(target)
         except OSError as error:
@@ -188,8 +188,15 @@ def _lock_folder(folder: str) -> int | None:
         return None
     descriptor = os.open(os.path.join(folder, _LOCK_NAME), os.O_CREAT | os.O_RDWR, 0o600)
     with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        _lock(descriptor, is_shared=True)
     return descriptor
+
+
+def _lock(descriptor: int, *, is_shared: bool) -> None:
+    """Lock a file; raise `OSError` if another server has locked it."""
+    if sys.platform != "win32":
+        kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
 
 
 def _remove_leftovers(parent: Path) -> None:
@@ -209,7 +216,7 @@ def _is_in_use(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(descriptor, is_shared=False)
     except OSError:
         return True
     finally:

@@ -22,6 +22,7 @@ from tests.storage.conftest import (
     is_file,
     list_names,
 )
+from tests.storage.windows import IN_USE, Windows
 from tests.support.waiting import wait_until
 
 
@@ -90,6 +91,20 @@ def test_a_record_that_cannot_be_written_is_reported_and_the_edit_is_kept(
         other.close()
     assert str(tmp_path) not in warning
     assert notebook.read_bytes() == EDITED
+
+
+def test_the_wait_for_another_program_is_not_on_the_event_loop(
+    place: Root, notebook: Path, ids: FakeFileIdManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids.add("one", notebook)
+    windows = Windows(refusals=[IN_USE] * 3)
+    with monkeypatch.context() as patch:
+        windows.install(patch)
+        place.edit()
+    assert [is_main for _, is_main in windows.waits] == [False] * 3
+    assert notebook.read_bytes() == EDITED
+    assert [number for (number,) in ids.con.execute("SELECT id FROM Files")] == ["one"]
+    assert ids.con.execute("SELECT ino FROM Files").fetchone() == (notebook.stat().st_ino,)
 
 
 @pytest.mark.parametrize("is_made", [False, True], ids=["before", "with the exchange"])

@@ -1,4 +1,4 @@
-"""System calls of Linux for which Python has no function; unsupported elsewhere.
+"""System calls of Linux and macOS for which Python has no function; unsupported elsewhere.
 
 Each of them may be unsupported by a file system, or forbidden in a container.
 """
@@ -12,9 +12,14 @@ import struct
 import sys
 from collections.abc import Callable
 
-_LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+_LIBC = None if sys.platform == "win32" else ctypes.CDLL(None, use_errno=True)
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
+# The same on macOS.
+_RENAME_EXCL = 4
+_RENAME_SWAP = 2
+_COPYFILE_ACL = 1
+_COPYFILE_XATTR = 4
 _SYNC_FILE_RANGE_WRITE = 2
 _AT_FDCWD = -100
 _OPENAT2 = 437
@@ -43,10 +48,22 @@ _INT, _NAME, _SIZE = ctypes.c_int, ctypes.c_char_p, ctypes.c_int64
 _renameat2 = _bind("renameat2", _INT, _NAME, _INT, _NAME, ctypes.c_uint)
 _fallocate = _bind("fallocate64", _INT, _INT, _SIZE, _SIZE)
 _sync_file_range = _bind("sync_file_range", _INT, _SIZE, _SIZE, ctypes.c_uint)
-_openat2 = _bind("syscall", ctypes.c_long, _INT, _NAME, _NAME, ctypes.c_size_t)
+# Elsewhere the number means another call.
+_openat2 = (
+    _bind("syscall", ctypes.c_long, _INT, _NAME, _NAME, ctypes.c_size_t)
+    if sys.platform == "linux"
+    else None
+)
 
-#: Whether two names can be exchanged, if the file system supports it.
-CAN_EXCHANGE = _renameat2 is not None
+
+def can_exchange() -> bool:
+    """Return whether two names can be exchanged, if the file system supports it."""
+    return _find_rename() is not None
+
+
+def _find_rename() -> Callable[..., int] | None:
+    types = (_INT, _NAME, _INT, _NAME, ctypes.c_uint)
+    return _bind("renameatx_np", *types) if sys.platform == "darwin" else _renameat2
 
 
 def rename(folder: int | None, one: str, other: str, *, exchanges: bool) -> None:
@@ -54,10 +71,25 @@ def rename(folder: int | None, one: str, other: str, *, exchanges: bool) -> None
 
     Raise `OSError`, with one of `UNSUPPORTED_ERRNOS` if the system cannot do that.
     """
-    if _renameat2 is None or folder is None:
+    call = _find_rename()
+    if call is None or folder is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    flags = _RENAME_EXCHANGE if exchanges else _RENAME_NOREPLACE
-    _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), flags)
+    if sys.platform == "darwin":
+        flags = _RENAME_SWAP if exchanges else _RENAME_EXCL
+    else:
+        flags = _RENAME_EXCHANGE if exchanges else _RENAME_NOREPLACE
+    call(folder, os.fsencode(one), folder, os.fsencode(other), flags)
+
+
+def copy_macos_attributes(source: int, target: int) -> None:
+    """Copy the access list and the extended attributes of an open file, such as Finder's tags.
+
+    Raise `OSError`, with one of `UNSUPPORTED_ERRNOS` if the system cannot do that.
+    """
+    call = _bind("fcopyfile", _INT, _INT, ctypes.c_void_p, ctypes.c_uint32)
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    call(source, target, None, _COPYFILE_ACL | _COPYFILE_XATTR)
 
 
 def preallocate(descriptor: int, size: int) -> None:
