@@ -107,18 +107,20 @@ class PrivateFile:
         person is stored in the new database, and is lost with it if that is damaged, too. Raise
         `OSError` if the database cannot be renamed; then nothing has changed.
         """
-        now = f"{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
-        infix = f"{_QUARANTINE_INFIX}{now}"
-        # Another server may do the same at this moment, and only one of the two may succeed.
-        mark = Path(f"{self.path}{_MARK_INFIX}-{now}-{uuid.uuid4().hex}")
-        # The mark comes first: after a crash there must be no new database without it.
-        self._write_mark(mark, f"{problem}; the file was renamed to {self.path.name}{infix}")
+        infix = f"{_QUARANTINE_INFIX}{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
+        reason = f"{problem}; the file was renamed to {self.path.name}{infix}"
+        mark = Path(f"{self.path}{_MARK_INFIX}")
+        # The mark comes first: after a crash there must be no new database without it. Another
+        # server may do the same at this moment, and only one of the two may succeed: until then the
+        # mark of each has a name of its own.
+        own_mark = Path(f"{mark}-{uuid.uuid4().hex}")
+        self._write_mark(own_mark, reason)
         try:
             _move(self.path, infix)
         except OSError as error:
             if self.read_state() is not None:
                 # Or another server has moved it, and made a new one: then it has left a mark.
-                retry_while_in_use(mark.unlink)
+                retry_while_in_use(own_mark.unlink)
             if is_in_use(error) or is_denied_by_windows(error):
                 message = (
                     f"it is damaged, and Windows does not let {self.path.name} be renamed while "
@@ -126,28 +128,35 @@ class PrivateFile:
                 )
                 raise OSError(error.errno, message) from error
             raise
+        # Older releases know this name only.
+        self._write_mark(mark, reason)
+        retry_while_in_use(own_mark.unlink)
         for suffix in _SUFFIXES[1:]:
             _move(Path(f"{self.path}{suffix}"), infix)
         return Path(f"{self.path}{infix}")
 
     def read_mark(self) -> str | None:
         """Return the reason of the last quarantine; None if there was none."""
+        while marks := self._list_marks():
+            for path in marks:
+                # A server removes its own mark after the common mark is there, or if it could not
+                # rename the database: then the folder is read again.
+                with suppress(FileNotFoundError):
+                    problem = path.read_text(encoding="utf-8", errors="replace").strip()
+                    # A crash may have left the mark empty; the quarantine took place nevertheless.
+                    return problem or "it was damaged and renamed"
+        return None
+
+    def _list_marks(self) -> list[Path]:
         beginning = f"{self.path.name}{_MARK_INFIX}"
         try:
             # Not `glob`, which finds nothing in a folder that must not be listed.
-            marks = [path for path in self.path.parent.iterdir() if path.name.startswith(beginning)]
+            return [path for path in self.path.parent.iterdir() if path.name.startswith(beginning)]
         except (FileNotFoundError, NotADirectoryError):
-            return None
-        for path in sorted(marks, reverse=True):
-            # A server that could not rename the database has removed its mark.
-            with suppress(FileNotFoundError):
-                problem = path.read_text(encoding="utf-8", errors="replace").strip()
-                # A crash may have left the mark empty; the quarantine took place nevertheless.
-                return problem or "it was damaged and renamed"
-        return None
+            return []
 
     def _write_mark(self, path: Path, problem: str) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             os.write(descriptor, f"{problem}\n".encode(errors="replace"))
             sync_file(descriptor)
