@@ -10,6 +10,8 @@ import hashlib
 import importlib.util
 import os
 import platform
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 import nox
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent
 LAB = ROOT / "jupyter_nbedit" / "lab"
@@ -48,12 +51,22 @@ PROSE = (*(file.name for file in ROOT.glob("*.md")), "docs", "jupyter_nbedit")
 #: At night the types of the package, but not those of its tests, are checked for these, too.
 OTHER_SYSTEMS = ("darwin", "win32")
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
+#: What `unit` does not run, but for the tests of `core`.
+NOT_UNIT = ("tests/packaging", "tests/mcp_clients", *RIGS)
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+#: The versions of Python that the package supports, the oldest first.
+PYTHONS = nox.project.python_versions(PYPROJECT)
+#: All other parts run on this one.
+OWN_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 DAY = ["lint", "core", "python", "lab", "browser"]
 NIGHT = [
     "lint",
     "core",
     "unit",
+    *(f"python({version})" for version in PYTHONS if version != OWN_PYTHON),
+    "oldest",
     "rigs",
     "packaging",
     "lab",
@@ -110,7 +123,7 @@ def core(session: nox.Session) -> None:
         return
     traced = ("--cov=jupyter_nbedit.notebook", "--cov=jupyter_nbedit.storage", "--cov-report=")
     run_pytest(session, "core", *CORE, *traced)
-    modules = nox.project.load_toml("pyproject.toml")["tool"]["mutmut"]["only_mutate"]
+    modules = PYPROJECT["tool"]["mutmut"]["only_mutate"]
     session.run("coverage", "report", f"--include={','.join(modules)}", "--fail-under=100")
 
 
@@ -123,7 +136,7 @@ def python(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def unit(session: nox.Session) -> None:
     """Test Python, all that belongs to no other part."""
-    others = ("tests/packaging", "tests/mcp_clients", *CORE, *RIGS)
+    others = (*NOT_UNIT, *CORE)
     run_pytest(session, "unit", "tests", *(f"--ignore={folder}" for folder in others))
 
 
@@ -158,6 +171,48 @@ def browser(session: nox.Session) -> None:
 
 
 # At night -----------------------------------------------------------------------------------------
+
+
+def find_python(version: str) -> str | None:
+    """Return the program of a version of Python on PATH or of pyenv, or None."""
+    folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
+    # The shims of pyenv exist for all its versions, but most of them only print an error.
+    shims = [folder for folder in folders if folder.name == "shims"]
+    roots = [Path(os.environ.get("PYENV_ROOT") or "~/.pyenv"), *(shim.parent for shim in shims)]
+    of_pyenv = [
+        folder / "bin"
+        for root in roots
+        for folder in root.expanduser().glob("versions/*")
+        if re.fullmatch(rf"{re.escape(version)}\.\d+", folder.name)
+    ]
+    of_pyenv.sort(key=lambda folder: int(folder.parent.name.rpartition(".")[2]), reverse=True)
+    others = [folder for folder in folders if folder not in shims]
+    search_path = os.pathsep.join(str(folder) for folder in [*others, *of_pyenv])
+    return shutil.which(f"python{version}", path=search_path)
+
+
+def add_python_part(version: str) -> None:
+    """Add the part that tests a version of Python."""
+    interpreter = find_python(version)
+
+    @nox.session(name=f"python({version})", python=interpreter or False)
+    def python_version(session: nox.Session) -> None:
+        """Run the tests of `core` and `unit` on this version of Python."""
+        if interpreter is None:
+            session.skip(f"Python {version} is neither on PATH nor in pyenv")
+        install_without_lab(session)
+        run_core_and_unit(session, f"python-{version}")
+
+
+for each_version in PYTHONS:
+    add_python_part(each_version)
+
+
+@nox.session(python=next(filter(None, map(find_python, PYTHONS)), None))
+def oldest(session: nox.Session) -> None:
+    """Run them on the oldest Python there is, with the oldest dependencies."""
+    install_without_lab(session, *list_oldest_dependencies())
+    run_core_and_unit(session, "oldest")
 
 
 @nox.session(venv_backend="none")
@@ -262,18 +317,32 @@ def run_pytest(
     *arguments: str,
     env: dict[str, str] | None = None,
     python: str = "python",
+    tries_all: bool = True,
 ) -> None:
-    """Run pytest on all cores, with a report for the summary."""
+    """Run pytest on all cores, with a report for the summary.
+
+    With ``tries_all``, a nightly run tries all cases.
+    """
+    posargs = session.posargs if tries_all else other_arguments(session)
     # Each only ends what hangs.
-    timeout = NIGHTLY_TIMEOUT if NIGHTLY in session.posargs else TIMEOUT
+    timeout = NIGHTLY_TIMEOUT if NIGHTLY in posargs else TIMEOUT
     session.run(
         *(python, "-m", "pytest", "-q", f"--junitxml={fresh_report(name)}"),
         f"--timeout={timeout}",
         # A module's tests share servers; a process with none left takes over those of another.
-        *(f"--numprocesses={WORKERS}", "--dist=worksteal", *arguments, *session.posargs),
+        *(f"--numprocesses={WORKERS}", "--dist=worksteal", *arguments, *posargs),
         env=env,
         external=python != "python",
     )
+
+
+def run_core_and_unit(session: nox.Session, name: str) -> None:
+    """Run the tests of `core` and `unit` in the environment of a part.
+
+    `core` and `unit` themselves try all cases at night.
+    """
+    folders = (f"--ignore={folder}" for folder in NOT_UNIT)
+    run_pytest(session, name, "tests", *folders, tries_all=False)
 
 
 def run_browser(session: nox.Session, environment: Path, *options: str) -> None:
@@ -355,6 +424,26 @@ def install_wheel(session: nox.Session, *requirements: str, extra: str = "") -> 
     session.install(*requirements, f"{built[0]}[{extra}]" if extra else str(built[0]))
     # The version stays the same while the code changes: a reused environment has the code of then.
     session.install("--force-reinstall", "--no-deps", str(built[0]))
+
+
+def install_without_lab(session: nox.Session, *requirements: str) -> None:
+    """Install requirements, the package and what its tests need, but no extension of JupyterLab."""
+    session.install(*requirements, "-e", ".[test]", env={"NBEDIT_SKIP_LAB": "1"})
+
+
+def list_oldest_dependencies() -> list[str]:
+    """List what the package and its extras for users depend on, in the oldest allowed versions."""
+    project = PYPROJECT["project"]
+    extras = project["optional-dependencies"]
+    requirements = [
+        Requirement(line) for line in [*project["dependencies"], *extras["lab"], *extras["pdf"]]
+    ]
+    return [
+        f"{requirement.name}=={specifier.version}"
+        for requirement in requirements
+        for specifier in requirement.specifier
+        if specifier.operator == ">="
+    ]
 
 
 def install_node_modules(session: nox.Session, project: Path) -> None:
