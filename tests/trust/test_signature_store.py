@@ -79,7 +79,7 @@ async def test_a_regular_shutdown_loses_no_signature(
     if end == "settle":
         signature_store.flush(notary)
     else:
-        notary.close()
+        notary.store.close()
     assert list_committed(database) == NAMES
 
 
