@@ -180,17 +180,20 @@ def test_what_the_server_writes_is_its_own_although_the_time_is_set_late(
 
 
 @pytest.mark.usefixtures("windows")
-def test_a_change_within_a_tick_of_the_clock_is_seen_although_the_file_is_old(
-    place: Root, notebook: Path
+@pytest.mark.parametrize("is_edited", [False, True], ids=["created long ago", "edited just now"])
+def test_a_change_within_a_tick_of_the_clock_is_seen(
+    place: Root, notebook: Path, *, is_edited: bool
 ) -> None:
-    place.edit()
+    if is_edited:
+        place.edit()
     base, status = place.read(), notebook.stat()
-    assert base.text == EDITED
-    notebook.write_bytes(EDITED.replace(b"[]", b"{}"))
+    theirs = base.text.replace(b"[]", b"{}")
+    notebook.write_bytes(theirs)
     os.utime(notebook, ns=(status.st_atime_ns, status.st_mtime_ns))
     with pytest.raises(StaleContent):
         place.write(base)
-    assert place.read().text == EDITED.replace(b"[]", b"{}")
+    assert place.read().text == theirs
+    assert notebook.read_bytes() == theirs
 
 
 @pytest.mark.usefixtures("windows")
