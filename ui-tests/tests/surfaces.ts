@@ -1,7 +1,10 @@
+import type { Locator, Page } from '@playwright/test';
 import type { Agent } from './agent';
+import { showFolder } from './file_browser';
 import { expect } from './fixtures';
 import type { Folder } from './folder';
 import { formatNotebook, makeCodeCell, makeMarkdownCell } from './notebooks';
+import { HistoryPanel } from './panel';
 import type { Tab } from './tab';
 
 const LINES = ['a = 1', 'b = 1', 'c = 1', 'd = 1', 'e = 1', 'f = 1'].join('\n');
@@ -29,6 +32,12 @@ interface Scene {
   agent: Agent;
   folder: Folder;
   open: (name: string) => Promise<Tab>;
+}
+
+/** What `visitSurfaces` needs. */
+export interface Stage extends Scene {
+  dialogs: string[];
+  page: Page;
 }
 
 /** Open a notebook in which an agent has changed, deleted and moved cells, and one as its user. */
@@ -82,4 +91,106 @@ export async function propose({ agent, folder }: Scene, name: string): Promise<v
     [replace('merged', LINES.replace('f = 1', 'f = 3')), replace('clash', 'x = 3')],
     'Codex'
   );
+}
+
+/** Show everything that we show to the user, and check the elements of each kind when they are shown. */
+export async function visitSurfaces(
+  { agent, dialogs, folder, open, page }: Stage,
+  check: (name: string, elements: Locator) => Promise<void>
+): Promise<void> {
+  const scene = { agent, folder, open };
+  const name = 'rain.ipynb';
+  const tab = await showChanges(scene, name);
+  const { root } = tab;
+  const bar = root.getByRole('region', { name: 'Changes by agents' });
+  const blocks = root.locator('.jp-nbedit-block');
+  const toasts = page.locator('.Toastify__toast');
+  const ids = await tab.getIds();
+  const getBlock = (id: string, kind: 'change' | 'proposal') =>
+    tab.cell(ids.indexOf(id)).locator(`.jp-nbedit-${kind}`);
+
+  await expect(toasts).toHaveCount(2);
+  await check('toasts', toasts);
+  await check('conflict', blocks);
+  await check('marks', root.locator('.jp-nbedit-mark, .jp-nbedit-conflict-mark'));
+  await check('line of deleted cells', root.locator('.jp-nbedit-line'));
+  await check('bar', bar);
+  await page.keyboard.press('Escape');
+  await tab.mark(ids.indexOf('limit')).click();
+  await check('change of code', getBlock('limit', 'change'));
+  await tab.mark(ids.indexOf('moved')).click();
+  await check('moved cell', getBlock('moved', 'change'));
+  await tab.mark(ids.indexOf('prose')).click();
+  const prose = getBlock('prose', 'change');
+  await check('change of Markdown', prose);
+  await prose.getByRole('button', { name: /^Rendered/ }).click();
+  await expect(prose.locator('.jp-RenderedMarkdown')).toHaveCount(2);
+  await check('rendered Markdown', prose);
+  await root.locator('.jp-nbedit-line').getByRole('button', { name: 'Show' }).click();
+  await expect(root.locator('.jp-nbedit-change .jp-nbedit-diff')).toHaveCount(2);
+  await check('deleted cells', root.locator('.jp-nbedit-change'));
+
+  await propose(scene, name);
+  await expect(root.locator('.jp-nbedit-proposal')).toHaveCount(6);
+  await check('proposals', root.locator('.jp-nbedit-proposal'));
+  await check('target of a move', root.locator('.jp-nbedit-move-line'));
+  await check('bar with proposals', bar);
+  const draft = getBlock('draft', 'proposal');
+  await draft.getByRole('button', { name: /^Reject with a reason/ }).click();
+  await check('reason', draft);
+  await page.keyboard.press('Escape');
+
+  const status = page.locator('.jp-nbedit-mode-status-button');
+  await check('status', status);
+  await showFolder(page, folder.getPath(''));
+  const row = page.locator('.jp-DirListing-item', { hasText: name });
+  await check('badge of a file', row.getByRole('img', { name: /unseen/ }));
+  await tab.scrollToCell(0);
+  await tab.cell(0).click();
+  await tab.cell(0).locator('.jp-collapseHeadingButton').click();
+  await check('badge of a heading', root.locator('.jp-nbedit-heading-badge'));
+  await tab.cell(0).locator('.jp-collapseHeadingButton').click();
+
+  const history = new HistoryPanel(page);
+  await history.open();
+  await expect(history.sessions).toHaveCount(2);
+  await check('history', history.root);
+  await history.toggle(1).click();
+  await expect(history.getCellDiffs(1).locator('.cm-content').first()).toBeVisible();
+  await check('edit with its diffs', history.root);
+  await history.getRestoreButton(1).click();
+  await check('restore', page.locator('.jp-Dialog-content'));
+  await page.keyboard.press('Escape');
+  await expect(page.locator('.jp-Dialog')).toHaveCount(0);
+  expect(dialogs.splice(0)).toHaveLength(1);
+  await history.root.getByRole('searchbox').fill('no such text');
+  await expect(history.root).toContainText('No edit matches.');
+  await check('filtered history', history.root);
+  await tab.scrollToCell(ids.indexOf('limit'));
+  await tab.cell(ids.indexOf('limit')).click();
+  await runCommand(page, 'nbedit:show-cell-history');
+  await expect(history.rows).toHaveCount(1);
+  await check('history of a cell', history.root);
+
+  // A mode is a notebook's or the server's, and the server is other tests' as well.
+  folder.write('new.ipynb', formatNotebook([]));
+  await agent.setMode(folder.getPath('new.ipynb'), 'review');
+  folder.remove('new.ipynb');
+  await agent.proposeNew(folder.getPath('new.ipynb'), [
+    { cell_type: 'markdown', source: '# New' },
+    { cell_type: 'code', source: 'print("new")' }
+  ]);
+  await runCommand(page, 'nbedit:review-proposals');
+  const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
+  await list.getByText('Show 2 cells').click();
+  await expect(list.locator('.cm-content')).toHaveCount(2);
+  await check('list of proposals', list);
+  await runCommand(page, 'nbedit:connect-agent');
+  await check('connected agents', page.locator('#nbedit-connect'));
+}
+
+async function runCommand(page: Page, command: string): Promise<void> {
+  await page.evaluate(id => {
+    void window.jupyterapp.commands.execute(id);
+  }, command);
 }

@@ -6,3 +6,4 @@ import './changes.css';
 import './review.css';
 import './connect.css';
 import './badges.css';
+import './touch.css';
