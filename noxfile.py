@@ -44,6 +44,13 @@ TIMEOUT = 300
 NIGHTLY_TIMEOUT = 1800
 #: Test environments with packages that do not go together with each other.
 SETUP_NAMES = ("setups", "documents")
+#: The programs that drive browsers, and Debian's packages of them.
+ENGINES = {
+    "Xvfb": "xvfb",
+    "WebKitWebDriver": "webkit2gtk-driver",
+    "chromedriver": "chromium-driver",
+    "firefox-esr": "firefox-esr",
+}
 # One more than two cores: some test always waits for a server, a disk or a process.
 WORKERS = min(4, max(3, os.cpu_count() or 1))
 CORE = ("tests/notebook", "tests/storage")
@@ -77,6 +84,7 @@ NIGHT = [
     "oldest_lab",
     "rooms",
     "notebook7",
+    "engines",
     "host",
     "mutation",
     "benchmarks",
@@ -182,6 +190,8 @@ def find_python(version: str) -> str | None:
     of_pyenv = [
         folder / "bin"
         for root in roots
+        # PYENV_ROOT may be the folder of another user.
+        if os.access(root.expanduser() / "versions", os.R_OK)
         for folder in root.expanduser().glob("versions/*")
         if re.fullmatch(rf"{re.escape(version)}\.\d+", folder.name)
     ]
@@ -265,6 +275,22 @@ def notebook7(session: nox.Session) -> None:
     """Test that a notebook in Notebook 7 follows edits."""
     install_wheel(session, "notebook>=7.2")
     run_browser(session, Path(session.virtualenv.location), "--notebook7")
+
+
+@nox.session(venv_backend="none")
+def engines(session: nox.Session) -> None:
+    """Test the tab in Firefox and WebKit, and in Chromium in the same way, to compare."""
+    install_chromium(session)
+    missing = [package for name, package in ENGINES.items() if shutil.which(name) is None]
+    # Elsewhere, the tests of the browsers that are not there are skipped.
+    if missing and is_root_of_debian():
+        install_by_apt(session, *missing)
+    session.run(
+        *("python", "-m", "pytest", "-q", f"--junitxml={fresh_report('engines')}"),
+        f"--timeout={NIGHTLY_TIMEOUT}",
+        # A browser and its server work for one process; a third browser would only slow them down.
+        *("--numprocesses=2", "ui-tests/engines", *other_arguments(session)),
+    )
 
 
 @nox.session
@@ -471,17 +497,22 @@ def install_chromium(session: nox.Session) -> None:
         chromium.find()
     except chromium.NoChromiumError:
         # Ubuntu's chromium is a snap, which the tests cannot use.
-        if is_debian() and os.geteuid() == 0:
-            apt_get = ("apt-get", "-q", "-o", "DPkg::Lock::Timeout=300")
-            session.run(*apt_get, "update", external=True, silent=True)
-            install = ("install", "-y", "--no-install-recommends", "chromium")
-            session.run(*apt_get, *install, external=True, silent=True)
+        if is_root_of_debian():
+            install_by_apt(session, "chromium")
 
 
-def is_debian() -> bool:
-    """Return whether this system says that it is Debian; not all say what they are."""
+def install_by_apt(session: nox.Session, *packages: str) -> None:
+    """Install packages of Debian."""
+    apt_get = ("apt-get", "-q", "-o", "DPkg::Lock::Timeout=300")
+    session.run(*apt_get, "update", external=True, silent=True)
+    install = ("install", "-y", "--no-install-recommends", *packages)
+    session.run(*apt_get, *install, external=True, silent=True)
+
+
+def is_root_of_debian() -> bool:
+    """Return whether packages of Debian can be installed; not all systems say what they are."""
     try:
-        return platform.freedesktop_os_release()["ID"] == "debian"
+        return platform.freedesktop_os_release()["ID"] == "debian" and os.geteuid() == 0
     except OSError:
         return False
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from process import Process
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 START_SECONDS = 60
-STOP_SECONDS = 20
 
 
 class ServerError(Exception):
@@ -29,14 +30,27 @@ class ServerError(Exception):
 
 @dataclass(frozen=True)
 class LabServer:
-    """A running JupyterLab: where it is, who may in, and where its files are."""
+    """A JupyterLab: where it is, who may in, and where its files are."""
 
     url: str
     token: str
     root: Path
     version: str
     port: int
-    process_id: int
+    _process: Process
+
+    @property
+    def process_id(self) -> int:
+        return self._process.popen.pid
+
+    def start(self) -> None:
+        """Start it, also after a stop, and wait until it answers."""
+        self._process.start()
+        _wait_until_it_answers(self, self._process.popen, self._process.log)
+
+    def stop(self) -> None:
+        """Stop it, and wait until it has ended."""
+        self._process.stop()
 
 
 def python_of(env: Path) -> Path:
@@ -66,38 +80,29 @@ def running(
         check=True,
         timeout=60,
     ).stdout.strip()
-    port = _free_port()
+    port = find_free_port()
     token = secrets.token_hex(16)
-    log = folder / "jupyterlab.log"
-    environment = _environment(token, port, folder)
     config = HERE / "jupyter_server_test_config.py"
     command = [str(python), "-m", application, f"--config={config}"]
     command.append(f"--ServerApp.base_url={base_url}")
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, env=environment, cwd=folder, stdout=output, stderr=subprocess.STDOUT
-        )
-        server = LabServer(
-            url=f"http://127.0.0.1:{port}{base_url.rstrip('/')}",
-            token=token,
-            root=folder / "root",
-            version=version,
-            port=port,
-            process_id=process.pid,
-        )
-        try:
-            _wait_until_it_answers(server, process, log)
-            yield server
-        finally:
-            process.terminate()
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    server = LabServer(
+        url=f"http://127.0.0.1:{port}{base_url.rstrip('/')}",
+        token=token,
+        root=folder / "root",
+        version=version,
+        port=port,
+        _process=Process(
+            command, _environment(token, port, folder), folder, folder / "jupyterlab.log"
+        ),
+    )
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
 
 
-def _free_port() -> int:
+def find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
