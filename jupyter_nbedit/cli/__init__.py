@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -71,12 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _set_encodings() -> None:
     """Write UTF-8 into files and pipes, as on every system, and escape what cannot be written.
 
-    Windows would write the encoding of its language there, in which most characters are missing,
-    and JSON would not be JSON.
+    Windows would write the encoding of its language there, in which most characters are missing.
+    Who has set ``PYTHONIOENCODING`` gets that encoding.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            if stream.isatty():
+            if stream.isatty() or "PYTHONIOENCODING" in os.environ:
                 stream.reconfigure(errors="backslashreplace")
             else:
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")

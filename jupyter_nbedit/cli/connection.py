@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import os
 import re
@@ -32,6 +33,7 @@ from jupyter_nbedit.errors import NbEditError, NotebookNotFound
 
 # What a terminal would take for a command, but no line break and no tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_JSON_ESCAPES = "jupyter_nbedit.json"
 
 
 @dataclass(frozen=True)
@@ -123,17 +125,31 @@ def _check_others(others: Sequence[Server], path: str) -> None:
         )
 
 
+def _escape_json(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters of JSON that an encoding does not have; an error handler of codecs."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+codecs.register_error(_JSON_ESCAPES, _escape_json)
+
+
 def print_reply(reply: Reply) -> None:
     """Print a reply as it is; on a terminal, without control characters."""
-    print_text(reply.text.removesuffix("\n"))
+    print_text(reply.text.removesuffix("\n"), is_json=not reply.is_text)
 
 
-def print_text(text: str) -> None:
-    """Print a text; on a terminal, with control characters escaped, as notebooks may have some."""
+def print_text(text: str, *, is_json: bool = False) -> None:
+    """Print a text; on a terminal, with control characters escaped, as notebooks may have some.
+
+    Characters that the output cannot take are escaped as in Python, or as in JSON.
+    """
     if sys.stdout.isatty():
         text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    errors = _JSON_ESCAPES if is_json else "backslashreplace"
+    sys.stdout.write(text.encode(encoding, errors).decode(encoding) + "\n")
 
 
 def print_problem(text: str) -> None:

@@ -129,15 +129,22 @@ def test_a_reader_that_has_read_enough_ends_a_command_silently(live: Client) -> 
 @pytest.mark.usefixtures("shell")
 def test_a_terminal_that_knows_few_characters_gets_the_others_as_escapes(live: Client) -> None:
     (live.root / "b.ipynb").write_bytes(samples.notebook(samples.code("é 😀")))
-    process = subprocess.run(
-        [PROGRAM, "read", "b.ipynb"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=live.root,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-    )
-    assert r"\xe9 \U0001f600" in process.stdout
+
+    def read(*options: str) -> str:
+        process = subprocess.run(
+            [PROGRAM, "read", "b.ipynb", *options],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=live.root,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        )
+        return process.stdout
+
+    assert r"\xe9 \U0001f600" in read()
+    printed = read("--json")
+    assert printed.isascii()
+    assert json.loads(printed)["cells"][0]["source"] == "é 😀"
 
 
 # Forbids the system call `connect` of x86-64, as the sandboxes of some agents do: a filter of
