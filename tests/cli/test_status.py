@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -193,7 +194,8 @@ def complete_in_bash(line: str) -> list[str]:
     """Return what bash completes at the end of a line."""
     words = line.split(" ")
     script = (
-        f'eval "$({PROGRAM} completion bash)"; COMP_WORDS=({" ".join(map(repr, words))});'
+        f'eval "$({shlex.quote(str(PROGRAM))} completion bash)";'
+        f" COMP_WORDS=({' '.join(map(repr, words))});"
         f" COMP_CWORD={len(words) - 1}; _jupyter_nbedit;"
         " complete -p jupyter jupyter-nbedit > /dev/null && printf '%s\\n' \"${COMPREPLY[@]}\""
     )

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,6 +114,9 @@ def corpus(live: Client) -> Iterator[str]:
     """Copy the real notebooks into the live server's root."""
     folder = "corpus"
     shutil.copytree(corpora.corpus("notebooks"), live.root / folder)
+    # The corpus may be read-only, and a user who is not root could not remove the copy.
+    for path in (live.root / folder, *(live.root / folder).rglob("*")):
+        path.chmod(path.stat().st_mode | stat.S_IWUSR)
     yield folder
     shutil.rmtree(live.root / folder)
 

@@ -262,6 +262,8 @@ class Stage:
             answer = _send(client, exchange, next(filter(None, proposals), None))
         text = answer.body.decode().replace(str(client.root), ROOT)
         text = text.replace(sys.prefix, ENVIRONMENT)
+        # In a command, a path with spaces or other letters has quotes.
+        text = re.sub(rf"'({ENVIRONMENT}/bin/[\w-]+)'", r"\1", text)
         text = _EDIT.sub(r"\g<1>17", _REV.sub(r"\g<1>39f6b962", _PROPOSAL.sub(r"\g<1>3", text)))
         if answer.headers.get("Content-Type", "").startswith("text/plain"):
             return answer.status, text

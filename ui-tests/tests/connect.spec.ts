@@ -91,7 +91,7 @@ test.describe('The page that shows how an agent is connected', () => {
     const connect = new ConnectPage(page);
     await connect.open();
     const local = await connect.text.textContent();
-    expect(local).toMatch(/^claude mcp add -s user nbedit -- \/.*jupyter-nbedit mcp$/);
+    expect(local).toMatch(/^claude mcp add -s user nbedit -- '?\/.*jupyter-nbedit'? mcp$/);
     await page.keyboard.press('Tab');
     await expect(
       connect.root.getByRole('button', { name: 'Copy the text for Claude Code' })
@@ -140,7 +140,7 @@ test.describe('The page that shows how an agent is connected', () => {
     await button.click();
     await expect(button).toHaveText('Copied');
     expect(await page.evaluate(async () => navigator.clipboard.readText())).toMatch(
-      /jupyter-nbedit setup cursor --write$/
+      /jupyter-nbedit'? setup cursor --write$/
     );
     await page.evaluate(() => {
       Object.defineProperty(document, 'execCommand', { value: () => false });
