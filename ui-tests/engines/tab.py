@@ -116,8 +116,17 @@ class Tab:
         self.press("Control+End")
 
     def save(self) -> None:
-        self.press("Control+s")
-        wait_for(lambda: self.is_dirty, expected=False)
+        """Press the keys until the notebook is saved.
+
+        JupyterLab ignores them until the checkpoint of the last save is there.
+        """
+
+        def is_saved() -> bool:
+            if self.is_dirty:
+                self.press("Control+s")
+            return not self.is_dirty
+
+        wait_until(is_saved)
 
     # What is shown.
 
