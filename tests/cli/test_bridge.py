@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import signal
@@ -282,7 +283,8 @@ class ForeignServer(ThreadingHTTPServer):
         content = {
             "url": f"http://127.0.0.1:{self.server_port}/",
             "root_dir": str(folder / "notebooks"),
-            "pid": 1,
+            # A process of this user.
+            "pid": os.getpid(),
             "token": "secret-token",
             "password": True,
         }

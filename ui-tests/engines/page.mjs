@@ -9,13 +9,20 @@ const app = window.jupyterapp;
 const problems = [];
 const dialogs = [];
 
-window.addEventListener('error', ({ message }) => {
+window.addEventListener('error', ({ message, error }) => {
+  const text = `${message} ${error?.stack ?? ''}`;
   // Browsers report so that the observers of JupyterLab resize what they observe.
-  if (!message.startsWith('ResizeObserver loop')) {
-    problems.push(message);
+  const isOfObserver = message.startsWith('ResizeObserver loop');
+  // JupyterLab removes its splash screen twice if a theme is loaded twice within 200 ms.
+  const isOfSplash =
+    error?.name === 'NotFoundError' && /removeChild/.test(text) && !/jupyter-nbedit/.test(text);
+  if (!isOfObserver && !isOfSplash) {
+    problems.push(text);
   }
 });
-window.addEventListener('unhandledrejection', event => problems.push(String(event.reason)));
+window.addEventListener('unhandledrejection', ({ reason }) => {
+  problems.push(`${reason} ${reason?.stack ?? ''}`);
+});
 
 const seenDialogs = new WeakSet();
 new MutationObserver(() => {

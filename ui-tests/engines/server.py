@@ -67,6 +67,8 @@ class Server:
         self.write_json(
             path, {"cells": content, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
         )
+        # Another browser may have had a notebook of this name.
+        self.request("DELETE", f"nbedit/notebooks/{urllib.parse.quote(path)}/history")
 
     def write_json(self, path: str, content: dict[str, Any]) -> None:
         """Write a file as another program does."""
