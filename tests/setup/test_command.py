@@ -361,7 +361,9 @@ def test_a_folder_with_a_name_outside_of_the_encoding_of_windows_is_set_up(
     for client_id, client in CLIENTS.items():
         if "project" not in client.scopes:
             continue
-        for options in ((), ("--write",), ("--write",)):
+        # Python 3.10 has no parser of TOML, which the second write needs.
+        writes = 1 if client_id == "codex" and sys.version_info < (3, 11) else 2
+        for options in ((), *[("--write",)] * writes):
             assert main(["setup", client_id, "--project", *options]) == 0
     (folder / ".mcp.json").write_bytes(b"[]")
     assert main(["setup", "claude", "--project", "--write"]) == 1
