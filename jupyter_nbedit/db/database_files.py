@@ -128,11 +128,14 @@ class PrivateFile:
                 )
                 raise OSError(error.errno, message) from error
             raise
-        # Older releases know this name only.
-        self._write_mark(mark, reason)
-        retry_while_in_use(own_mark.unlink)
+        # A new database must not find the log of the damaged one, whatever fails below.
         for suffix in _SUFFIXES[1:]:
             _move(Path(f"{self.path}{suffix}"), infix)
+        # Older releases know this name only.
+        self._write_mark(mark, reason)
+        # If this fails, there are two marks that say the same.
+        with suppress(OSError):
+            retry_while_in_use(own_mark.unlink)
         return Path(f"{self.path}{infix}")
 
     def read_mark(self) -> str | None:
