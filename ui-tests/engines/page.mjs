@@ -9,15 +9,15 @@ const app = window.jupyterapp;
 const problems = [];
 const dialogs = [];
 
+// JupyterLab removes its splash screen twice if a theme is loaded twice within 200 ms.
+const removeChild = document.body.removeChild.bind(document.body);
+document.body.removeChild = child =>
+  child.id === 'jupyterlab-splash' && !child.isConnected ? child : removeChild(child);
+
 window.addEventListener('error', ({ message, error }) => {
-  const text = `${message} ${error?.stack ?? ''}`;
   // Browsers report so that the observers of JupyterLab resize what they observe.
-  const isOfObserver = message.startsWith('ResizeObserver loop');
-  // JupyterLab removes its splash screen twice if a theme is loaded twice within 200 ms.
-  const isOfSplash =
-    error?.name === 'NotFoundError' && /removeChild/.test(text) && !/jupyter-nbedit/.test(text);
-  if (!isOfObserver && !isOfSplash) {
-    problems.push(text);
+  if (!message.startsWith('ResizeObserver loop')) {
+    problems.push(`${message} ${error?.stack ?? ''}`);
   }
 });
 window.addEventListener('unhandledrejection', ({ reason }) => {
