@@ -31,7 +31,7 @@ def is_inode_based(manager: Any) -> bool:
 
 
 class FileIdPreservingSwap:
-    """Swaps two files and keeps the file id; a `SwapHook` for one use.
+    """Swaps two files and keeps the file id; a `SwapHook` for one write, which may be tried again.
 
     The swap runs on the event loop's thread, as the manager of file ids does, so that no request
     sees the new file with the old record.
