@@ -172,6 +172,7 @@ async def test_trust_is_kept_on_disk_and_never_added(rooms: RoomServer, path: st
                 by_id = {cell["id"]: cell["metadata"].get("trusted") for cell in cells}
                 assert by_id["a"] is trusted
                 assert (await rooms.read(name))["trusted"] is trusted
+            await person.wait_until(lambda: "n" in person.sources())
             added = [cell for cell in person.document.ycells if str(cell["source"]) == "n"]
             assert "trusted" not in added[0]["metadata"]
 

@@ -92,26 +92,30 @@ test.describe('What agents have changed', () => {
     await expect.poll(() => folder.readText('work.ipynb')).toBe(before);
   });
 
-  test('is still marked after a reload, and not any more once it is kept', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('later.ipynb', formatNotebook(makeManyCells(10)));
-    const path = folder.getPath('later.ipynb');
-    // The notebook is closed.
-    await agent.edit(path, WORK, CLIENT, { message: MESSAGE });
-    const tab = await open('later.ipynb');
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 2, 6]);
-    await getBar(tab).getByRole('button', { name: 'Keep all changes' }).click();
-    await expect(getBar(tab)).toBeHidden();
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
-    await agent.edit(path, [replace(9)], CLIENT);
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([8]);
-    await page.reload({ waitForIsReady: false } as never);
-    const again = await open('later.ipynb');
-    await expect.poll(async () => again.listMarkedCells()).toEqual([8]);
+  test.describe(() => {
+    test.use({ sharesPage: false });
+
+    test('is still marked after a reload, and not any more once it is kept', async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      folder.write('later.ipynb', formatNotebook(makeManyCells(10)));
+      const path = folder.getPath('later.ipynb');
+      // The notebook is closed.
+      await agent.edit(path, WORK, CLIENT, { message: MESSAGE });
+      const tab = await open('later.ipynb');
+      await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 2, 6]);
+      await getBar(tab).getByRole('button', { name: 'Keep all changes' }).click();
+      await expect(getBar(tab)).toBeHidden();
+      await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
+      await agent.edit(path, [replace(9)], CLIENT);
+      await expect.poll(async () => tab.listMarkedCells()).toEqual([8]);
+      await page.reload({ waitForIsReady: false } as never);
+      const again = await open('later.ipynb');
+      await expect.poll(async () => again.listMarkedCells()).toEqual([8]);
+    });
   });
 
   test('is reviewed with the keyboard, which never reaches the cells', async ({

@@ -2,7 +2,7 @@ import type { Locator, Page } from '@playwright/test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findViolations } from './axe';
-import { expect, test } from './fixtures';
+import { expect, loadLab, test } from './fixtures';
 import { formatNotebook, makeManyCells } from './notebooks';
 import { HistoryPanel } from './panel';
 import { setTheme, THEMES } from './pictures';
@@ -40,9 +40,7 @@ class ConnectPage {
 
   /** Open it in JupyterLab, which is loaded if it is not yet. */
   async open(): Promise<void> {
-    if (this.page.url() === 'about:blank') {
-      await this.page.goto('');
-    }
+    await loadLab(this.page);
     await this.page.evaluate(async () => {
       await window.jupyterapp.commands.execute('nbedit:connect-agent');
     });
@@ -64,7 +62,7 @@ class ConnectPage {
 test.describe('The page that shows how an agent is connected', () => {
   test('opens from the launcher, the palette, the menu and an empty history', async ({ page }) => {
     const connect = new ConnectPage(page);
-    await page.goto('');
+    await loadLab(page);
     await page.locator('.jp-LauncherCard', { hasText: NAME }).click();
     await expect(connect.client('Claude Code')).toHaveAttribute('aria-selected', 'true');
     await expect(connect.client('Claude Code')).toBeFocused();
@@ -218,7 +216,7 @@ test.describe('The page that shows how an agent is connected', () => {
       const reply = (await response.json()) as Record<string, unknown>;
       return route.fulfill({ response, json: { ...reply, bridge: null, last_edits: null } });
     });
-    await page.goto('');
+    await loadLab(page);
     await page.locator('.jp-LauncherCard', { hasText: NAME }).click();
     await expect(connect.root.getByRole('alert')).toContainText('The server does not answer.');
     isDown = false;
@@ -262,7 +260,7 @@ test('In a terminal of JupyterLab, the command line finds its own server without
   page
 }) => {
   folder.write('start.txt', '');
-  await page.goto('');
+  await loadLab(page);
   await page.evaluate(async () => {
     await window.jupyterapp.commands.execute('terminal:create-new');
   });

@@ -1,3 +1,4 @@
+import type { LabShell } from '@jupyterlab/application';
 import type { IJupyterLabPageFixture } from '@jupyterlab/galata';
 import { galata, test as galataTest } from '@jupyterlab/galata';
 import type { APIRequestContext, BrowserContext, Page } from '@playwright/test';
@@ -21,6 +22,12 @@ export interface TestArgs {
   open: (name: string, options?: { kernel?: boolean; page?: Page }) => Promise<Tab>;
   /** Open another browser with its own JupyterLab. */
   anotherWindow: () => Promise<IJupyterLabPageFixture>;
+  /**
+   * Whether a test of the day uses one page with others, in turns, which saves the starts of
+   * JupyterLab. What it has opened is closed after it. Tests that reload the page, change its
+   * clock or follow its start have one of their own, as have those with settings or `@nightly`.
+   */
+  sharesPage: boolean;
   /** Whether pages load the extension of `example`, once it is installed. */
   withExample: boolean;
   /** The texts of all dialogs so far, in any window. A test fails if it leaves one. */
@@ -29,7 +36,22 @@ export interface TestArgs {
 
 interface WorkerArgs {
   login: { name: string; value: string; url: string }[];
+  sharedWindow: SharedWindow;
 }
+
+/** The browser window of tests that share a page, and the test that has it now. */
+interface SharedWindow {
+  context: BrowserContext | null;
+  owner: Owner;
+}
+
+/** What the handlers of a window need to know of the test that has it. */
+interface Owner {
+  dialogs: string[];
+  folder: string;
+}
+
+const VIEWPORT = { width: 1280, height: 800 };
 
 /** Replaces the example: a module without plugins. */
 const NO_PLUGINS = `
@@ -55,17 +77,92 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     },
     { scope: 'worker' }
   ],
+  sharedWindow: [
+    async ({}, use) => {
+      const window: SharedWindow = { context: null, owner: { dialogs: [], folder: '' } };
+      await use(window);
+      await window.context?.close();
+    },
+    { scope: 'worker' }
+  ],
   withExample: [false, { option: true }],
-  context: async ({ context, login, dialogs, tmpPath, withExample }, use) => {
-    await prepareContext(context, login, dialogs, tmpPath);
-    if (!withExample) {
-      // Another worker may have installed it, and it shows notifications of edits, too.
-      await context.route('**/extensions/nbedit-example/**', async route =>
-        route.fulfill({ contentType: 'text/javascript', body: NO_PLUGINS })
-      );
+  sharesPage: [true, { option: true }],
+  context: async (
+    {
+      browser,
+      context,
+      login,
+      dialogs,
+      mockSettings,
+      sharedWindow,
+      sharesPage,
+      tmpPath,
+      withExample
+    },
+    use,
+    testInfo
+  ) => {
+    const hasOptions = withExample || mockSettings !== galata.DEFAULT_SETTINGS;
+    if (sharesPage && !hasOptions && !testInfo.tags.includes('@nightly')) {
+      Object.assign(sharedWindow.owner, { dialogs, folder: tmpPath });
+      if (sharedWindow.context === null) {
+        sharedWindow.context = await browser.newContext({ viewport: VIEWPORT });
+        await prepareContext(sharedWindow.context, login, sharedWindow.owner, false);
+      }
+      await use(sharedWindow.context);
+      return;
     }
+    await prepareContext(context, login, { dialogs, folder: tmpPath }, withExample);
     await use(context);
     await context.unrouteAll({ behavior: 'ignoreErrors' });
+  },
+  page: async (
+    {
+      context,
+      kernels,
+      mockConfig,
+      mockSettings,
+      mockState,
+      mockUser,
+      resetWorkspace,
+      sessions,
+      sharedWindow,
+      terminals,
+      tmpPath,
+      waitForApplication
+    },
+    use,
+    testInfo
+  ) => {
+    const [openPage] = context.pages() as (Page | undefined)[];
+    const preparePage = async (page: Page) =>
+      galata.initTestPage(
+        '/lab',
+        false,
+        url,
+        mockConfig,
+        mockSettings,
+        mockState,
+        mockUser,
+        page,
+        sessions,
+        terminals,
+        tmpPath,
+        waitForApplication,
+        kernels,
+        resetWorkspace
+      );
+    const page = await preparePage(openPage ?? (await context.newPage()));
+    await use(page);
+    if (page.isClosed()) {
+      return;
+    }
+    // Those of the test as well.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    // After a failure Playwright goes on with another process, and so another window.
+    if (context === sharedWindow.context && testInfo.status === testInfo.expectedStatus) {
+      await closeAll(await preparePage(page));
+    }
   },
   // Galata makes folders and stops kernels with this request context, which has no cookies.
   request: async ({ playwright }, use) => {
@@ -98,18 +195,16 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
   },
   open: async ({ page, folder }, use) => {
     await use(async (name, { kernel = false, page: window = page } = {}) => {
-      if (window.url() === 'about:blank') {
-        await window.goto('');
-      }
+      await loadLab(window);
       return Tab.open(window, folder.getPath(name), kernel);
     });
   },
-  anotherWindow: async ({ browser, login, dialogs, tmpPath }, use) => {
+  anotherWindow: async ({ browser, login, dialogs, tmpPath, withExample }, use) => {
     const contexts: BrowserContext[] = [];
     await use(async () => {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+      const context = await browser.newContext({ viewport: VIEWPORT });
       contexts.push(context);
-      await prepareContext(context, login, dialogs, tmpPath);
+      await prepareContext(context, login, { dialogs, folder: tmpPath }, withExample);
       return galata.initTestPage(
         '/lab',
         false,
@@ -147,18 +242,51 @@ async function waitForLab(page: Page): Promise<void> {
   await page.evaluate(async () => window.jupyterapp.restored);
 }
 
+/** Load JupyterLab unless the page has it already. */
+export async function loadLab(page: Page): Promise<void> {
+  if (page.url() === 'about:blank') {
+    await page.goto('');
+  }
+}
+
+/** Bring a page back to what JupyterLab shows at its start. */
+async function closeAll(page: Page): Promise<void> {
+  if (page.url() === 'about:blank') {
+    return;
+  }
+  await page.setViewportSize(VIEWPORT);
+  await page.mouse.move(0, 0);
+  await page.evaluate(async () => {
+    const { commands, shell } = window.jupyterapp;
+    for (const widget of [...shell.widgets('main'), ...shell.widgets('down')]) {
+      widget.dispose();
+    }
+    (shell as LabShell).collapseRight();
+    await commands.execute('filebrowser:activate');
+    await commands.execute('filebrowser:go-to-path', { path: '/' });
+    await commands.execute('apputils:dismiss-notification');
+  });
+  await expect(page.locator('.Toastify__toast')).toHaveCount(0);
+}
+
 async function prepareContext(
   context: BrowserContext,
   login: WorkerArgs['login'],
-  dialogs: string[],
-  folder: string
+  owner: Owner,
+  withExample: boolean
 ): Promise<void> {
   await context.addCookies(login);
+  if (!withExample) {
+    // Another worker may have installed it, and it shows notifications of edits, too.
+    await context.route('**/extensions/nbedit-example/**', async route =>
+      route.fulfill({ contentType: 'text/javascript', body: NO_PLUGINS })
+    );
+  }
   // Proposals of other tests on this server would be announced here, too.
   await context.route('**/nbedit/proposals?*', async route => {
     const response = await route.fetch();
     const reply = (await response.json()) as { proposals?: { path: string }[] };
-    const proposals = reply.proposals?.filter(({ path }) => path.startsWith(`${folder}/`));
+    const proposals = reply.proposals?.filter(({ path }) => path.startsWith(`${owner.folder}/`));
     await route.fulfill({ response, json: { ...reply, ...(proposals && { proposals }) } });
   });
   if (process.env.NBEDIT_FULL_READS) {
@@ -166,7 +294,7 @@ async function prepareContext(
       route.fulfill({ status: 410, json: { message: 'Gone.', reason: 'version_unknown' } })
     );
   }
-  await context.exposeBinding('nbeditDialogOpened', (_, text: string) => dialogs.push(text));
+  await context.exposeBinding('nbeditDialogOpened', (_, text: string) => owner.dialogs.push(text));
   await context.addInitScript(() => {
     const seen = new WeakSet<Element>();
     const look = () => {

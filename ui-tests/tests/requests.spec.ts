@@ -3,6 +3,8 @@ import { expect, test } from './fixtures';
 import { formatNotebook, makeManyCells } from './notebooks';
 import { Traffic, type PageRequest } from './traffic';
 
+test.use({ sharesPage: false });
+
 const SECOND = 1000;
 const MINUTES = 4;
 /** How many requests an idle page with one notebook may send in a minute. */

@@ -342,40 +342,44 @@ test.describe('What is proposed', () => {
     expect(parts.map(part => part.status)).toEqual(decisions.map(([key]) => verdicts[key]));
   });
 
-  test('does not fold a cell in which its user types before the block is drawn', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('early.ipynb', formatNotebook(makeManyCells(4)));
-    const path = folder.getPath('early.ipynb');
-    const tab = await open('early.ipynb');
-    await agent.setMode(path, 'review');
-    // What draws the blocks is loaded with the first one.
-    const delayed: string[] = [];
-    let continueLoading = (): void => undefined;
-    const isLate = new Promise<void>(resolve => (continueLoading = resolve));
-    await page.route(/\/jupyter-nbedit\/static\/.*\.js/, async route => {
-      delayed.push(route.request().url());
-      await isLate;
-      await route.continue();
+  test.describe(() => {
+    test.use({ sharesPage: false });
+
+    test('does not fold a cell in which its user types before the block is drawn', async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      folder.write('early.ipynb', formatNotebook(makeManyCells(4)));
+      const path = folder.getPath('early.ipynb');
+      const tab = await open('early.ipynb');
+      await agent.setMode(path, 'review');
+      // What draws the blocks is loaded with the first one.
+      const delayed: string[] = [];
+      let continueLoading = (): void => undefined;
+      const isLate = new Promise<void>(resolve => (continueLoading = resolve));
+      await page.route(/\/jupyter-nbedit\/static\/.*\.js/, async route => {
+        delayed.push(route.request().url());
+        await isLate;
+        await route.continue();
+      });
+      await agent.propose(path, [1, 2].map(changeLastLine));
+      await expect(getBar(tab)).toContainText('Claude proposes 2 changes');
+      await expect.poll(() => delayed).not.toEqual([]);
+      await press(page, 'ArrowDown', 'Enter', 'Control+Home', 'End');
+      await page.keyboard.type('  # mine');
+      continueLoading();
+      await expect(getBlocks(tab)).toHaveCount(2);
+      await expect(tab.editor(2)).toBeHidden();
+      await expect(tab.editor(1)).toBeVisible();
+      await page.keyboard.type(' and more');
+      expect(await tab.getSource(1)).toMatch(/^first_1 = 1 {2}# mine and more\n/);
+      await press(page, 'Escape', 'ArrowDown');
+      expect(await tab.getViewState()).toMatchObject({ mode: 'command', activeCellIndex: 2 });
+      await press(page, 'Alt+F5');
+      await expect(getBlock(tab, 2)).toBeFocused();
     });
-    await agent.propose(path, [1, 2].map(changeLastLine));
-    await expect(getBar(tab)).toContainText('Claude proposes 2 changes');
-    await expect.poll(() => delayed).not.toEqual([]);
-    await press(page, 'ArrowDown', 'Enter', 'Control+Home', 'End');
-    await page.keyboard.type('  # mine');
-    continueLoading();
-    await expect(getBlocks(tab)).toHaveCount(2);
-    await expect(tab.editor(2)).toBeHidden();
-    await expect(tab.editor(1)).toBeVisible();
-    await page.keyboard.type(' and more');
-    expect(await tab.getSource(1)).toMatch(/^first_1 = 1 {2}# mine and more\n/);
-    await press(page, 'Escape', 'ArrowDown');
-    expect(await tab.getViewState()).toMatchObject({ mode: 'command', activeCellIndex: 2 });
-    await press(page, 'Alt+F5');
-    await expect(getBlock(tab, 2)).toBeFocused();
   });
 
   test('folds the cell in which its user types only on demand, and keys are commands then @nightly', async ({

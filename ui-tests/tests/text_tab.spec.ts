@@ -1,9 +1,9 @@
 import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import type { JSHandle, Page } from '@playwright/test';
-import { expect, test } from './fixtures';
+import { expect, loadLab, test } from './fixtures';
 
 async function openText(page: Page, path: string): Promise<JSHandle<IDocumentWidget>> {
-  await page.goto('');
+  await loadLab(page);
   return page.evaluateHandle(async path => {
     const widget = (await window.jupyterapp.commands.execute('docmanager:open', {
       path,

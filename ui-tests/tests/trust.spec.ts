@@ -10,6 +10,8 @@ import {
 } from './notebooks';
 import type { Tab } from './tab';
 
+test.use({ sharesPage: false });
+
 // Bold text is left in by the sanitizer; a script is not, and runs only if trusted.
 const OUTPUT = makeHtmlOutput(
   `<b>rendered</b><script>window.nbeditScriptRan = true;</script>

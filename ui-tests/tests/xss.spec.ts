@@ -3,6 +3,8 @@ import { makeCodeCell, makeMarkdownCell, formatNotebook } from './notebooks';
 import { HistoryPanel } from './panel';
 import { PAYLOADS, watchForInjection } from './payloads';
 
+test.use({ sharesPage: false });
+
 // A name may have no slash; all else a file may be called.
 const NAME = '<img data-pwned src="data:,x" onerror="window.__pwned = 20">.ipynb';
 
