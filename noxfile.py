@@ -98,6 +98,8 @@ nox.options.sessions = [*(NIGHT if NIGHTLY in sys.argv else DAY), "summary"]
 
 # Where nox is installed, all of `jupyter_nbedit[dev]` is: most parts need no other environment.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+# Where it is set, each of hundreds of processes would compile the package and the tests anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 # By day and at night ------------------------------------------------------------------------------
