@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from hypothesis import settings
 
 from tests.support.clock import Clock
 from tests.support.http import Client, Local
+from tests.support.paths import NOT_INSTALLED, extend_python_path
 from tests.support.sampling import enable_nightly, get_seed, is_nightly
 from tests.support.server_farm import Farm
 from tests.support.servers import run_server
@@ -37,6 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # In CI Hypothesis would choose a profile of its own, with the same examples every time.
     if config.option.nightly:
         enable_nightly()
+    if not is_nightly():
+        # The processes that run tests, and the servers that these start, inherit it.
+        os.environ.update(extend_python_path(os.environ, NOT_INSTALLED))
     settings.load_profile("nightly" if is_nightly() else "day")
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(get_seed())

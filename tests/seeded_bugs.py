@@ -16,7 +16,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 
 import nbformat
 
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, extend_python_path
 
 # A guard against hanging only.
 LIMIT_SECONDS = 600.0
@@ -67,7 +67,7 @@ def run_tests(
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", *options, *tests],
         cwd=ROOT,
-        env={**_prepend_path(folder, env), _BUG: bug, _FOLDER: str(folder)},
+        env={**extend_python_path(env, folder, ROOT), _BUG: bug, _FOLDER: str(folder)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -82,16 +82,12 @@ def activate() -> None:
 
     def start_child(process: Any, *arguments: Any, env: Any = None, **options: Any) -> None:
         # Some tests give their processes another path.
-        env = _prepend_path(folder, os.environ if env is None else env)
+        env = extend_python_path(os.environ if env is None else env, folder, ROOT)
         start(process, *arguments, env=env, **options)
 
     subprocess.Popen.__init__ = start_child
     if name := os.environ[_BUG]:
         BUGS[name].activate()
-
-
-def _prepend_path(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    return {**environment, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
 
 
 def _ignore_locks() -> None:

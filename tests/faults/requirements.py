@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.faults import shim
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, extend_python_path
 from tests.support.sampling import is_nightly
 
 NIGHTLY = is_nightly()
@@ -53,7 +53,7 @@ def run_module(
     process = subprocess.run(
         ["unshare", "--mount", *command] if mounts else command,
         cwd=ROOT,
-        env={**os.environ, **loaded, "PYTHONPATH": str(ROOT)},
+        env={**extend_python_path(os.environ, ROOT), **loaded},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -18,7 +18,7 @@ from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from tests.fuzz import scanners
 from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.notebook.strategies import BOM
-from tests.support.paths import CACHE, ROOT
+from tests.support.paths import CACHE, ROOT, extend_python_path
 from tests.support.sampling import get_seed, is_nightly
 
 FOUND = CACHE / "fuzz"
@@ -77,7 +77,7 @@ def run_atheris(folder: Path, seed: int) -> str:
     process = subprocess.run(
         [*command, *(f"-{name}={value}" for name, value in options.items())],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=extend_python_path(os.environ, ROOT),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

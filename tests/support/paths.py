@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "jupyter_nbedit" / "lab"
 #: What a run makes and may keep for the next one; not in git.
 CACHE = ROOT / ".cache"
+#: Hides packages that only take time, from the processes that have it on their path.
+NOT_INSTALLED = ROOT / "tests" / "support" / "not_installed"
+
+
+def extend_python_path(environment: Mapping[str, str], *folders: Path) -> dict[str, str]:
+    """Return the environment with folders before the others that Python looks into."""
+    others = [environment["PYTHONPATH"]] if environment.get("PYTHONPATH") else []
+    return {**environment, "PYTHONPATH": os.pathsep.join([*map(str, folders), *others])}
