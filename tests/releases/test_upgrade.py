@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.cli.demo import server
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.db.schema import SCHEMA
 from tests.handlers.error_checks import get_error
 from tests.support.http import JSON, Answer, Client
+from tests.support.servers import run_server
 
 #: One folder for each release that has changed the schema; `write.py` makes them.
 RELEASES = sorted(Path(__file__).parent.glob("schema-*"))
@@ -50,8 +50,8 @@ def run_upgraded_server(folder: Path, release: Path) -> Iterator[tuple[Client, d
         found.execute("UPDATE edits SET time = ?", (time.time(),))
         found.execute("UPDATE proposals SET expires = ?", (expires.isoformat(),))
         found.commit()
-    with server.run_server("jupyter_server", folder) as running:
-        yield Client(running.port, running.token, running.root), expected
+    with run_server(folder) as client:
+        yield client, expected
 
 
 def post(client: Client, target: str, body: dict[str, Any]) -> Answer:

@@ -10,7 +10,7 @@ from typing import Any
 from jupyter_nbedit.cli.demo.server import start_process
 from jupyter_nbedit.client import errors, find_server
 from tests.support import samples
-from tests.support.servers import ServerProcess, start_server
+from tests.support.servers import ServerProcess, start_server, write_configuration
 from tests.support.waiting import wait_until
 
 WITHOUT_EXTENSION = 'c.ServerApp.jpserver_extensions["jupyter_nbedit"] = False\n'
@@ -60,8 +60,8 @@ class Farm:
 
     def start_other(self, folder: Path, *options: str) -> Path:
         """Start a server that does not listen for plain HTTP on a port; return its root."""
+        write_configuration(folder)
         root = folder / "notebooks"
-        root.mkdir(parents=True)
         (root / "a.ipynb").write_bytes(samples.three_cells())
         process = start_process(
             "jupyter_server",

@@ -101,16 +101,7 @@ def start_server(  # noqa: PLR0913 -- all but the folder have defaults
         If the server ends or does not answer; the message has the end of its log.
     """
     root = folder / "notebooks"
-    # Other extensions expect that the data folder is there.
-    for path in (root, folder / "config", folder / "data"):
-        path.mkdir(parents=True, exist_ok=True)
-    loaded = {
-        other: other in extensions or other == application
-        for other in (*_OTHER_EXTENSIONS, *extensions)
-    }
-    (folder / "config" / "jupyter_server_config.py").write_text(
-        f"c = get_config()\nc.ServerApp.jpserver_extensions = {loaded!r}\n{configuration}"
-    )
+    write_configuration(folder, application, extensions, configuration)
     log = folder / f"{name}.log"
     process = start_process(
         application, folder, *options, log=log, environment=environment, python=python
@@ -125,6 +116,25 @@ def start_server(  # noqa: PLR0913 -- all but the folder have defaults
         print(f"The end of the server's log:\n{log.read_text()[-4000:]}")
         raise
     return ServerProcess(client, process, log)
+
+
+def write_configuration(
+    folder: Path,
+    application: str = "jupyter_server",
+    extensions: Sequence[str] = (),
+    more: str = "",
+) -> None:
+    """Write the configuration of a server that loads few extensions but ours, and its folders."""
+    # Other extensions expect that the data folder is there.
+    for name in ("notebooks", "config", "data"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    loaded = {
+        other: other in extensions or other == application
+        for other in (*_OTHER_EXTENSIONS, *extensions)
+    }
+    (folder / "config" / "jupyter_server_config.py").write_text(
+        f"c = get_config()\nc.ServerApp.jpserver_extensions = {loaded!r}\n{more}"
+    )
 
 
 @contextmanager
