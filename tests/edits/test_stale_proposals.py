@@ -34,7 +34,7 @@ from tests.support.sampling import get_seed, is_nightly
 from tests.support.services import EditingServices, ServiceBuilder
 from tests.trust.test_random_histories import operations
 
-PROPOSALS = 5_000 if is_nightly() else 100
+PROPOSALS = 5_000 if is_nightly() else 50
 LINES = ["", "a", "b", "x = '\U0001f600'", "\r", "carriage\rreturn", "\ud800", "é\u2028", "\\/"]
 MERGE = Resolution(merges_lines=True)
 USER = Author("ann", "JupyterLab", account="ann")

@@ -29,7 +29,7 @@ from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly
 from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
 
-HISTORIES = 5_000 if is_nightly() else 100
+HISTORIES = 5_000 if is_nightly() else 50
 MOST_STEPS = 9
 USERS = ("ann", "bob")
 #: The notebook's own metadata, among the ids of cells.

@@ -10,8 +10,8 @@ from tests.faults.requirements import NIGHTLY, run_worker
 from tests.faults.scenario import SELECTED_CASES
 from tests.support.sampling import seeded_random
 
-# Every call is another point; by day every tenth of a case's.
-STEP = 1 if NIGHTLY else 10
+# Every call is another point; by day every twentieth of a case's.
+STEP = 1 if NIGHTLY else 20
 FIRST = 1 + seeded_random("kills").randrange(STEP)
 
 

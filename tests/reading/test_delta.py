@@ -31,7 +31,7 @@ from tests.support.sampling import get_seed, is_nightly
 from tests.support.services import ServiceBuilder
 
 Item = TypeVar("Item")
-PAIRS = 20_000 if is_nightly() else 500
+PAIRS = 20_000 if is_nightly() else 250
 STEPS = 9
 NAME = "a.ipynb"
 

@@ -54,7 +54,7 @@ def test_changes_equal_those_of_a_plain_comparison(
 def test_the_version_after_an_edit_or_its_undo_is_that_of_the_document() -> None:
     count = Counter[str]()
 
-    @settings(max_examples=2_000 if is_nightly() else 200)
+    @settings(max_examples=2_000 if is_nightly() else 100)
     @given(
         st.one_of(notebooks(), layouts),
         st.integers(0, 2**32),

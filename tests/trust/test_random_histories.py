@@ -40,7 +40,7 @@ from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly
 from tests.support.services import EditingServices, ServiceBuilder
 
-HISTORIES = 20_000 if is_nightly() else 200
+HISTORIES = 20_000 if is_nightly() else 100
 MOST_STEPS = 4
 PROCESSES = 2
 MARK = re.compile(rb"mark-\d+")
