@@ -28,6 +28,8 @@ def test_no_request_and_no_notebook_takes_more_than_linear_time(group: str) -> N
     process = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider"),
+            # Its plugin takes half a second to import.
+            *("-p", "no:schemathesis"),
             *("-p", "tests.linear.counting", "tests/linear/cases.py", "-k", group),
         ],
         cwd=ROOT,
