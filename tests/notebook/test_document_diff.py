@@ -23,7 +23,7 @@ from tests.notebook.undo.oracle import apply_plan, has_unique_ids, parse_values,
 from tests.support.samples import HTML_OUTPUT, code, markdown, notebook
 from tests.support.sampling import is_nightly
 
-often = settings(max_examples=5000 if is_nightly() else 100)
+often = settings(max_examples=5000 if is_nightly() else 50)
 seeds = st.integers(0, 2**32)
 
 

@@ -26,7 +26,7 @@ from tests.notebook.oracle import check_batch, edit
 from tests.notebook.strategies import FileLayout, Members, Token, layouts, notebooks
 from tests.support.sampling import is_nightly
 
-STEPS = 100_000 if is_nightly() else 600
+STEPS = 100_000 if is_nightly() else 300
 STEPS_OF_A_LIFE = 50
 
 # What the model of sections understands of Markdown.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import apply_splices
 from tests.notebook import model
 from tests.notebook.oracle import NEW_ID, SOURCE, edit
+from tests.support.sampling import choose
 
 CODE = {
     "cell_type": "code",
@@ -33,6 +35,8 @@ DUMPS = [
     {"indent": 1, "separators": (",", " : ")},
 ]
 
+STYLES = itertools.product(DUMPS, [False, True], [False, True], [list, str], [None, "reversed"])
+
 
 def write_notebook(cells: list[Any], *, ascii: bool, crlf: bool, kind: type, **dumps: Any) -> bytes:  # noqa: A002
     """Write a notebook as a writer of this habit does."""
@@ -46,11 +50,11 @@ def build_with_source(source: str, kind: type) -> Any:
     return source if kind is str else source.splitlines(keepends=True)
 
 
-@pytest.mark.parametrize("kind", [list, str])
-@pytest.mark.parametrize("crlf", [False, True])
-@pytest.mark.parametrize("ascii", [False, True])
-@pytest.mark.parametrize("dumps", DUMPS)
-@pytest.mark.parametrize("order", [None, "reversed"])
+@pytest.mark.parametrize(
+    ("dumps", "ascii", "crlf", "kind", "order"),
+    choose("styles", STYLES, 112),
+    ids=lambda value: json.dumps(value) if isinstance(value, dict) else None,
+)
 def test_an_edit_writes_the_bytes_that_the_original_writer_would_write(
     dumps: dict[str, Any],
     ascii: bool,  # noqa: A002, FBT001
