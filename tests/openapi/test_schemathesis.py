@@ -10,6 +10,7 @@ import collections
 import importlib.util
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,6 +53,7 @@ TARGETS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("query", "old", "old_string", "match", "entry_match"), ("x", "is")),
 }
 AIMED = 0.9
+INTEGER = re.compile(r"\s*[+-]?\d")
 #: In characters; Tornado takes 64 KiB of headers.
 LONGEST_QUERY = 32_768
 
@@ -92,6 +94,7 @@ def test_the_server_does_what_the_document_says(
     assume(all(value not in ([], {}, None) for value in (case.query or {}).values()))
     # Tornado closes the connection for a longer first line of a request, without an answer.
     assume(len(quote(repr(case.query))) < LONGEST_QUERY)
+    assume(not may_be_meant(case))
     lay_out(live.root)
     aim(case, live.root)
     sent_counts[case.operation.label] += 1
@@ -108,6 +111,18 @@ def test_the_server_does_what_the_document_says(
     if case.meta and case.meta.generation.mode.is_positive and response.status_code == 400:
         # A right request may be wrong for this notebook, but never in its types.
         assert not OF_TYPES.search(response.text), (case.body, response.text)
+
+
+def may_be_meant(case: Case) -> bool:
+    """Return whether a tool may take a body that is wrong by the document.
+
+    Tools take null for an optional field and a text for an integer, because models send them.
+    """
+    if "/nbedit/tools/" not in case.operation.label or right_in(case, ParameterLocation.BODY):
+        return False
+    values = list(case.body.values()) if isinstance(case.body, dict) else []
+    texts = [value for value in values if isinstance(value, str)]
+    return None in values or any(map(INTEGER.match, texts))
 
 
 def lay_out(root: Path) -> None:
