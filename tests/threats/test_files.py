@@ -189,20 +189,22 @@ def test_by_default_a_link_is_followed_as_in_the_contents_api(live: Client, way:
 @pytest.mark.threat("S2")
 def test_a_link_within_the_root_is_followed(request: pytest.FixtureRequest, client: str) -> None:
     here: Client = request.getfixturevalue(client)
-    (here.root / "deep").mkdir()
-    (here.root / "deep" / "real.ipynb").write_bytes(GOOD)
-    (here.root / "near.ipynb").symlink_to("deep/real.ipynb")
-    (here.root / "door").symlink_to(here.root / "deep")
+    # A folder of its own: the links of other tests have the same names.
+    folder = here.root / "links"
+    (folder / "deep").mkdir(parents=True)
+    real = folder / "deep" / "real.ipynb"
+    real.write_bytes(GOOD)
+    (folder / "near.ipynb").symlink_to("deep/real.ipynb")
+    (folder / "door").symlink_to(folder / "deep")
     # Out and in again: what counts is where it ends.
-    (here.root / "around.ipynb").symlink_to(f"../{here.root.name}/deep/real.ipynb")
-    for number, path in enumerate(("near.ipynb", "door/real.ipynb", "around.ipynb")):
-        answer = here.patch(path, {**EDIT, "source": f"x = {number}"})
+    (folder / "around.ipynb").symlink_to(f"../../{here.root.name}/links/deep/real.ipynb")
+    for number, name in enumerate(("near.ipynb", "door/real.ipynb", "around.ipynb")):
+        answer = here.patch(f"links/{name}", {**EDIT, "source": f"x = {number}"})
         assert answer.status == 200, answer.body
-        content = (here.root / "deep" / "real.ipynb").read_bytes()
-        assert f"x = {number}".encode() in content
-    assert (here.root / "near.ipynb").is_symlink()
-    assert create_at(here, "door/new.ipynb").status == 201
-    assert (here.root / "deep" / "new.ipynb").is_file()
+        assert f"x = {number}".encode() in real.read_bytes()
+    assert (folder / "near.ipynb").is_symlink()
+    assert create_at(here, "links/door/new.ipynb").status == 201
+    assert (folder / "deep" / "new.ipynb").is_file()
 
 
 @dataclass
