@@ -313,6 +313,8 @@ def test_a_failure_has_an_exit_code_and_a_reason_and_changes_nothing(
     assert (as_json.exit_code, as_json.out) == (exit_code, "")
     assert json.loads(as_json.err)["reason"] == reason
     assert (live.root / "a.ipynb").read_bytes() == samples.three_cells()
+    # A search would find it.
+    (live.root / "never.ipynb").unlink()
 
 
 def test_a_stale_cell_is_shown_as_it_is_now(shell: Shell) -> None:

@@ -549,7 +549,10 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "of the body": Case(patch(END, hash=HASH), {"expected": HASH}),
         "of the body, any in the header": set_header("If-Match", "*", hash=HASH),
     },
-    "read_required": {"anything": Case(EDIT, server="owners")},
+    # The session has read nothing, whatever other cases have read before.
+    "read_required": {
+        "anything": Case(set_header("X-NbEdit-Session", "of this case"), server="owners")
+    },
     "version_unknown": {
         "since": Case(get(f"{NOTEBOOK}?since={HASH}"), {"since": HASH}),
         "since a rev": Case(get(f"{NOTEBOOK}?since={HASH[:8]}"), {"since": HASH[:8]}),

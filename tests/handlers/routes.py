@@ -22,6 +22,8 @@ from tests.support.http import JSON
 
 #: The notebook of a successful request, and a missing one.
 NAME, MISSING = "a.ipynb", "b.ipynb"
+#: No test edits it.
+UNEDITED = "unedited.ipynb"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class RouteRow:
 
 def write_files(root: Path) -> None:
     """Put the files into the root that the rows are about."""
-    (root / NAME).write_bytes(samples.three_cells())
+    for name in (NAME, UNEDITED):
+        (root / name).write_bytes(samples.three_cells())
     (root / "a.txt").write_text("as is")
     for name in ("a.md", "new.ipynb"):
         (root / name).unlink(missing_ok=True)
@@ -73,9 +76,13 @@ OVERRIDES = {
     "PUT /nbedit/notebooks/{path}": RowOverrides(_DRY, target="nbedit/notebooks/new.ipynb"),
     "POST /nbedit/notebooks/{path}/cells": RowOverrides(_CELL),
     "PATCH /nbedit/notebooks/{path}/cells/{cell}": RowOverrides(b'{"source": "changed"}'),
-    # The only edit has created the notebook; 409 comes after authorization.
-    "POST /nbedit/notebooks/{path}/undo": RowOverrides(b"{}", 409),
-    "POST /nbedit/notebooks/{path}/redo": RowOverrides(b"{}", 409),
+    # There is nothing to undo; 409 comes after authorization.
+    "POST /nbedit/notebooks/{path}/undo": RowOverrides(
+        b"{}", 409, target=f"nbedit/notebooks/{UNEDITED}/undo"
+    ),
+    "POST /nbedit/notebooks/{path}/redo": RowOverrides(
+        b"{}", 409, target=f"nbedit/notebooks/{UNEDITED}/redo"
+    ),
     "POST /nbedit/notebooks/{path}/keep": RowOverrides(b"{}", action="read"),
     "POST /nbedit/notebooks/{path}/restore": RowOverrides(b'{"edit_id": 999999}', 404),
     # No edit and no proposal has the number: 404 is the route's own reply, after authorization.
