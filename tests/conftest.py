@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from tests.support.clock import Clock
 from tests.support.http import Client, Local
-from tests.support.paths import NOT_INSTALLED, extend_python_path
+from tests.support.paths import ABSENT_PACKAGES, extend_python_path
 from tests.support.sampling import enable_nightly, get_seed, is_nightly
 from tests.support.server_farm import Farm
 from tests.support.servers import run_server
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         enable_nightly()
     if not is_nightly():
         # The processes that run tests, and the servers that these start, inherit it.
-        os.environ.update(extend_python_path(os.environ, NOT_INSTALLED))
+        os.environ.update(extend_python_path(os.environ, ABSENT_PACKAGES))
     settings.load_profile("nightly" if is_nightly() else "day")
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(get_seed())

@@ -94,7 +94,7 @@ def test_the_server_does_what_the_document_says(
     assume(all(value not in ([], {}, None) for value in (case.query or {}).values()))
     # Tornado closes the connection for a longer first line of a request, without an answer.
     assume(len(quote(repr(case.query))) < LONGEST_QUERY)
-    assume(not may_be_meant(case))
+    assume(not has_lenient_values(case))
     lay_out(live.root)
     aim(case, live.root)
     sent_counts[case.operation.label] += 1
@@ -113,10 +113,10 @@ def test_the_server_does_what_the_document_says(
         assert not OF_TYPES.search(response.text), (case.body, response.text)
 
 
-def may_be_meant(case: Case) -> bool:
-    """Return whether a tool may take a body that is wrong by the document.
+def has_lenient_values(case: Case) -> bool:
+    """Return whether a wrong body of a tool has values that tools take nevertheless.
 
-    Tools take null for an optional field and a text for an integer, because models send them.
+    They take null for an optional field and a text for an integer, because models send them.
     """
     if "/nbedit/tools/" not in case.operation.label or right_in(case, ParameterLocation.BODY):
         return False

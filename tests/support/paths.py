@@ -11,7 +11,7 @@ LAB = ROOT / "jupyter_nbedit" / "lab"
 #: What a run makes and may keep for the next one; not in git.
 CACHE = ROOT / ".cache"
 #: Hides packages that only take time, from the processes that have it on their path.
-NOT_INSTALLED = ROOT / "tests" / "support" / "not_installed"
+ABSENT_PACKAGES = ROOT / "tests" / "support" / "absent_packages"
 
 
 def extend_python_path(environment: Mapping[str, str], *folders: Path) -> dict[str, str]:

@@ -39,14 +39,14 @@ interface WorkerArgs {
   sharedWindow: SharedWindow;
 }
 
-/** The browser window of tests that share a page, and the test that has it now. */
+/** The browser window of tests that share a page, and the test that uses it now. */
 interface SharedWindow {
   context: BrowserContext | null;
-  owner: Owner;
+  currentTest: CurrentTest;
 }
 
-/** What the handlers of a window need to know of the test that has it. */
-interface Owner {
+/** What the handlers of a window need to know of the test that uses it. */
+interface CurrentTest {
   dialogs: string[];
   folder: string;
 }
@@ -79,7 +79,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
   ],
   sharedWindow: [
     async ({}, use) => {
-      const window: SharedWindow = { context: null, owner: { dialogs: [], folder: '' } };
+      const window: SharedWindow = { context: null, currentTest: { dialogs: [], folder: '' } };
       await use(window);
       await window.context?.close();
     },
@@ -97,17 +97,22 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
       sharedWindow,
       sharesPage,
       tmpPath,
+      viewport,
       withExample
     },
     use,
     testInfo
   ) => {
-    const hasOptions = withExample || mockSettings !== galata.DEFAULT_SETTINGS;
+    const hasOptions =
+      withExample ||
+      mockSettings !== galata.DEFAULT_SETTINGS ||
+      viewport?.width !== VIEWPORT.width ||
+      viewport.height !== VIEWPORT.height;
     if (sharesPage && !hasOptions && !testInfo.tags.includes('@nightly')) {
-      Object.assign(sharedWindow.owner, { dialogs, folder: tmpPath });
+      Object.assign(sharedWindow.currentTest, { dialogs, folder: tmpPath });
       if (sharedWindow.context === null) {
         sharedWindow.context = await browser.newContext({ viewport: VIEWPORT });
-        await prepareContext(sharedWindow.context, login, sharedWindow.owner, false);
+        await prepareContext(sharedWindow.context, login, sharedWindow.currentTest, false);
       }
       await use(sharedWindow.context);
       return;
@@ -272,7 +277,7 @@ async function closeAll(page: Page): Promise<void> {
 async function prepareContext(
   context: BrowserContext,
   login: WorkerArgs['login'],
-  owner: Owner,
+  currentTest: CurrentTest,
   withExample: boolean
 ): Promise<void> {
   await context.addCookies(login);
@@ -286,7 +291,9 @@ async function prepareContext(
   await context.route('**/nbedit/proposals?*', async route => {
     const response = await route.fetch();
     const reply = (await response.json()) as { proposals?: { path: string }[] };
-    const proposals = reply.proposals?.filter(({ path }) => path.startsWith(`${owner.folder}/`));
+    const proposals = reply.proposals?.filter(({ path }) =>
+      path.startsWith(`${currentTest.folder}/`)
+    );
     await route.fulfill({ response, json: { ...reply, ...(proposals && { proposals }) } });
   });
   if (process.env.NBEDIT_FULL_READS) {
@@ -294,7 +301,9 @@ async function prepareContext(
       route.fulfill({ status: 410, json: { message: 'Gone.', reason: 'version_unknown' } })
     );
   }
-  await context.exposeBinding('nbeditDialogOpened', (_, text: string) => owner.dialogs.push(text));
+  await context.exposeBinding('nbeditDialogOpened', (_, text: string) =>
+    currentTest.dialogs.push(text)
+  );
   await context.addInitScript(() => {
     const seen = new WeakSet<Element>();
     const look = () => {

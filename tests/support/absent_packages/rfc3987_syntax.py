@@ -4,4 +4,4 @@ It builds the grammar of IRIs when it is imported: that is more than half of the
 needs to start, and no schema of ours has an IRI. `jupyter_nbedit.offline` does without it, too.
 """
 
-raise ImportError("not installed by day, see tests/support/not_installed")
+raise ImportError("not installed by day, see tests/support/absent_packages")
