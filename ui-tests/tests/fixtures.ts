@@ -3,6 +3,8 @@ import type { IJupyterLabPageFixture } from '@jupyterlab/galata';
 import { galata, test as galataTest } from '@jupyterlab/galata';
 import type { APIRequestContext, BrowserContext, Page } from '@playwright/test';
 import { expect } from '@playwright/test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { Agent } from './agent';
 import { Folder } from './folder';
 import { Tab } from './tab';
@@ -42,6 +44,11 @@ interface WorkerArgs {
 /** The browser window of tests that share a page, and the test that uses it now. */
 interface SharedWindow {
   context: BrowserContext | null;
+  /**
+   * What its file browser shows between tests. A listing of the root fails with 404, and a dialog,
+   * if the folder of another test is deleted at the same time.
+   */
+  idleFolder: string;
   currentTest: CurrentTest;
 }
 
@@ -78,8 +85,11 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     { scope: 'worker' }
   ],
   sharedWindow: [
-    async ({}, use) => {
-      const window: SharedWindow = { context: null, currentTest: { dialogs: [], folder: '' } };
+    async ({}, use, { workerIndex }) => {
+      const idleFolder = `idle-${workerIndex}`;
+      mkdirSync(join(root, idleFolder), { recursive: true });
+      const currentTest = { dialogs: [], folder: '' };
+      const window: SharedWindow = { context: null, idleFolder, currentTest };
       await use(window);
       await window.context?.close();
     },
@@ -140,6 +150,8 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     testInfo
   ) => {
     const [openPage] = context.pages() as (Page | undefined)[];
+    const isShared = context === sharedWindow.context;
+    const { idleFolder } = sharedWindow;
     const preparePage = async (page: Page) =>
       galata.initTestPage(
         '/lab',
@@ -147,7 +159,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
         url,
         mockConfig,
         mockSettings,
-        mockState,
+        isShared ? { 'file-browser-filebrowser:cwd': { path: idleFolder } } : mockState,
         mockUser,
         page,
         sessions,
@@ -165,8 +177,8 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     // Those of the test as well.
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     // After a failure Playwright goes on with another process, and so another window.
-    if (context === sharedWindow.context && testInfo.status === testInfo.expectedStatus) {
-      await closeAll(await preparePage(page));
+    if (isShared && testInfo.status === testInfo.expectedStatus) {
+      await closeAll(await preparePage(page), idleFolder);
     }
   },
   // Galata makes folders and stops kernels with this request context, which has no cookies.
@@ -255,22 +267,22 @@ export async function loadLab(page: Page): Promise<void> {
 }
 
 /** Bring a page back to what JupyterLab shows at its start. */
-async function closeAll(page: Page): Promise<void> {
+async function closeAll(page: Page, idleFolder: string): Promise<void> {
   if (page.url() === 'about:blank') {
     return;
   }
   await page.setViewportSize(VIEWPORT);
   await page.mouse.move(0, 0);
-  await page.evaluate(async () => {
+  await page.evaluate(async path => {
     const { commands, shell } = window.jupyterapp;
     for (const widget of [...shell.widgets('main'), ...shell.widgets('down')]) {
       widget.dispose();
     }
     (shell as LabShell).collapseRight();
     await commands.execute('filebrowser:activate');
-    await commands.execute('filebrowser:go-to-path', { path: '/' });
+    await commands.execute('filebrowser:go-to-path', { path });
     await commands.execute('apputils:dismiss-notification');
-  });
+  }, idleFolder);
   await expect(page.locator('.Toastify__toast')).toHaveCount(0);
 }
 
