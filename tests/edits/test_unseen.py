@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import permutations
 from typing import Any
 
 from jupyter_nbedit.edits.unseen import UnseenCell
@@ -90,6 +91,24 @@ async def test_keep_of_a_cell_does_not_show_one_that_was_moved_back() -> None:
         assert (beta.cell_id, beta.moved) == ("beta", False)
         await notebook.keep(beta)
         assert [cell.key for cell in await notebook.list_unseen()] == [gamma.key]
+
+
+async def test_an_edit_between_a_move_and_its_undo_is_not_shown_as_a_move() -> None:
+    outputs = [samples.HTML_OUTPUT]
+    text = samples.notebook(
+        samples.markdown("x", "a"), samples.code("y", "b", outputs=outputs), samples.raw("z", "c")
+    )
+    _, *orders = map(list, permutations("abc"))
+    for cells in [["b"], ["c"], *orders]:
+        async with open_notebook(text) as notebook:
+            # A cell may be named that has the same place among the others afterwards.
+            await notebook.edit({"op": "move", "cells": cells, "at": "start"})
+            await notebook.edit({"op": "clear_outputs", "all": True})
+            await notebook.served.services.editor.undo(WriteRequest(NAME), 1)
+            changed = await notebook.list_unseen("bob")
+            assert changed
+            assert [each.cell_id for each in changed if each.moved] == [], cells
+            assert [each.index_before for each in changed] == [each.index for each in changed]
 
 
 async def test_after_undo_of_all_cells_nothing_is_shown() -> None:

@@ -382,7 +382,8 @@ class ModelBatch:
         for one, other in itertools.combinations(gathered, 2):
             if any(one[name] != other[name] for name in one.keys() & other.keys()):
                 raise RefusedByModel("invalid_operation")
-        if gathered:
+        # An empty object of another cell adds nothing.
+        if any(gathered):
             found[0]["attachments"] = dict(itertools.chain(*(one.items() for one in gathered)))
         found[0]["source"] = "\n".join(cell["source"] for cell in found)
         self.clear(found[0])

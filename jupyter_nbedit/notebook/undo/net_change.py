@@ -253,13 +253,17 @@ class _Lineage:
         if is_cancelled or edit.is_seen or edit.seen_parts or reversal.conflicts:
             self._is_all_unseen = False
         for number, track in tracks.items():
+            known_slot = track.baseline_slot
             if not track.begin_with(edit, number, self._undo_ids):
                 continue
             index_before = reversal.indexes[number][1]
             if track is self._metadata:
                 track.old_text = version.written_metadata
             else:
-                track.old_slot = self._slots.get(track)
+                # An edit of the contents keeps the position. The version without it may have
+                # another: an undo and its edit may each have moved another cell of the two.
+                changes_position = reversal.record.parts[number].changes_position
+                track.old_slot = self._slots.get(track) if changes_position else known_slot
                 track.old_text = None if index_before is None else _read_cell(version, index_before)
 
     def _find_tracks(
