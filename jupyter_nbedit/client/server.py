@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from email.message import Message
 from urllib.parse import quote, unquote, urlsplit
 
 from jupyter_nbedit._version import __version__
@@ -196,7 +197,8 @@ class Response:
     """A response of a server, of any status."""
 
     status: int
-    headers: Mapping[str, str]
+    #: Looks names up in any case: proxies send them in lower case, as HTTP/2 does.
+    headers: Message
     body: bytes
 
     @property
@@ -257,7 +259,7 @@ class Server:
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, self.address.base_url + target, body, all_headers)
             response = connection.getresponse()
-            return Response(response.status, dict(response.headers.items()), response.read())
+            return Response(response.status, response.headers, response.read())
         except TimeoutError:
             message = (
                 f"{self.url} has not answered within {response_seconds:g} seconds. It may have "

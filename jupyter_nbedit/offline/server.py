@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from email.message import Message
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -149,7 +150,7 @@ class _Connection(HTTPConnection):
     def __init__(self) -> None:
         self.response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._status = 0
-        self._headers: dict[str, str] = {}
+        self._headers = Message()
         self._body = bytearray()
 
     def write_headers(
@@ -160,7 +161,8 @@ class _Connection(HTTPConnection):
     ) -> asyncio.Future[None]:
         if isinstance(start_line, ResponseStartLine):
             self._status = start_line.code
-        self._headers = dict(headers)
+        for name, value in headers.get_all():
+            self._headers[name] = value
         return self.write(chunk or b"")
 
     def write(self, chunk: bytes) -> asyncio.Future[None]:

@@ -176,6 +176,26 @@ def test_an_answer_that_is_not_of_the_rest_api_has_an_error_of_its_own(
     assert "not-the-token" not in caught.value.message
 
 
+@pytest.mark.parametrize("name", ["content-type", "CONTENT-TYPE"])
+def test_names_of_headers_are_looked_up_in_any_case(name: str) -> None:
+    # Proxies of Node send the names in lower case, as HTTP/2 does.
+    with (
+        serve(409, {name: TEXT["Content-Type"]}, b"cell_changed: It says so.\n") as server,
+        pytest.raises(errors.CellChanged) as caught,
+    ):
+        connect(server.port).send(requests.read("a.ipynb"), as_text=True)
+    with serve(200, {name: TEXT["Content-Type"]}, b"a.ipynb | 3 cells\n") as server:
+        reply = connect(server.port).send(requests.read("a.ipynb"), as_text=True)
+
+    assert caught.value.message == "It says so."
+    assert reply.is_text
+    with (
+        serve(302, {"location": "http://x/y"}) as server,
+        pytest.raises(client_errors.Redirected, match="http://x/y"),
+    ):
+        connect(server.port).read("a.ipynb")
+
+
 def test_an_error_with_an_unknown_reason_keeps_what_the_server_says() -> None:
     body = json.dumps({"reason": "tired", "message": "No.", "details": {"a": 1}}).encode()
     with serve(500, JSON, body) as server, pytest.raises(client_errors.ServerError) as caught:
