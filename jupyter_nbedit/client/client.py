@@ -10,16 +10,19 @@ from urllib.parse import quote, urlencode
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.client import requests
-from jupyter_nbedit.client.discovery import build_redirect
+from jupyter_nbedit.client.discovery import build_redirect, inspect_server
 from jupyter_nbedit.client.errors import (
     AccessDenied,
+    ClientError,
     ExtensionMissing,
+    InvalidAddress,
     ResponseError,
-    ServerError,
+    ServerNotRunning,
     build_error,
 )
+from jupyter_nbedit.client.hub import is_from_hub
 from jupyter_nbedit.client.requests import QueryValue, Reply, Request
-from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
+from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response, Server
 
 _REPLIES = (200, 201, 202)
 _REDIRECTS = range(300, 400)
@@ -210,11 +213,16 @@ def _build_response_error(server: Sender, response: Response) -> Exception:
         content = json.loads(response.body)
         return build_error(content["reason"], content["message"], content["details"])
     except (ValueError, RecursionError, KeyError, TypeError):
-        return _build_foreign_error(server, response)
+        return build_foreign_error(server, response)
 
 
-def _build_foreign_error(server: Sender, response: Response) -> ResponseError | ServerError:
+def build_foreign_error(server: Sender, response: Response) -> ClientError:
     """Return the error of a response that is not of the REST API, but of a proxy for example."""
+    if isinstance(server, Server) and is_from_hub(response):
+        # For a stopped server, the Hub says so to a GET only, and forbids other methods.
+        problem = inspect_server(server).problem
+        if isinstance(problem, ServerNotRunning | InvalidAddress):
+            return problem
     if response.status in _REDIRECTS:
         return build_redirect(server.url, response)
     if response.status in (401, 403):

@@ -28,6 +28,7 @@ from jupyter_nbedit.client.errors import (
     Redirected,
     ResponseError,
 )
+from jupyter_nbedit.client.hub import explain_hub
 from jupyter_nbedit.client.server import (
     Address,
     Response,
@@ -46,6 +47,7 @@ _INFO_FILE = re.compile(r"(?:jpserver|nbserver)-[0-9]+\.json")
 _MOST_INFO_BYTES = 100_000
 _MOST_TOKEN_BYTES = 10_000
 _SHOWN_SERVERS = 5
+_ABOUT = "nbedit"
 _OK = 200
 _REDIRECTS = range(300, 400)
 _NO_ACCESS = (401, 403)
@@ -95,8 +97,8 @@ def find_server(
         If several do, with the same root.
     AccessDenied
         If the server that serves it wants a token that is not known, or another one.
-    ResponseTimeout, ServerUnreachable, ConnectForbidden, TlsFailed
-        If that server does not answer, or cannot be reached.
+    ResponseTimeout, ServerUnreachable, ConnectForbidden, TlsFailed, ServerNotRunning
+        If that server does not answer, cannot be reached, or was stopped behind its proxy.
     InvalidAddress, OutsideRoot, ConnectFailed, ExtensionMissing, ResponseError
         If the given URL does not lead to a server with this extension that serves it.
     """
@@ -140,7 +142,7 @@ def inspect_server(server: Server) -> ServerState:
     try:
         response = server.send(
             "GET",
-            "nbedit",
+            _ABOUT,
             headers={"Accept": "application/json"},
             connect_seconds=_CONNECT_SECONDS,
             response_seconds=_ANSWER_SECONDS,
@@ -165,6 +167,8 @@ def _is_gone(state: ServerState) -> bool:
 
 
 def _explain_response(server: Server, response: Response) -> ClientError:
+    if problem := explain_hub(server.address, _ABOUT, response):
+        return problem
     if response.status in _NO_ACCESS:
         return AccessDenied(_explain_denial(server))
     if response.status in _REDIRECTS:
@@ -176,7 +180,7 @@ def _explain_response(server: Server, response: Response) -> ClientError:
         )
         return ExtensionMissing(message)
     message = (
-        f"{server.url} answered {response.status} to GET nbedit, which is no reply of "
+        f"{server.url} answered {response.status} to GET {_ABOUT}, which is no reply of "
         "jupyter_nbedit. Is it the address of a Jupyter server, with its base URL and without what "
         "pages add to it, such as /lab?"
     )

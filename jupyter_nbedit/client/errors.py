@@ -110,6 +110,10 @@ class Redirected(ResponseError, reason="redirected"):
     """The server redirects to another address, which is not followed."""
 
 
+class ServerNotRunning(ResponseError, reason="server_not_running"):
+    """A proxy or a JupyterHub answers, because the server behind it does not run."""
+
+
 class ExtensionMissing(ResponseError, reason="extension_missing"):
     """The server runs, but without this extension."""
 

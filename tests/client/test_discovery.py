@@ -402,3 +402,101 @@ def test_a_redirect_is_not_followed_so_that_no_other_server_gets_the_token(
     assert [request["Authorization"] for request in server.requests] == ["token not-the-token"]
     assert other.requests == []
     assert f"'http://127.0.0.1:{other.port}/hub/login'" in error.message
+
+
+HUB = {"X-JupyterHub-Version": "5.4.0"}
+
+
+@pytest.mark.parametrize(
+    ("base_url", "status", "location", "start"),
+    [
+        ("/user/ada/", 302, "/hub/user/ada/nbedit", "/hub/spawn/ada"),
+        ("/user/%C3%BC@b/", 302, "/hub/user/%C3%BC%40b/nbedit", "/hub/spawn/%C3%BC%40b"),
+        ("/user/ada/second/", 302, "/hub/user/ada/second/nbedit", "/hub/home"),
+        ("/user/hub/hub/", 302, "/hub/user/hub/hub/nbedit", "/hub/home"),
+        ("/hub/user/ada/", 302, "/hub/hub/user/ada/nbedit", "/hub/hub/spawn/ada"),
+        ("/team/user/ada/", 302, "/team/hub/user/ada/nbedit", "/team/hub/spawn/ada"),
+        (
+            "/user/ada/",
+            302,
+            "https://hub.example/hub/user/ada/nbedit",
+            "//hub.example/hub/spawn/ada",
+        ),
+        ("/hub/user/ada/", 424, None, "/hub/spawn/ada"),
+        ("/hub/user/ada/", 503, None, "/hub/spawn/ada"),
+    ],
+)
+def test_a_server_that_a_hub_has_stopped_is_said_to_be_stopped_and_where_to_start_it(
+    base_url: str,
+    status: int,
+    location: str | None,
+    start: str,
+    refused: Callable[..., client_errors.ClientError],
+) -> None:
+    with serve(status, HUB | ({"Location": location} if location else {})) as hub:
+        url = f"http://127.0.0.1:{hub.port}{base_url}?token=not-the-token"
+        error = refused("a.ipynb", client_errors.ServerNotRunning, url=url)
+
+    assert error.reason == "server_not_running"
+    assert "is not running" in error.message
+    place = start if start.startswith("//") else f"//127.0.0.1:{hub.port}{start}"
+    assert f"{place}, and" in error.message
+
+
+@pytest.mark.parametrize(
+    ("base_url", "status", "location", "right"),
+    [
+        ("/", 302, "/hub/nbedit", "/user/NAME/"),
+        ("/user/", 301, "/user/nbedit/", "/user/NAME/"),
+        ("/team/", 302, "/team/hub/nbedit", "/team/user/NAME/"),
+        ("/hub/", 404, None, "/user/NAME/"),
+        ("/hub/home/", 404, None, "/user/NAME/"),
+        ("/hub/spawn/ada/", 302, "/hub/login?next=%2Fhub%2Fspawn", "/user/NAME/"),
+        ("/hub/user/ada/", 302, "/user/ada/nbedit?redirects=1", "/user/ada/"),
+        ("/hub/user/ada/", 302, "/hub/login?next=%2Fhub%2Fuser%2Fada%2Fnbedit", "/user/ada/"),
+        ("/hub/user/ada/", 404, None, "/user/ada/"),
+    ],
+)
+def test_an_address_of_a_hub_without_a_server_of_a_user_is_refused_with_the_right_one(
+    base_url: str,
+    status: int,
+    location: str | None,
+    right: str,
+    refused: Callable[..., client_errors.ClientError],
+) -> None:
+    with serve(status, HUB | ({"Location": location} if location else {})) as hub:
+        url = f"http://127.0.0.1:{hub.port}{base_url}?token=not-the-token"
+        error = refused("a.ipynb", client_errors.InvalidAddress, url=url)
+
+    assert "not of the server of a user" in error.message
+    assert f" Give http://127.0.0.1:{hub.port}{right}" in error.message
+
+
+def test_a_stopped_server_of_a_hub_is_found_out_wherever_its_address_comes_from(
+    tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    with serve(302, {**HUB, "Location": "/hub/user/ada/nbedit"}) as hub:
+        url = f"http://127.0.0.1:{hub.port}/user/ada/"
+        own = {"JUPYTER_RUNTIME_DIR": str(tmp_path / "none")}
+        root = {"JUPYTER_SERVER_ROOT": str(tmp_path), "JUPYTERHUB_ROOT_DIR": str(tmp_path)}
+        path = tmp_path / "a.ipynb"
+        for environ in (
+            {**own, "NBEDIT_URL": url},
+            {**own, **root, "JUPYTER_SERVER_URL": url},
+            {**own, **root, "JUPYTERHUB_USER": "ada", "JUPYTERHUB_SERVICE_URL": url},
+        ):
+            name = "a.ipynb" if "NBEDIT_URL" in environ else path
+            error = refused(name, client_errors.ServerNotRunning, environ=environ)
+            assert "/hub/spawn/ada" in error.message
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_proxy_whose_server_does_not_answer_is_an_error_that_says_so(
+    status: int, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    with serve(status, {"content-type": "text/html"}, b"<h1>Service Unavailable</h1>") as proxy:
+        url = f"http://127.0.0.1:{proxy.port}/user/ada/"
+        error = refused("a.ipynb", client_errors.ServerNotRunning, url=url)
+
+    assert f"No server answers at {url}" in error.message
+    assert f":{proxy.port}/hub/home" in error.message

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.cli.bridge.paths import Targets
-from jupyter_nbedit.client.client import Sender
+from jupyter_nbedit.client.client import Sender, build_foreign_error
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_servers
 from jupyter_nbedit.client.errors import (
     ClientError,
@@ -23,7 +23,6 @@ from jupyter_nbedit.client.errors import (
     ConnectionLost,
     NoServer,
     OutsideRoot,
-    ResponseError,
 )
 from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import Address, Response, Server
@@ -332,8 +331,4 @@ def _decode_answer(sender: Sender, response: Response) -> ToolAnswer:
         if isinstance(content.get("reason"), str) and isinstance(content.get("message"), str):
             text = f"{content['reason']}: {content['message']}"
             return ToolAnswer.from_text(text, is_error=True)
-    message = (
-        f"{sender.url} answered {response.status}, which is no answer of jupyter_nbedit. Is it "
-        "stopping, or is there a proxy before it?"
-    )
-    raise ResponseError(message)
+    raise build_foreign_error(sender, response)
