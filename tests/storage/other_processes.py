@@ -83,6 +83,23 @@ def check_permissions(root: str, user: int, paths: list[str]) -> dict[str, list[
     return asyncio.run(main())
 
 
+def refuse_edit(root: str, user: int, path: str) -> str:
+    """Return the message with which the edit of another user is refused."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    storage = build_storage(root)
+
+    async def main() -> str:
+        try:
+            await storage.write(path, await storage.read(path), [Splice(1, 1, b" ")])
+        except NbEditError as error:
+            return f"{error.reason}: {error.message}"
+        return "done"
+
+    return asyncio.run(main())
+
+
 def edit_mounted(root: str) -> list[Any]:
     """Edit a mounted notebook, and one in a mounted folder.
 
@@ -155,7 +172,8 @@ def main() -> None:
         count(folder, folder, 1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     jobs = {
-        job.__name__: job for job in (check_permissions, edit_mounted, count, edit_on_file_system)
+        job.__name__: job
+        for job in (check_permissions, refuse_edit, edit_mounted, count, edit_on_file_system)
     }
     for line in sys.stdin:
         number, what, arguments = json.loads(line)

@@ -150,7 +150,7 @@ def _ensure_absent(folder: OpenDirectory, name: str) -> None:
         folder.get_status(name)
         raise _build_exists_error()
     if not folder.may_write():
-        message = "The server may not write to this folder."
+        message = f"No file is created, because {folder.describe_denial()}."
         raise Forbidden(message)
 
 
@@ -224,7 +224,17 @@ def _reserve_temp_name(folder: OpenDirectory) -> Iterator[str]:
 
 @contextmanager
 def _create_temp(folder: OpenDirectory, temporary: str, mode: int) -> Iterator[int]:
-    descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        descriptor = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except PermissionError:
+        if folder.may_write():
+            raise
+        message = (
+            f"The notebook cannot be edited, because {folder.describe_denial()}. An edit replaces "
+            "the file as a whole, so that a failure leaves the old or the new one; nothing was "
+            "written. Let the server write to the folder, or copy the notebook to another one."
+        )
+        raise Forbidden(message) from None
     try:
         yield descriptor
     finally:

@@ -7,6 +7,7 @@ directory is opened once, without following links, and all operations apply to t
 from __future__ import annotations
 
 import errno
+import getpass
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from contextlib import contextmanager, suppress
 
 from jupyter_nbedit.os_calls import sync_file
 from jupyter_nbedit.storage.files import native_calls
+
+if sys.platform != "win32":
+    import pwd
 
 _CALLS = {os.access, os.link, os.open, os.rename, os.stat, os.unlink}
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -24,6 +28,19 @@ _PATH_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 # Longer paths need a prefix, which switches all conversions of the path off.
 _MAX_WINDOWS_PATH = 260
+
+
+def get_account_name(number: int) -> str:
+    """Return the name of a system account; its number if it has no name here."""
+    if sys.platform != "win32":
+        with suppress(KeyError):
+            return pwd.getpwuid(number).pw_name
+    return str(number)
+
+
+def get_own_account_name() -> str:
+    """Return the name of the system account that this process runs as."""
+    return getpass.getuser() if sys.platform == "win32" else get_account_name(os.geteuid())
 
 
 @contextmanager
@@ -120,6 +137,15 @@ class OpenDirectory:
         """Return whether this process may write a file, or create files in the directory itself."""
         mode = os.W_OK | os.X_OK if name == os.curdir else os.W_OK
         return os.access(self.get_path(name), mode, dir_fd=self.descriptor)
+
+    def describe_denial(self) -> str:
+        """Return that this process may not create files here; of the path only the last name."""
+        owner = get_account_name(self.get_status(os.curdir).st_uid)
+        name = os.path.basename(self._path) or os.sep
+        return (
+            f"the server, which runs as {get_own_account_name()!r}, may not create files in the "
+            f"folder {name!r}, which belongs to {owner!r}"
+        )
 
     def set_times(self, name: str, descriptor: int | None, times: tuple[int, int]) -> None:
         """Set the access and modification times of a file, in nanoseconds; it may be open."""

@@ -8,11 +8,18 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from jupyter_nbedit.errors import NotAPlainFile
 from jupyter_nbedit.storage.files import native_calls
-from jupyter_nbedit.storage.files.directory import OpenDirectory
+from jupyter_nbedit.storage.files.directory import (
+    OpenDirectory,
+    get_account_name,
+    get_own_account_name,
+)
+
+if sys.platform != "win32":
+    import grp
 
 # The steps that make a later time: usually a millisecond, on FAT two seconds.
 _STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
@@ -49,9 +56,10 @@ def copy_attributes(original: int, new_file: int, status: os.stat_result) -> Non
             os.fchown(new_file, status.st_uid, status.st_gid)
         except PermissionError:
             message = (
-                "The notebook's file belongs to another user or group, and the server may not "
-                "give a new file to them; replacing it would change its owner, so it was not "
-                "changed."
+                f"The notebook's file belongs to {get_account_name(status.st_uid)!r} and the group "
+                f"{_get_group_name(status.st_gid)!r}. An edit replaces the file, and the server, "
+                f"which runs as {get_own_account_name()!r}, may not give a new file to them, so it "
+                "was not changed. Make a copy that belongs to the server's account, and edit that."
             )
             raise NotAPlainFile(message) from None
     if sys.platform == "darwin":
@@ -61,6 +69,14 @@ def copy_attributes(original: int, new_file: int, status: os.stat_result) -> Non
     # After the owner, whose change clears set-id bits, and after an access list, whose mask this
     # sets.
     os.fchmod(new_file, stat.S_IMODE(status.st_mode))
+
+
+def _get_group_name(number: int) -> str:
+    """Return the name of a group; its number if it has no name here."""
+    if sys.platform != "win32":
+        with suppress(KeyError):
+            return grp.getgrgid(number).gr_name
+    return str(number)
 
 
 def _copy_macos_attributes(original: int, new_file: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,40 @@ def test_no_permission_is_wider_than_that_of_the_contents_api(
         edits += may_edit
     assert not list(public_folder.rglob(".nbedit-*"))
     assert edits > 5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away and become others")
+@pytest.mark.parametrize(
+    ("folder", "file", "refusal"),
+    [
+        ((0o755, ROOTS), (0o644, OWN), ("forbidden", "folder 'shared', which belongs to 'root'")),
+        ((0o777, ROOTS), (0o666, ROOTS), ("not_a_plain_file", "belongs to 'root' and the group")),
+    ],
+)
+def test_an_edit_that_cannot_replace_the_file_is_refused_with_folder_and_owner(
+    processes: OtherProcesses,
+    public_folder: Path,
+    folder: tuple[int, int],
+    file: tuple[int, int],
+    refusal: tuple[str, str],
+) -> None:
+    path = public_folder / "shared" / NAME
+    path.parent.mkdir()
+    path.write_bytes(TEXT)
+    for made, (mode, owner) in ((path, file), (path.parent, folder)):
+        os.chown(made, owner, owner)
+        made.chmod(mode)
+    public_folder.parent.chmod(0o711)
+
+    found = processes.run(
+        "refuse_edit", root=str(public_folder), user=NOBODY, path=f"shared/{NAME}"
+    )
+
+    reason, words = refusal
+    assert found.startswith(f"{reason}: ")
+    assert words in found
+    assert f"runs as {pwd.getpwuid(NOBODY).pw_name!r}" in found
+    assert str(public_folder) not in found
+    status = path.stat()
+    assert (status.st_uid, status.st_mode & 0o777, path.read_bytes()) == (file[1], file[0], TEXT)
+    assert list(path.parent.iterdir()) == [path]
