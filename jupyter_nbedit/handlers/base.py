@@ -96,6 +96,10 @@ class Services:
     log: Logger
 
 
+#: Who has the token or the password of a server without user names. Rights never depend on it.
+ANONYMOUS_USER = "anonymous"
+
+
 class NbEditHandler(APIHandler):
     """The base of all handlers."""
 
@@ -141,6 +145,14 @@ class NbEditHandler(APIHandler):
         whichever browser: Jupyter's own identity providers make up a new user for each of them.
         """
         return "" if self._has_random_users else self.current_user.username
+
+    @property
+    def user_name(self) -> str:
+        """The name of the user for histories, logs, events and people.
+
+        Where Jupyter makes up users, nobody's name is known: all of them are `ANONYMOUS_USER`.
+        """
+        return ANONYMOUS_USER if self._has_random_users else self.current_user.username
 
     @property
     def _has_random_users(self) -> bool:

@@ -114,7 +114,7 @@ class EditingHandler(NbEditHandler):
     def build_author(self, change: ChangeMetadata) -> Author:
         """Return the author of a change."""
         return Author(
-            self.current_user.username,
+            self.user_name,
             get_or_none(change.client),
             get_or_none(change.message),
             self.session,

@@ -120,7 +120,7 @@ class ModeHandler(NbEditHandler):
         body = await self.parse_body(ModeBody)
         path = get_or_none(body.path)
         await self._check_path(path)
-        modes, user = self.services.modes, self.current_user.username
+        modes, user = self.services.modes, self.user_name
         if path is None:
             await modes.change_server(body.mode, user)
         else:
@@ -322,7 +322,7 @@ class DecisionHandler(EditingHandler):
     def build_decider(self, body: DecisionBody) -> Author:
         """Return the user who decides."""
         return Author(
-            self.current_user.username,
+            self.user_name,
             get_or_none(body.client),
             session=self.session,
             account=self.account,

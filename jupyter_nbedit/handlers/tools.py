@@ -148,9 +148,7 @@ class ToolRunner(NbEditHandler):
         )
         if tool.is_change is not None and tool.is_change(decoded):
             await self.check_write_right()
-        author = Author(
-            self.current_user.username, client, session=self.session, account=self.account
-        )
+        author = Author(self.user_name, client, session=self.session, account=self.account)
         return await tool.run(self.services.tools, author, decoded)
 
     def build_failure(

@@ -468,4 +468,4 @@ async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
     (entry,) = history.json["edits"]
     assert entry["kind"] == "edit"
     assert {name: entry[name] for name in ("user", *author)} == {"user": proposal["user"], **author}
-    assert entry["accepted_by"] == proposal["decided_by"] != entry["user"]
+    assert entry["accepted_by"] == proposal["decided_by"] == "anonymous"

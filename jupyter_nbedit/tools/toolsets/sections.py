@@ -110,7 +110,8 @@ class SectionsOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -> ToolResult:
-    if context.owners and author.user not in context.owners:
+    # Who has no name has no account either, and is no owner, whatever the setting says.
+    if context.owners and not (author.account and author.account in context.owners):
         message = "Only the owners of this server may use this tool (NbEditApp.owners)."
         raise Forbidden(message)
     if arguments.section is not UNSET:

@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { getKind } from '../notify/netEffect';
 import { formatClients } from '../notify/wording';
 import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
-import { cleanText, isGeneratedUserName } from '../ui/displayText';
+import { cleanText, isAnonymousUserName } from '../ui/displayText';
 
 /** Maximum length of the messages of a change. */
 const MAX_MESSAGE_LENGTH = 200;
@@ -36,7 +36,7 @@ export function describeIdentity(edits: readonly EditOrigin[], trans: Translatio
     ...new Set(edits.filter(({ kind }) => kind !== 'outside').map(({ user }) => user))
   ];
   const names = formatClients(
-    users.filter(user => !isGeneratedUserName(user)),
+    users.filter(user => !isAnonymousUserName(user)),
     trans
   );
   if (users.length === 0) {

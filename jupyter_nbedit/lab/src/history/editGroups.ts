@@ -1,6 +1,6 @@
 /** Groups the edits of a history: by author and time, and undos that were made in one go. */
 import type { HistoryEdit } from '../server/models';
-import { isGeneratedUserName } from '../ui/displayText';
+import { isAnonymousUserName } from '../ui/displayText';
 
 /** The longest pause within a group, in milliseconds. */
 const MAX_PAUSE = 30 * 60_000;
@@ -25,7 +25,7 @@ export function getAuthorKey({ kind, client, user }: HistoryEdit): string {
   if (kind === 'outside') {
     return 'outside';
   }
-  return JSON.stringify([client, isGeneratedUserName(user) ? '' : user]);
+  return JSON.stringify([client, isAnonymousUserName(user) ? '' : user]);
 }
 
 /** @param edits The edits, newest first. */

@@ -4,7 +4,7 @@ import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type { CellDiff, ConflictingCell, HistoryEdit, OperationEntry } from '../server/models';
 import type { EditGroup } from './editGroups';
-import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
+import { cleanName, cleanText, getDisplayName, isAnonymousUserName } from '../ui/displayText';
 
 /** Maximum number of cells that are listed; the rest is counted. */
 const MAX_LISTED_CELLS = 5;
@@ -74,7 +74,7 @@ export function describeAuthor(edit: HistoryEdit, trans: TranslationBundle): str
   if (client === '') {
     return user;
   }
-  return isGeneratedUserName(edit.user)
+  return isAnonymousUserName(edit.user)
     ? trans.__('“%1”', client)
     : trans.__('“%1”, by %2', client, user);
 }
@@ -87,7 +87,7 @@ export function describeIdentity(
   if (kind === 'outside') {
     return trans.__('The file was written by a program that did not use this server');
   }
-  if (isGeneratedUserName(user)) {
+  if (isAnonymousUserName(user)) {
     return client === null
       ? trans.__('Signed in with the server’s token, without a user name')
       : trans.__(

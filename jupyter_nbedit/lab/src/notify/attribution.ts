@@ -1,6 +1,6 @@
 import type { BypassedMode, FileChange } from '../server/fileChanges';
 import type { OperationEntry } from '../server/models';
-import { ANONYMOUS_USER, isGeneratedUserName } from '../ui/displayText';
+import { ANONYMOUS_USER, isAnonymousUserName } from '../ui/displayText';
 
 /** The cells that an edit has affected, for notifications. */
 export interface AffectedCells {
@@ -174,7 +174,7 @@ export function isServerEdit({ hash }: FileChange): boolean {
  * edits under such names count as made by one client.
  */
 export function getClient({ client }: FileChange): string | null {
-  return client !== null && isGeneratedUserName(client) ? ANONYMOUS_USER : client;
+  return client !== null && isAnonymousUserName(client) ? ANONYMOUS_USER : client;
 }
 
 /** Remove an edit that is no longer in effect from a change; return null if nothing is left. */

@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { isAboutNotebook } from '../blocks/cellDiff';
 import type { CellDiff, ConflictingCell, Proposal, ProposedPart } from '../server/models';
-import { cleanName, cleanText, getDisplayName, isGeneratedUserName } from '../ui/displayText';
+import { cleanName, cleanText, getDisplayName, isAnonymousUserName } from '../ui/displayText';
 import type { PartOutcome } from './partOutcome';
 import { isInsert } from './proposalPartPosition';
 
@@ -19,7 +19,7 @@ export function getProposer({ client, user }: Proposal, trans: TranslationBundle
 /** Describe what is known of the proposer: its own name is not verified. */
 export function describeIdentity({ client, user }: Proposal, trans: TranslationBundle): string {
   const [clientName, userName] = [cleanName(client ?? ''), cleanName(user)];
-  if (isGeneratedUserName(user)) {
+  if (isAnonymousUserName(user)) {
     return clientName === ''
       ? trans.__('Signed in with the server’s token, without a user name')
       : trans.__(
