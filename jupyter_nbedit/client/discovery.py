@@ -47,7 +47,7 @@ _INFO_FILE = re.compile(r"(?:jpserver|nbserver)-[0-9]+\.json")
 _MOST_INFO_BYTES = 100_000
 _MOST_TOKEN_BYTES = 10_000
 _SHOWN_SERVERS = 5
-_ABOUT = "nbedit"
+_TARGET = "nbedit"
 _OK = 200
 _REDIRECTS = range(300, 400)
 _NO_ACCESS = (401, 403)
@@ -142,7 +142,7 @@ def inspect_server(server: Server) -> ServerState:
     try:
         response = server.send(
             "GET",
-            _ABOUT,
+            _TARGET,
             headers={"Accept": "application/json"},
             connect_seconds=_CONNECT_SECONDS,
             response_seconds=_ANSWER_SECONDS,
@@ -167,7 +167,7 @@ def _is_gone(state: ServerState) -> bool:
 
 
 def _explain_response(server: Server, response: Response) -> ClientError:
-    if problem := explain_hub(server.address, _ABOUT, response):
+    if problem := explain_hub(server.address, _TARGET, response):
         return problem
     if response.status in _NO_ACCESS:
         return AccessDenied(_explain_denial(server))
@@ -180,7 +180,7 @@ def _explain_response(server: Server, response: Response) -> ClientError:
         )
         return ExtensionMissing(message)
     message = (
-        f"{server.url} answered {response.status} to GET {_ABOUT}, which is no reply of "
+        f"{server.url} answered {response.status} to GET {_TARGET}, which is no reply of "
         "jupyter_nbedit. Is it the address of a Jupyter server, with its base URL and without what "
         "pages add to it, such as /lab?"
     )

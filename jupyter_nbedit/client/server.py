@@ -37,6 +37,8 @@ _UNIX = "http+unix"
 _PORTS = {"http": 80, "https": 443, _UNIX: 0}
 _TOKEN = re.compile(r"[!-~]{1,4096}")
 _HOST = re.compile(r"[A-Za-z0-9._:%\[\]-]*")
+#: What the addresses of pages in JupyterLab and Notebook have after the base URL.
+_PAGE = re.compile(r"/(?:lab|doc|tree|notebooks|edit|consoles|terminals)(?:/.*)?\Z")
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,23 @@ class Address:
         return self.scheme == _UNIX or self.host in _LOOPBACK
 
     def is_same_server(self, other: Address) -> bool:
-        """Return whether both are the same server, by any of the names of this machine."""
-        return self._get_place() == other._get_place()
+        """Return whether both are the same server, by any of the names of this machine.
+
+        Behind a proxy, such as that of a JupyterHub, several servers have one host and port. An
+        address without a base URL is that of any server there.
+        """
+        base_urls = {self._get_base_url(), other._get_base_url()}
+        return self._get_place() == other._get_place() and (len(base_urls) == 1 or "" in base_urls)
 
     def _get_place(self) -> tuple[str, str, int]:
         if self.scheme == _UNIX:
             return _UNIX, os.path.realpath(self.host), 0
         here = self.is_local or self.host == socket.gethostname()
         return "tcp", "localhost" if here else self.host.lower(), self.port
+
+    def _get_base_url(self) -> str:
+        """Return the base URL without what pages add to it, and without the slash at its end."""
+        return _PAGE.sub("", unquote(self.base_url).removesuffix("/"))
 
     def connect(self, seconds: float) -> http.client.HTTPConnection:
         """Return a connection.

@@ -391,6 +391,48 @@ def test_the_hub_and_the_terminal_name_their_own_server(farm: Farm, tmp_path: Pa
 
 
 @pytest.mark.threat("S33")
+def test_the_server_of_another_user_behind_one_proxy_gets_no_token(
+    farm: Farm, tmp_path: Path, refused: Callable[..., client_errors.ClientError]
+) -> None:
+    with serve(403) as proxy:
+        hub = f"http://127.0.0.1:{proxy.port}"
+        environ = {
+            "JUPYTER_RUNTIME_DIR": str(tmp_path),
+            "JUPYTER_SERVER_URL": f"{hub}/user/ada/",
+            "JUPYTER_SERVER_ROOT": str(farm.outer.client.root),
+            "JUPYTER_TOKEN": "not-the-token",
+        }
+        path = farm.outer.client.root / "a.ipynb"
+        refused("a.ipynb", client_errors.AccessDenied, url=f"{hub}/user/bob/", environ=environ)
+        assert [request.get("Authorization") for request in proxy.requests] == [None]
+        refused(path, client_errors.AccessDenied, url=f"{hub}/user/ada/lab", environ=environ)
+        assert proxy.requests[-1]["Authorization"] == "token not-the-token"
+
+
+@pytest.mark.parametrize(
+    ("url", "other", "is_same"),
+    [
+        ("http://localhost:1/user/ada/", "http://127.0.0.1:1/user/ada", True),
+        ("http://localhost:1/user/ada/", "http://localhost:1/user/ada/lab/tree/a.ipynb", True),
+        ("http://localhost:1/user/ada/", "http://localhost:1/user/ada/notebooks/a.ipynb", True),
+        ("http://localhost:1/user/ada/", "http://localhost:1/", True),
+        ("http://localhost:1/", "http://localhost:1/lab", True),
+        ("http://localhost:1/user/ada%20b/", "http://localhost:1/user/ada b/", True),
+        ("http://localhost:1/user/ada/", "http://localhost:1/user/bob/", False),
+        ("http://localhost:1/user/ada/", "http://localhost:1/user/ada/second/", False),
+        ("http://localhost:1/user/ada/", "http://localhost:1/user/", False),
+        ("http://localhost:1/user/ada/", "http://localhost:2/user/ada/", False),
+    ],
+)
+def test_two_addresses_are_of_one_server_if_their_base_urls_are_the_same(
+    url: str, other: str, *, is_same: bool
+) -> None:
+    addresses = Address.from_url(url), Address.from_url(other)
+    assert addresses[0].is_same_server(addresses[1]) is is_same
+    assert addresses[1].is_same_server(addresses[0]) is is_same
+
+
+@pytest.mark.threat("S33")
 def test_a_redirect_is_not_followed_so_that_no_other_server_gets_the_token(
     refused: Callable[..., client_errors.ClientError],
 ) -> None:
