@@ -30,6 +30,7 @@ from jupyter_nbedit.client.requests import Reply, Request
 from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import get_relative_path
 from jupyter_nbedit.errors import NbEditError, NotebookNotFound
+from jupyter_nbedit.notebook.shown_text import quote_name, read_name
 
 # What a terminal would take for a command, but no line break and no tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -62,6 +63,7 @@ def connect(
     Raise the errors of `find_server`, but not `NoServer`; `ServedNotebook` if a server serves the
     path and the options say ``--offline``; and `NotebookInRoom` if a change would be lost.
     """
+    path = read_name(path)
     try:
         with _connect(options, path, is_change=is_change) as connection:
             yield connection
@@ -184,8 +186,12 @@ def get_exit_code(error: NbEditError | ClientError) -> int:
 
 
 def show_path(connection: Connection, api_path: str) -> str:
-    """Return the path of a file as a command takes it: from this folder on, if it is below it."""
-    if connection.root is None:
-        return api_path
-    path = os.path.join(connection.root, *api_path.split("/"))
-    return get_relative_path(os.curdir, path) or path
+    """Return the path of a file as a command takes it: from this folder on, if it is below it.
+
+    It is quoted if that is needed; ``api_path`` may be quoted already.
+    """
+    path = read_name(api_path)
+    if connection.root is not None:
+        file = os.path.join(connection.root, *path.split("/"))
+        path = get_relative_path(os.curdir, file) or file
+    return quote_name(path)

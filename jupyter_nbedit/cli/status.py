@@ -11,6 +11,7 @@ from jupyter_nbedit.cli.options import Subparsers, add_server_options
 from jupyter_nbedit.client import ServerState, find_server, inspect_servers
 from jupyter_nbedit.client.discovery import inspect_server
 from jupyter_nbedit.client.errors import ClientError
+from jupyter_nbedit.notebook.shown_text import read_name
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -28,11 +29,12 @@ def add_parser(commands: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the servers, and which one serves the path."""
+    path = read_name(options.path)
     problem: ClientError | None = None
     url: str | None = None
     states = inspect_servers()
     try:
-        server = find_server(options.path, url=options.url, token_file=options.token_file).server
+        server = find_server(path, url=options.url, token_file=options.token_file).server
     except ClientError as error:
         problem = error
     else:
@@ -41,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
             states.append(inspect_server(server))
     if options.json:
         content = {
-            "path": options.path,
+            "path": path,
             "server": url,
             "problem": problem.message if problem else None,
             "reason": problem.reason if problem else None,
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for state in states:
             print_text(_render(state))
-        print_text(problem.message if problem else f"{options.path!r} is served by {url}")
+        print_text(problem.message if problem else f"{path!r} is served by {url}")
     return get_exit_code(problem) if problem else exit_codes.DONE
 
 

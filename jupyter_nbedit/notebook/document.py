@@ -34,6 +34,7 @@ from jupyter_nbedit.notebook.lazy.cell_spans import (
     rescan_edited,
 )
 from jupyter_nbedit.notebook.lazy.scan import ScanResult, scan_cells
+from jupyter_nbedit.notebook.shown_text import unquote_name
 from jupyter_nbedit.notebook.splices import Splice, splice_buffer
 
 #: How a request names a cell: a string is an id or, only if no cell has that id, a `CellName` or
@@ -309,6 +310,11 @@ class Document:
         cell_id, cell_type = self.headers[index]
         return Cell(index, cell_id, cell_type, self.cell_spans[index], self.text)
 
+    def read_id(self, text: str) -> str:
+        """Return the id that a text means: the text, or, if only that is an id, the quoted one."""
+        name = unquote_name(text)
+        return text if name is None or text in self.ids or name not in self.ids else name
+
     def parse_address(self, text: str) -> CellAddress:
         """Parse an address from a string; digits are an index unless a cell has this id.
 
@@ -317,6 +323,7 @@ class Document:
         InvalidRequest
             If it is a negative number.
         """
+        text = self.read_id(text)
         if text in self.ids:
             return text
         if text.startswith("-") and parse_index(text[1:]) is not None:
@@ -344,6 +351,7 @@ class Document:
         if isinstance(address, int):
             index: int | None = address
         else:
+            address = self.read_id(address)
             indexes, name = self.ids.get(address, []), CellName.parse(address)
             if name is not None:
                 return self._locate_name(name, indexes, is_current=is_current)

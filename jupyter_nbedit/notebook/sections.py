@@ -28,6 +28,7 @@ from jupyter_nbedit.notebook.operations import (
     RemoveEntry,
     ReplaceSection,
 )
+from jupyter_nbedit.notebook.shown_text import make_line, unquote_name
 
 #: An operation on a section of a text or a notebook.
 SectionOperation = AppendToSection | ReplaceSection | RemoveEntry
@@ -36,6 +37,8 @@ _FRONT_MATTER = re.compile("\ufeff?---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\\.\\.\\.)[
 _WHITE = " \t"
 _LEVELS = 6
 _SHOWN_HEADINGS = 100
+# A heading that is cut must still be certain.
+_SHORTEST_CUT_NAME = 40
 _SHOWN_CHARACTERS = 100
 
 
@@ -202,6 +205,7 @@ class _HeadingNames:
         if not positions:
             level, text = _split_level(name)
             positions = self._positions_by_text.get((level, to_plain_text(text)), [])
+            positions = positions or self._find_shown(name)
         if len(positions) == 1:
             return positions[0]
         if positions:
@@ -219,6 +223,29 @@ class _HeadingNames:
         outline = self._describe(range(total))
         raise SectionNotFound(message, section=name, outline=outline, total_headings=total)
 
+    def _find_shown(self, name: str) -> list[int]:
+        """Return the indexes of the headings that texts show as a name.
+
+        A text shows a heading as a quoted name; or as a line, in which characters that do not print
+        are spaces, and whose end may be cut.
+        """
+        unquoted = unquote_name(name)
+        if unquoted is not None:
+            level, text = _split_level(unquoted)
+            return self._positions_by_text.get((level, to_plain_text(text)), [])
+        level, text = _split_level(name)
+        start = text.removesuffix("…")
+        is_cut = start != text and len(start) >= _SHORTEST_CUT_NAME
+        found: list[int] = []
+        for position, heading in enumerate(self._headings):
+            if level in {None, heading.level}:
+                forms = {_show_heading(form) for form in (heading.text, heading.raw)}
+                if _show_heading(text) in forms or (
+                    is_cut and any(form.startswith(_show_heading(start)) for form in forms)
+                ):
+                    found.append(position)
+        return found
+
     def _describe(self, positions: Sequence[int]) -> list[dict[str, Any]]:
         descriptions: list[dict[str, Any]] = []
         for position in positions[:_SHOWN_HEADINGS]:
@@ -226,6 +253,10 @@ class _HeadingNames:
             description = {"level": heading.level, "text": heading.text, "line": heading.line}
             descriptions.append({**description, **self._places[position]})
         return descriptions
+
+
+def _show_heading(text: str) -> str:
+    return make_line(text, len(text))
 
 
 def _split_level(name: str) -> tuple[int | None, str]:

@@ -1,7 +1,8 @@
 """Cells as compact text for models and terminals: outlines, whole cells, and what fits a budget.
 
 A line of our own begins with ``<cell``, ``<outputs`` or ``<note``. A line of the notebook that
-begins so, after any number of backslashes, gets one backslash more.
+begins so, after any number of backslashes, gets one backslash more; see
+`jupyter_nbedit.notebook.shown_text`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from jupyter_nbedit.notebook.outputs import (
     to_readable,
     to_text,
 )
+from jupyter_nbedit.notebook.shown_text import escape_markup, list_names, make_line
 
 #: ``auto`` shows the sources if all fit, or if single cells were requested, and else an outline.
 TextView = Literal["auto", "outline", "source", "full"]
@@ -44,27 +46,10 @@ _SHOWN_KINDS = 6
 _CHARACTERS_PER_LINE = DEFAULT_CHARACTERS // DEFAULT_LINES
 # The part of a budget that notes need.
 _NOTE_CHARACTERS = 200
-_MARKUP = re.compile(r"(?m)(^|\r)(\\*</?(?:cell|outputs|note)\b)")
 _TYPES = {"markdown": "md"}
 _PLAIN = "text/plain"
 # The kind of data that describes an output best comes first.
 _RICH_TYPES = ("image/", "video/", "audio/", "application/vnd.", "text/html", "text/latex")
-
-
-def escape_markup(text: str) -> str:
-    """Return a text of a notebook in which no line looks like one of ours."""
-    return _MARKUP.sub(r"\1\\\2", text) if "<" in text else text
-
-
-def make_line(text: str, limit: int) -> str:
-    """Return a text as one printable line of limited length."""
-    shown = text[: 4 * limit]
-    if not shown.isprintable():
-        shown = "".join(char if char.isprintable() else " " for char in shown)
-    shown = shown.strip()
-    if len(text) <= limit:
-        return shown
-    return f"{shown[: limit - 1]}…"
 
 
 def count_lines(text: str) -> int:
@@ -76,8 +61,8 @@ def render_outline_line(document: Document, index: int) -> str:
     """Return a line about a cell: its name, type, first line, and what its outputs are."""
     cell = document.get_cell(index)
     source = cell.source
-    line = source.lstrip()[: 4 * _LONGEST_SUMMARY].splitlines()[:1]
-    summary = make_line(line[0].rstrip(), _LONGEST_SUMMARY) if line else "(empty)"
+    line = source.lstrip()[: 4 * _LONGEST_SUMMARY].partition("\n")[0].rstrip()
+    summary = make_line(line, _LONGEST_SUMMARY) if line else "(empty)"
     more = count_lines(source) - 1
     return "".join(
         [
@@ -92,7 +77,7 @@ def _render_head(document: Document, cell: Cell) -> str:
     name = document.get_name(cell.index)
     tags = cell.metadata.get("tags")
     names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-    shown_tags = f" [{make_line(', '.join(names), _LONGEST_TAGS)}]" if names else ""
+    shown_tags = f" [{make_line(list_names(names, _LONGEST_TAGS), _LONGEST_TAGS)}]" if names else ""
     cell_type = _TYPES.get(cell.cell_type, make_line(cell.cell_type, _LONGEST_TAGS))
     return f"{name} {cell_type}{shown_tags}"
 

@@ -10,10 +10,10 @@ from jupyter_nbedit.models import EditReply, RevisionChanges
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
-from jupyter_nbedit.notebook.text_cells import make_line
+from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.tabs import TabCounts
 
-_LONGEST_PATH = 1_000
+_LONGEST_PATH = 4_096
 _LONGEST_WARNING = 500
 _LONGEST_DIFF = 4_000
 _SHOWN_CELLS = 20
@@ -37,7 +37,7 @@ def render_edit(reply: EditReply, *, shows_diff: bool = False) -> str:
 
 def _render_head(reply: EditReply) -> str:
     count = f"{reply.total_cells} cell{'' if reply.total_cells == 1 else 's'}"
-    facts = [make_line(reply.path, _LONGEST_PATH), count, f"rev {reply.hash[:REV_LENGTH]}"]
+    facts = [quote_name(reply.path, _LONGEST_PATH), count, f"rev {reply.hash[:REV_LENGTH]}"]
     if reply.proposal_id is not UNSET:
         facts.append(
             f"proposed as {reply.proposal_id}: nothing is changed until a person decides in "

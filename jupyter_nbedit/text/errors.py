@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jupyter_nbedit.notebook.text_cells import escape_markup, make_line
+from jupyter_nbedit.notebook.shown_text import escape_markup, list_names, quote_name
 
 _LONGEST_MESSAGE = 2_000
 _LONGEST_SOURCE = 2_000
 _LONGEST_NAME = 120
+_LONGEST_HEADING = 300
 _SHOWN_HEADINGS = 30
 
 
@@ -25,10 +26,12 @@ def _render_details(details: Mapping[str, Any]) -> Iterator[str]:
     if "operation" in details:
         yield f"Nothing was written. It is about operation {details['operation']}, from 0 on."
     if ids := details.get("available_ids"):
-        yield f"There are: {', '.join(make_line(cell_id, _LONGEST_NAME) for cell_id in ids)}."
+        yield f"There are: {list_names(ids, _LONGEST_NAME)}."
     if outline := details.get("outline"):
         headings = [
-            make_line(f"{'#' * heading['level']} {heading['text']}", _LONGEST_NAME)
+            quote_name(
+                f"{'#' * heading['level']} {heading['text']}", _LONGEST_HEADING, separator="; "
+            )
             for heading in outline[:_SHOWN_HEADINGS]
         ]
         yield f"The headings are: {'; '.join(headings)}."
@@ -40,7 +43,7 @@ def _render_details(details: Mapping[str, Any]) -> Iterator[str]:
 
 def _render_source(details: Mapping[str, Any]) -> Iterator[str]:
     name = details.get("name", details.get("cell"))
-    yield f"<cell {make_line(str(name), _LONGEST_NAME)}>"
+    yield f"<cell {quote_name(str(name), _LONGEST_NAME)}>"
     source = details["source"]
     if source:
         yield escape_markup(source[:_LONGEST_SOURCE].removesuffix("\n"))

@@ -16,11 +16,11 @@ from jupyter_nbedit.history.models import (
 from jupyter_nbedit.history.service import AllHistoryReply, DetailedEdit, HistoryReply
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.diff import render_hunks
-from jupyter_nbedit.notebook.text_cells import make_line
+from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.proposals.models import Proposal, ProposedPart
 
-LONGEST_PATH = 1_000
+LONGEST_PATH = 4_096
 LONGEST_LABEL = 200
 _LONGEST_REASON = 1_000
 _LONGEST_DETAILS = 8_000
@@ -31,11 +31,11 @@ def render_history(reply: HistoryReply | AllHistoryReply) -> str:
     """Return a page of the history as text: one line for each edit."""
     name, count = "all notebooks", len(reply.edits)
     if isinstance(reply, HistoryReply):
-        name = make_line(reply.path, LONGEST_PATH)
+        name = quote_name(reply.path, LONGEST_PATH)
     lines = [f"{name} | {count} edit{'' if count == 1 else 's'}"]
     for edit in reply.edits:
         is_named = isinstance(reply, HistoryReply)
-        path = "" if is_named else f"{make_line(edit.path, LONGEST_PATH)} | "
+        path = "" if is_named else f"{quote_name(edit.path, LONGEST_PATH)} | "
         lines.append(f"{path}{_describe_edit(edit)}")
     if reply.next is not None:
         lines.append(f"<note>There are older edits, before {reply.next}.</note>")
@@ -76,14 +76,14 @@ def _describe_operations(operations: Sequence[TouchedCellEntry], *, is_cut: bool
 def render_detailed_edit(edit: DetailedEdit) -> str:
     """Return an edit as text: each cell that it changed, as a diff."""
     parts = (part for cell in edit.parts for part in describe_part(cell))
-    lines = [f"{make_line(edit.path, LONGEST_PATH)} | {_describe_edit(edit)}", *cut_lines(parts)]
+    lines = [f"{quote_name(edit.path, LONGEST_PATH)} | {_describe_edit(edit)}", *cut_lines(parts)]
     return "\n".join(lines)
 
 
 def render_proposal(proposal: Proposal) -> str:
     """Return a proposal as text: its status, and what it would do as a diff."""
     facts = [
-        make_line(proposal.path, LONGEST_PATH),
+        quote_name(proposal.path, LONGEST_PATH),
         f"proposal {proposal.proposal_id}",
         proposal.status.replace("_", " "),
     ]

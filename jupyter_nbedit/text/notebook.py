@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from msgspec import UNSET
 
 from jupyter_nbedit.notebook.document import REV_LENGTH
-from jupyter_nbedit.notebook.text_cells import make_line
+from jupyter_nbedit.notebook.shown_text import list_names, make_line, quote_name
 from jupyter_nbedit.reading.models import ChangesSince, NotebookText
 from jupyter_nbedit.tabs import TabCounts
 
-_LONGEST_PATH = 1_000
+_LONGEST_PATH = 4_096
 _LONGEST_WORD = 60
 _SHOWN_IDS = 20
 
@@ -30,7 +30,7 @@ class NotebookState:
 def render_notebook(notebook: NotebookText, state: NotebookState) -> str:
     """Return a notebook as text."""
     facts = [
-        make_line(notebook.path, _LONGEST_PATH),
+        quote_name(notebook.path, _LONGEST_PATH),
         _count(notebook.total_cells, "cell"),
         make_line(notebook.language or "no language", _LONGEST_WORD),
         f"rev {notebook.hash[:REV_LENGTH]}",
@@ -65,7 +65,7 @@ def _describe_changes(since: ChangesSince) -> str:
     facts = [f"{since.changed} changed or new"]
     if since.gone:
         more = "" if len(since.gone) <= _SHOWN_IDS else f" and {len(since.gone) - _SHOWN_IDS} more"
-        ids = ", ".join(make_line(cell_id, _LONGEST_WORD) for cell_id in since.gone[:_SHOWN_IDS])
+        ids = list_names(since.gone[:_SHOWN_IDS], _LONGEST_WORD)
         facts.append(f"removed: {ids}{more}")
     if since.reordered:
         facts.append("others in another order")

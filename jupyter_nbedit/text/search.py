@@ -8,10 +8,10 @@ from itertools import groupby
 from msgspec import UNSET
 
 from jupyter_nbedit.notebook.search import Hit
-from jupyter_nbedit.notebook.text_cells import make_line
+from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.search.models import SearchReply
 
-_LONGEST_PATH = 1_000
+_LONGEST_PATH = 4_096
 _LONGEST_HIT = 160
 _SHOWN_SKIPPED = 5
 _TYPES = {"markdown": "md"}
@@ -26,7 +26,7 @@ def render_search(reply: SearchReply) -> str:
     )
     lines = [found]
     for path, hits in groupby(reply.hits, key=lambda hit: hit.path):
-        lines.append(f"== {make_line(path, _LONGEST_PATH)}")
+        lines.append(f"== {quote_name(path, _LONGEST_PATH)}")
         lines += map(render_hit, hits)
     return "\n".join([*lines, *render_rest(reply)])
 
@@ -48,7 +48,7 @@ def render_rest(reply: SearchReply) -> Iterator[str]:
     """Yield notes about what was not searched, and how to go on."""
     if reply.skipped_count:
         shown = "; ".join(
-            f"{make_line(skipped.path, _LONGEST_PATH)} ({skipped.reason})"
+            f"{quote_name(skipped.path, _LONGEST_PATH)} ({skipped.reason})"
             for skipped in reply.skipped[:_SHOWN_SKIPPED]
         )
         more = reply.skipped_count - min(len(reply.skipped), _SHOWN_SKIPPED)

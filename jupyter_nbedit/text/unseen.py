@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from jupyter_nbedit.edits.unseen import UnseenCell, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.history.models import EditOrigin
-from jupyter_nbedit.notebook.text_cells import make_line
+from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.text.history import (
     LONGEST_LABEL,
     LONGEST_PATH,
@@ -22,7 +22,7 @@ def render_unseen(reply: UnseenReply) -> str:
     """Return what a user has not seen: each change with its key and its edits, as a diff."""
     count = len(reply.cells)
     head = (
-        f"{make_line(reply.path, LONGEST_PATH)} | {count} change{'' if count == 1 else 's'} that"
+        f"{quote_name(reply.path, LONGEST_PATH)} | {count} change{'' if count == 1 else 's'} that"
         f" you have not kept | until {reply.until} | rev {reply.hash[:_REV_DIGITS]}"
     )
     edits = {edit.edit_id: edit for edit in reply.edits}
@@ -47,7 +47,7 @@ def render_unseen_notebooks(reply: UnseenNotebooks) -> str:
     lines = [f"{count} notebook{'' if count == 1 else 's'} with edits that you have not kept"]
     for notebook in reply.notebooks:
         facts = [
-            make_line(notebook.path, LONGEST_PATH),
+            quote_name(notebook.path, LONGEST_PATH),
             f"{notebook.edits} edit{'' if notebook.edits == 1 else 's'}",
             f"{notebook.time:%Y-%m-%d %H:%M}",
             *(make_line(client, LONGEST_LABEL) for client in notebook.clients),

@@ -35,6 +35,7 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     Split,
 )
+from jupyter_nbedit.notebook.shown_text import unquote_name
 
 _SHOWN_CHARACTERS = 1_500
 _SHOWN_CANDIDATES = 20
@@ -297,7 +298,21 @@ def _translate_clear_outputs(operation: AgentOperation, document: Document) -> O
 
 def _translate_set_tags(operation: AgentOperation, document: Document) -> Operation:
     cell = _check_name(operation, operation.cell, document)
-    return SetMetadata(cell=cell, patch={"tags": operation.tags or None})
+    tags = None if operation.tags is UNSET else _read_tags(operation.tags, document, cell)
+    return SetMetadata(cell=cell, patch={"tags": tags or None})
+
+
+def _read_tags(tags: Sequence[str], document: Document, cell: CellAddress) -> list[str]:
+    """Return tags, where those that the cell has may be quoted, as texts show them."""
+    present: object = None
+    # What is wrong with the name of the cell is found when the operation is applied.
+    with suppress(NbEditError):
+        present = document.get_cell(document.locate(cell)).metadata.get("tags")
+    names = [unquote_name(tag) for tag in tags]
+    return [
+        name if name is not None and isinstance(present, list) and name in present else tag
+        for name, tag in zip(names, tags, strict=True)
+    ]
 
 
 def _translate_append_to_section(operation: AgentOperation, _document: Document) -> Operation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
@@ -20,6 +20,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.models import Author, EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.operations import Insert, Operation
+from jupyter_nbedit.notebook.shown_text import quote_name, read_name
 from jupyter_nbedit.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.service import ReadService
@@ -65,11 +66,15 @@ class ToolError:
         """Return the message, with the details that help a model to correct its call."""
         sentences = [self.get_message()]
         if available := self.details.get("available_ids"):
-            sentences.append(f"Available ids: {', '.join(map(repr, available))}.")
+            sentences.append(f"Available ids: {_list_names(available)}.")
         if outline := self.details.get("outline"):
             headings = (f"{'#' * heading['level']} {heading['text']}" for heading in outline)
-            sentences.append(f"The headings are: {', '.join(map(repr, headings))}.")
+            sentences.append(f"The headings are: {_list_names(headings)}.")
         return " ".join(sentences)
+
+
+def _list_names(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) if name.isprintable() else quote_name(name) for name in names)
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,13 @@ class ToolContext:
     owners: Sequence[str]
 
     def map_notebook_path(self, requested_path: str, *, relative: bool) -> str:
-        """Return the API path of a notebook that a caller has named by a path.
+        """Return the API path of a notebook that a caller has named by a path, quoted or not.
 
         Raise `NotebookNotFound` if it is outside the root; `InvalidRequest` if it does not end in
         ``.ipynb``, or is relative where only absolute paths are accepted; `NotAPlainFile` if the
         server has no folder that an absolute path could be in.
         """
+        requested_path = read_name(requested_path)
         check_suffix(requested_path)
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
@@ -111,6 +117,7 @@ class ToolContext:
 
         Raise `FolderNotFound` if it is outside the root, else errors as `map_notebook_path` does.
         """
+        requested_path = read_name(requested_path)
         if not requested_path.strip("/"):
             return ""
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=True)
@@ -120,6 +127,7 @@ class ToolContext:
 
     def map_file_path(self, requested_path: str, *, relative: bool) -> str:
         """Return the API path of any other file; raise errors as `map_notebook_path` does."""
+        requested_path = read_name(requested_path)
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
             raise FileNotFound

@@ -83,7 +83,7 @@ def plan_edit(
     the toolset has ids of a form of its own. If numbers are accepted, ``cell_id`` may be an index
     if no cell has that id. Raise `InvalidRequest` if an argument is missing that the mode needs.
     """
-    cell_id, new_source, mode = str(arguments.cell_id), arguments.new_source, arguments.edit_mode
+    new_source, mode = arguments.new_source, arguments.edit_mode
     if mode != "delete" and new_source is UNSET:
         message = f"`{mode}` needs `new_source`, the cell's whole source; found none."
         raise InvalidRequest(message)
@@ -91,6 +91,7 @@ def plan_edit(
         _check_type(arguments.cell_type, "To insert a cell")
 
     def plan(document: Document) -> Sequence[Operation]:
+        cell_id = document.read_id(str(arguments.cell_id))
         index = parse_index(cell_id) if accepts_numbers and cell_id not in document.ids else None
         address = cell_id if index is None else index
         if mode == "delete":

@@ -198,6 +198,28 @@ def test_ctrl_c_and_a_client_that_reads_no_answers_end_the_bridge(tmp_path: Path
         stream.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="not allowed in the name of a file")
+@pytest.mark.parametrize("way", ["with a server", "without"])
+def test_a_path_that_is_listed_in_quotes_can_be_used(tmp_path: Path, way: str) -> None:
+    folder = tmp_path / "notebooks" / '"a\u00a0b"'
+    folder.mkdir(parents=True)
+    file = folder / "\u200d.ipynb"
+    file.write_bytes(TEXT)
+    with ExitStack() as stack:
+        if way == "with a server":
+            stack.enter_context(run_server(tmp_path))
+        bridge = stack.enter_context(run_bridge(tmp_path))
+        _, shown = bridge.call("notebook_search").split("\n")
+        assert json.loads(shown) == f"{folder.name}/{file.name}"
+        for path in (shown, f"{folder.name}/{file.name}", str(file), json.dumps(str(file))):
+            assert "# Title" in bridge.call("notebook_read", path=path)
+            bridge.call("notebook_edit", path=path, operations=[INSERT])
+        assert count_cells(file) == 3 + 4
+        assert "# Title" in bridge.call(
+            "notebook_search", folder=json.dumps(folder.name), text="# Title"
+        )
+
+
 # Servers ------------------------------------------------------------------------------------------
 
 

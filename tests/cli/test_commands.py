@@ -78,6 +78,27 @@ def test_a_search_prints_paths_that_commands_take(
     shell.succeed("search", "a", "../..", "--limit", "1", "--cursor", cursor)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="not allowed in the name of a file")
+@pytest.mark.parametrize("name", ["a\u00a0b", "a\tb", '"a"', "a\u202eb", "a\u200db"])
+def test_a_path_that_is_shown_in_quotes_is_taken(shell: Shell, live: Client, name: str) -> None:
+    folder = live.root / name
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{name}.ipynb"
+    file.write_bytes(samples.notebook(samples.code("quoted path")))
+    try:
+        (shown,) = re.findall(r"^== (.*)$", shell.succeed("search", "quoted path"), re.MULTILINE)
+        assert json.loads(shown) == f"{name}/{name}.ipynb"
+        for path in (shown, f"{name}/{name}.ipynb"):
+            assert shell.succeed("read", path).startswith(f"{shown} | 1 cell |")
+        shell.succeed("edit", shown, "--old", "quoted", "--new", "shown")
+        assert "shown path" in file.read_text()
+        assert shell.succeed("search", "shown path", json.dumps(name)).startswith("1 hit")
+        assert shell.run("status", shown).exit_code == exit_codes.DONE
+    finally:
+        file.unlink()
+        folder.rmdir()
+
+
 EDITS: dict[str, tuple[list[str], list[str]]] = {
     "text in the only cell that has it": (
         ["--old", "as", "--new", "was"],

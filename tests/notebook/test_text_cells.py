@@ -55,7 +55,7 @@ def outline(cell: dict[str, Any]) -> str:
         (samples.raw("\n\n  a\nb\n"), "raw a (+3)"),
         (samples.code(""), "code (empty)"),
         (samples.code("x\ny", metadata={"tags": ["a", "b", 1]}), "code [a, b] x (+1)"),
-        (samples.code("a\x1b[31m\tb\u2028c"), "code a [31m b"),
+        (samples.code("a\x1b[31m\tb\u2028c"), "code a [31m\tb c"),
         (samples.code("y" * 100), f"code {'y' * 79}…"),
         ({**samples.raw("x"), "cell_type": "odd\n"}, "odd x"),
         (samples.code("x", outputs=[ERROR, data(png="")]), "code x => ValueError: bad month, png"),

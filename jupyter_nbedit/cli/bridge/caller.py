@@ -29,6 +29,7 @@ from jupyter_nbedit.client.server import Address, Response, Server
 from jupyter_nbedit.errors import InvalidRequest, NbEditError
 from jupyter_nbedit.mcp.definitions import load_definitions
 from jupyter_nbedit.mcp.server import ToolAnswer, ToolCall
+from jupyter_nbedit.notebook.shown_text import unquote_name
 
 _CLIENT = "jupyter nbedit mcp"
 _LONGEST_CLIENT = 200
@@ -254,7 +255,9 @@ class BridgeCaller:
         is_search = request.argument == "folder"
         # The server refuses other values, and calls without a path that need one.
         if request.path or (is_search and isinstance(arguments.get("folder", ""), str)):
-            arguments[request.argument] = path
+            # The server reads a quoted name, too.
+            is_quoted = unquote_name(path) is not None
+            arguments[request.argument] = json.dumps(path) if is_quoted else path
         response = sender.send(
             "POST",
             f"nbedit/tools/agent/{call.name}",

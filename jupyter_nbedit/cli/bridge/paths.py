@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from jupyter_nbedit.client.errors import ClientError, OutsideRoot
 from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.notebook.shown_text import read_name
 
 _MOST_FOLDERS = 20
 
@@ -37,9 +38,12 @@ class Targets:
     def resolve(self, path: str) -> str:
         """Return the absolute path of the file or folder that a path means; it may not exist.
 
+        The path may be quoted, as texts show names that do not print.
+
         Its links are not resolved, because a server may show it through them. Raise `OutsideRoot`
         if it is not in the root, and `AmbiguousPath` if there are two.
         """
+        path = read_name(path)
         if "\0" in path:
             message = "A path has no null character."
             raise InvalidRequest(message)

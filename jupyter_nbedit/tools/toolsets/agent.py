@@ -24,7 +24,8 @@ from jupyter_nbedit.models import (
 )
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType, Insert
 from jupyter_nbedit.notebook.search import Hit, Scope
-from jupyter_nbedit.notebook.text_cells import DEFAULT_CHARACTERS, TextOutputs, TextView, make_line
+from jupyter_nbedit.notebook.shown_text import quote_name
+from jupyter_nbedit.notebook.text_cells import DEFAULT_CHARACTERS, TextOutputs, TextView
 from jupyter_nbedit.reading.models import ReadOptions
 from jupyter_nbedit.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.text.edit import render_edit
@@ -42,7 +43,7 @@ _SHOWN_CELLS = 3
 _SHOWN_CELL_CHARACTERS = 1_500
 _SHOWN_NOTEBOOKS = 100
 _SHOWN_EDITS = 20
-_LONGEST_PATH = 1_000
+_LONGEST_PATH = 4_096
 _LONGEST_WAIT = 45
 # How long an answer waits for the reports of open tabs, in seconds.
 _TAB_SECONDS = 1.0
@@ -275,7 +276,7 @@ async def _list_notebooks(context: ToolContext, folder: str) -> str:
     lines = [f"{len(paths)} notebook{'' if len(paths) == 1 else 's'}"]
     for path in sorted(paths, key=lambda path: not counts[path]):
         is_open = f" | open in {counts[path]} tab{'' if counts[path] == 1 else 's'}"
-        lines.append(f"{make_line(path, _LONGEST_PATH)}{is_open if counts[path] else ''}")
+        lines.append(f"{quote_name(path, _LONGEST_PATH)}{is_open if counts[path] else ''}")
     if len(paths) == _SHOWN_NOTEBOOKS:
         lines.append("<note>There may be more: send a folder.</note>")
     return "\n".join(lines)

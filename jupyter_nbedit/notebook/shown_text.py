@@ -1,0 +1,100 @@
+"""How texts for models and terminals show names and lines, and what comes back from them.
+
+A name whose characters all print is shown as it is, and any other one in quotes, as a JSON string.
+A line of a notebook that looks like one of ours gets a backslash.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable
+
+_QUOTE = '"'
+# Python takes these characters for printable, but they show nothing, or belong to the one before:
+# those of Unicode's Default_Ignorable_Code_Point that are letters or marks, and blank Braille.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+_MARKUP = re.compile(r"(?m)(^|\r)(\\*</?(?:cell|outputs|note)\b)")
+_ESCAPED_MARKUP = re.compile(r"(?m)(^|\r)\\(\\*</?(?:cell|outputs|note)\b)")
+_JOINERS = frozenset("\u200c\u200d")
+
+
+def quote_name(name: str, limit: int = sys.maxsize, *, separator: str = " | ") -> str:
+    """Return a name as a text shows it: one line, from which the name can be told exactly.
+
+    It is in quotes if a character does not print, if white space is at an end, or if it could be
+    taken for a quoted name, for a line of ours or, by the separator, for several names. A name
+    longer than the limit is cut.
+    """
+    is_plain = (
+        name.isprintable()
+        and not _INVISIBLE.search(name)
+        and name.strip() == name != ""
+        and not name.startswith(_QUOTE)
+        and separator not in name
+        and not _MARKUP.match(name)
+    )
+    shown = name if is_plain else f"{_QUOTE}{''.join(map(_escape, name[: limit + 1]))}{_QUOTE}"
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def _escape(char: str) -> str:
+    is_plain = char.isprintable() and not _INVISIBLE.match(char) and char not in '"\\'
+    return char if is_plain else json.dumps(char)[1:-1]
+
+
+def list_names(names: Iterable[str], limit: int = sys.maxsize) -> str:
+    """Return names as a list with commas, each of limited length."""
+    return ", ".join(quote_name(name, limit, separator=", ") for name in names)
+
+
+def unquote_name(text: str) -> str | None:
+    """Return the name that a quoted name means; None if the text is none."""
+    if len(text) < len(_QUOTE * 2) or not text.startswith(_QUOTE) or not text.endswith(_QUOTE):
+        return None
+    try:
+        name = json.loads(text)
+    except ValueError:
+        return None
+    return name if isinstance(name, str) else None
+
+
+def read_name(text: str) -> str:
+    """Return the name that a text means: a quoted name without its quotes, else the text."""
+    name = unquote_name(text)
+    return text if name is None else name
+
+
+def make_line(text: str, limit: int) -> str:
+    """Return a text as one line of limited length, to be read and not to be sent back.
+
+    Spaces and tabs stay, and so do the joiners of letters and emoji; what else does not print,
+    such as a control for the direction of text, becomes a space.
+    """
+    shown = text[: 4 * limit]
+    if not shown.isprintable():
+        shown = "".join(char if _is_harmless(char) else " " for char in shown)
+    shown = shown.strip()
+    if len(text) <= limit:
+        return shown
+    return f"{shown[: limit - 1]}…"
+
+
+def _is_harmless(char: str) -> bool:
+    is_space = char == "\t" or unicodedata.category(char) == "Zs"
+    return char.isprintable() or is_space or char in _JOINERS
+
+
+def escape_markup(text: str) -> str:
+    """Return a text of a notebook in which no line looks like one of ours."""
+    return _MARKUP.sub(r"\1\\\2", text) if "<" in text else text
+
+
+def unescape_markup(text: str) -> str:
+    """Return the text that `escape_markup` shows as this one."""
+    return _ESCAPED_MARKUP.sub(r"\1\2", text) if "\\" in text else text
