@@ -132,7 +132,7 @@ class PlannedEdit:
             language=self.language,
             operations=self.plan.results,
             diff=self.diff,
-            warnings=result.warnings,
+            warnings=[*self.plan.warnings, *result.warnings],
             guard=UNSET if result.guard is None else result.guard,
         )
 

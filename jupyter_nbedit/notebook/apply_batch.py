@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import msgspec
 from msgspec import UNSET
@@ -13,6 +14,7 @@ from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import CellChange, CellResult, EditPlan, OperationResult
 from jupyter_nbedit.notebook.edited_cell import EditedCell
+from jupyter_nbedit.notebook.escaped_lines import list_escaped_lines
 from jupyter_nbedit.notebook.operations import (
     ClearOutputs,
     Merge,
@@ -65,7 +67,8 @@ def apply_operations(
             error.details.setdefault("operation", number)
             raise
     order = working_copy.cell_order.build_order()
-    return build_plan(working_copy, order, [_build_result(order, *each) for each in results])
+    plan = build_plan(working_copy, order, [_build_result(order, *each) for each in results])
+    return replace(plan, warnings=list(list_escaped_lines(plan.changes)))
 
 
 def build_plan(

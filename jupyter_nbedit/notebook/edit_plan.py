@@ -173,6 +173,8 @@ class EditPlan:
     total_cells: int
     #: One result for each operation.
     results: list[OperationResult]
+    #: What the author may not have meant.
+    warnings: Sequence[str] = ()
 
     @property
     def changes_metadata(self) -> bool:

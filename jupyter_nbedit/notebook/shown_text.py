@@ -90,9 +90,20 @@ def _is_harmless(char: str) -> bool:
     return char.isprintable() or is_space or char in _JOINERS
 
 
+def match_markup(line: str) -> str | None:
+    """Return the beginning of a line that is shown with one more backslash; None for others."""
+    match = _MARKUP.match(line)
+    return None if match is None else match[2]
+
+
 def escape_markup(text: str) -> str:
     """Return a text of a notebook in which no line looks like one of ours."""
     return _MARKUP.sub(r"\1\\\2", text) if "<" in text else text
+
+
+def is_escaped(text: str) -> bool:
+    """Return whether a text begins with a backslash that `escape_markup` may have added."""
+    return _ESCAPED_MARKUP.match(text) is not None
 
 
 def unescape_markup(text: str) -> str:

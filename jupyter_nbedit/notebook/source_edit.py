@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -19,8 +20,14 @@ from msgspec import UNSET
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
 from jupyter_nbedit.notebook.excerpt import build_excerpt, find_nearest_line
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
+from jupyter_nbedit.notebook.shown_text import (
+    escape_markup,
+    is_escaped,
+    unescape_markup,
+)
 
 _LINE_END = re.compile(r"\r?\n")
+_LINE_START = re.compile(r"[\r\n]")
 # Counting stops here: repetitive texts have very many occurrences.
 _MAX_COUNTED = 1000
 # Each occurrence costs a comparison with the whole searched text, so that fewer occurrences of long
@@ -47,9 +54,14 @@ def adapt_source(new: str, current: str) -> str:
 
 
 def is_same_source(expected_source: str, current: str) -> bool:
-    """Return whether a cell has the source that a request expects; line ends may differ."""
-    return expected_source == current or (
-        "\r\n" not in current and use_line_feeds(expected_source) == use_line_feeds(current)
+    """Return whether a cell has the source that a request expects.
+
+    Line ends may differ, and it may be as a text form shows it.
+    """
+    forms = {current, escape_markup(current)}
+    return expected_source in forms or (
+        "\r\n" not in current
+        and use_line_feeds(expected_source) in {use_line_feeds(form) for form in forms}
     )
 
 
@@ -154,10 +166,20 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     if not plain.has_crlf:
         old = old if old in source else use_line_feeds(old)
         new = use_line_feeds(new)
+    shown = find_shown_text(plain.text, old)
+    if shown is not None:
+        old = shown.text
+    if edit.all and shown is not None:
+        return plain.replace(list(shown.find_all(plain.text)), len(old), new)
     if edit.all and old in plain.text:
         return plain.replace_all(old, new)
     most = max(2, min(_MAX_COUNTED, _MAX_COMPARED // len(old)))
-    positions = list(islice(_find_occurrences(plain.text, old), most))
+    found = (
+        _find_occurrences(plain.text, old)
+        if shown is None
+        else shown.find_all(plain.text, overlapping=True)
+    )
+    positions = list(islice(found, most))
     if len(positions) == 1:
         return plain.replace(positions, len(old), new)
     lines = list(dict.fromkeys(plain.list_lines(positions)))[:_SHOWN_LINES]
@@ -187,6 +209,42 @@ def build_mismatch_excerpt(
     if position < 0:
         position = find_nearest_line(source, str(old))
     return build_excerpt(source, _SHOWN_CHARACTERS, position)
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """A text that was sent as a text form shows it, with backslashes before lines like ours.
+
+    ``starts_line`` is whether such a backslash was its first character: then it begins a line.
+    """
+
+    text: str
+    starts_line: bool
+
+    def find_all(self, source: str, *, overlapping: bool = False) -> Iterator[int]:
+        """Yield the offsets of the text from the left."""
+        position = 0
+        while (start := source.find(self.text, position)) >= 0:
+            if not self.starts_line or start == 0 or source[start - 1] in "\r\n":
+                yield start
+                position = start + (1 if overlapping else len(self.text))
+            elif (line_end := _LINE_START.search(source, start)) is not None:
+                position = line_end.end()
+            else:
+                return
+
+
+def find_shown_text(source: str, old: str) -> ShownText | None:
+    """Return what a text to replace means if it occurs only as a text form shows it.
+
+    ``source`` has LF instead of CR LF. Return None if the text occurs as it was sent, or not at
+    all.
+    """
+    text = unescape_markup(old)
+    if text == old or old in source:
+        return None
+    shown = ShownText(text, starts_line=is_escaped(old))
+    return None if next(shown.find_all(source), None) is None else shown
 
 
 def _find_occurrences(source: str, text: str) -> Iterator[int]:

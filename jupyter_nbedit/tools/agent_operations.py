@@ -35,7 +35,8 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     Split,
 )
-from jupyter_nbedit.notebook.shown_text import unquote_name
+from jupyter_nbedit.notebook.shown_text import unescape_markup, unquote_name
+from jupyter_nbedit.notebook.source_edit import find_shown_text
 
 _SHOWN_CHARACTERS = 1_500
 _SHOWN_CANDIDATES = 20
@@ -225,6 +226,10 @@ def _find_cells(
     """Return the one cell that contains the text to replace; all of them with ``all``."""
     old = str(operation.old).replace("\r\n", "\n")
     indexes = [index for index, source in enumerate(sources) if source and old in source]
+    if not indexes and unescape_markup(old) != old:
+        indexes = [
+            index for index, source in enumerate(sources) if source and find_shown_text(source, old)
+        ]
     if len(indexes) == 1 or (indexes and operation.all is True):
         return indexes
     if not indexes:

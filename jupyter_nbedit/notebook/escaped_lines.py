@@ -1,0 +1,44 @@
+"""Lines that an edit has stored with the backslash that only a text form shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from jupyter_nbedit.notebook.cell_names import CellName
+from jupyter_nbedit.notebook.edit_plan import CellChange
+from jupyter_nbedit.notebook.shown_text import is_escaped, match_markup, unescape_markup
+
+_LONGEST_LINE = 80
+
+
+def list_escaped_lines(changes: Iterable[CellChange]) -> Iterator[str]:
+    """Yield a warning for each cell that has got such a line, if it looks like a mistake.
+
+    It does if the cell had the line, or one that begins so, without the backslash.
+    """
+    for change in changes:
+        if change.before is None or change.after is None or "source" not in change.changed_members:
+            continue
+        number, line = _find_escaped_line(change.before.source, change.after.source)
+        if line and change.index is not None:
+            name = CellName.from_source(change.index, change.after.source)
+            shown, meant = line[:_LONGEST_LINE], unescape_markup(line)[: _LONGEST_LINE - 1]
+            yield (
+                f"Line {number} of {name} was sent as `{shown}` and is stored so. The backslash is "
+                f"only how texts show such a line; if the line is to be `{meant}`, replace it "
+                f"again without the backslash."
+            )
+
+
+def _find_escaped_line(before: str, after: str) -> tuple[int, str]:
+    """Return the number and the text of the first such line; the text is empty without one."""
+    if "\\<" not in after:
+        return 0, ""
+    old_lines = set(before.split("\n"))
+    beginnings = {match_markup(line) for line in old_lines if "<" in line}
+    for number, line in enumerate(after.split("\n"), 1):
+        if is_escaped(line) and line not in old_lines:
+            meant = unescape_markup(line)
+            if match_markup(meant) in beginnings:
+                return number, line
+    return 0, ""

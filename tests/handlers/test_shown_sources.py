@@ -1,0 +1,95 @@
+"""Sources as texts show them, with a backslash before lines like ours, can be sent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.handlers.test_shown_names import call, write
+from tests.support import samples
+from tests.support.http import Client
+
+
+def read_source(live: Client, path: str, index: int = 0) -> str:
+    return str(samples.load_cells((live.root / path).read_bytes())[index]["source"])
+
+
+@pytest.mark.parametrize("with_cell", [True, False])
+@pytest.mark.parametrize(
+    ("source", "old", "result"),
+    [
+        ("<note>a", "\\<note>a", "NEW"),
+        ("x\n<note>a\ny", "x\n\\<note>a", "NEW\ny"),
+        ("x\n<note>a\ny", "\\<note>a\ny", "x\nNEW"),
+        ("x\r\n<cell 0>\r\ny", "\\<cell 0>", "x\r\nNEW\r\ny"),
+        ("x\r<cell 0>", "\\<cell 0>", "x\rNEW"),
+        ("\\<outputs>", "\\\\<outputs>", "NEW"),
+        ("</note>\n<note>", "\\</note>\n\\<note>", "NEW"),
+        # What occurs as it was sent is meant so.
+        ("\\<note>a\n<note>a", "\\<note>a", "NEW\n<note>a"),
+        ("x \\<note>a", "\\<note>a", "x NEW"),
+        # It is shown so only at the start of a line.
+        ("<note>a <note>a", "\\<note>a", "NEW <note>a"),
+        ("<celly>", "\\<celly>", None),
+        ("x = '<note>'", "\\<note>", None),
+        ("<note>\n<note>\n<note>", "\\<note>\n\\<note>", None),
+        ("<note>\n<note>", "\\<note>", None),
+    ],
+)
+def test_text_is_replaced_as_it_is_shown(
+    live: Client, path: str, source: str, old: str, result: str | None, *, with_cell: bool
+) -> None:
+    write(live, path, samples.raw(source), samples.raw("other"))
+    cell = {"cell": "0"} if with_cell else {}
+    operation = {"op": "replace_text", "old": old, "new": "NEW", **cell}
+    done, text = call(live, "notebook_edit", {"path": path, "operations": [operation]})
+    assert done == (result is not None), text
+    assert read_source(live, path) == (source if result is None else result)
+
+
+def test_all_texts_are_replaced_as_they_are_shown(live: Client, path: str) -> None:
+    write(live, path, samples.raw("<note>\n<note>\nx <note>"), samples.raw("<note>"))
+    operation = {"op": "replace_text", "old": "\\<note>\n", "new": "", "all": True}
+    done, text = call(live, "notebook_edit", {"path": path, "operations": [operation]})
+    assert done, text
+    assert read_source(live, path) == "x <note>"
+
+
+@pytest.mark.parametrize(
+    ("operation", "stored", "line"),
+    [
+        ({"op": "replace", "source": "a\n\\<note>x\nb"}, "a\n\\<note>x\nb", 2),
+        ({"op": "replace_text", "old": "y", "new": "\\<note>x"}, "<note>x\n\\<note>x", 2),
+        (
+            {"op": "replace_text", "old": "\\<note>x", "new": "\\<note>z"},
+            "\\<note>z\ny",
+            1,
+        ),
+        ({"op": "replace", "source": "<note>x\nz"}, "<note>x\nz", None),
+        ({"op": "replace", "source": "\\<cell>\n<note>x"}, "\\<cell>\n<note>x", None),
+        ({"op": "replace", "source": "\\\\<note>x"}, "\\\\<note>x", None),
+    ],
+)
+def test_a_line_with_the_backslash_of_a_text_is_stored_with_a_warning(
+    live: Client, path: str, operation: dict[str, Any], stored: str, line: int | None
+) -> None:
+    write(live, path, samples.raw("<note>x\ny"))
+    read = call(live, "notebook_read", {"path": path})[1]
+    name = read.split("\n")[1].split(" ")[1]
+    edit = {"path": path, "operations": [{**operation, "cell": name}]}
+    for dry_run in (True, False):
+        done, text = call(live, "notebook_edit", {**edit, "dry_run": dry_run})
+        assert done, text
+        warnings = [each for each in text.split("\n") if each.startswith("Warning: ")]
+        assert len(warnings) == (line is not None)
+        assert not warnings or warnings[0].startswith(f"Warning: Line {line} of 0:")
+    assert read_source(live, path) == stored
+
+
+def test_an_expected_source_may_be_as_it_is_shown(live: Client, path: str) -> None:
+    write(live, path, samples.raw("<note>\nx"))
+    operation = {"op": "replace", "cell": 0, "source": "y"}
+    for source, status in (("\\\\<note>\nx", 409), ("\\<note>\nx", 200)):
+        answer = live.patch(path, {**operation, "expect": {"source": source}})
+        assert answer.status == status, answer.body
