@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ import msgspec
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.long_text import cut_middle, fold_frames
 from jupyter_nbedit.notebook.outputs import (
     list_output_spans,
     read_outputs,
@@ -40,10 +41,14 @@ _LONGEST_ERROR = 100
 _LONGEST_TAGS = 60
 # A result so short is shown itself.
 _LONGEST_RESULT = 40
-# Of each output, so that one does not fill the whole budget.
-_LONGEST_OUTPUT = 2_000
+# Of a budget, so that one output does not fill it if there are other cells to show.
+_SHARE_OF_OUTPUT = 4
+_SHARE_OF_OUTPUT_LINES = 2
+# Of a budget, for the outputs of a cell whose source is longer.
+_SHARE_OF_OUTPUTS = 4
 _SHOWN_KINDS = 6
 _CHARACTERS_PER_LINE = DEFAULT_CHARACTERS // DEFAULT_LINES
+_OUTPUTS = "<outputs>"
 # The part of a budget that notes need.
 _NOTE_CHARACTERS = 200
 _TYPES = {"markdown": "md"}
@@ -175,11 +180,10 @@ def _shorten_type(mime: str) -> str:
     return make_line((telling or words)[0].removesuffix("-view"), _LONGEST_TAGS)
 
 
-def _render_outputs(cell: Cell) -> Iterator[str]:
-    """Yield the texts of the outputs of a cell, each of limited length."""
-    for output in read_outputs(cell):
-        readable = to_readable(output)
-        text = to_text(readable)
+def _render_outputs(cell: Cell, characters: int, lines: int) -> Iterator[str]:
+    """Yield the texts of the outputs of a cell, each with at most so many characters and lines."""
+    for readable in _join_streams(map(to_readable, read_outputs(cell))):
+        text = fold_frames(to_text(readable))
         if not text:
             types = ", ".join(
                 f"{make_line(mime, _LONGEST_TAGS)}, {stub['bytes']} bytes"
@@ -187,16 +191,28 @@ def _render_outputs(cell: Cell) -> Iterator[str]:
                 if isinstance(stub, dict)
             )
             text = f"({types or readable['output_type']})"
+        # The last lines of a traceback say what is wrong.
         is_error = "traceback" in readable
-        if len(text) > _LONGEST_OUTPUT:
-            omitted = f"… {len(text) - _LONGEST_OUTPUT} characters are not shown …"
-            # The last lines of a traceback say what is wrong.
-            text = (
-                f"{omitted}\n{text[-_LONGEST_OUTPUT:]}"
-                if is_error
-                else f"{text[:_LONGEST_OUTPUT]}\n{omitted}"
-            )
-        yield escape_markup(text.removesuffix("\n"))
+        shown = escape_markup(text.removesuffix("\n"))
+        yield cut_middle(shown, characters, lines, is_end_important=is_error)
+
+
+def _join_streams(outputs: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield readable outputs, with those of a stream that follow each other as one."""
+    texts: list[str] = []
+    stream: dict[str, Any] = {}
+    for output in outputs:
+        is_stream = output["output_type"] == "stream" and "text" in output
+        if texts and (not is_stream or output.get("name") != stream.get("name")):
+            yield {**stream, "text": "".join(texts)}
+            texts = []
+        if is_stream:
+            stream = output
+            texts.append(output["text"])
+        else:
+            yield output
+    if texts:
+        yield {**stream, "text": "".join(texts)}
 
 
 # Pages --------------------------------------------------------------------------------------------
@@ -264,14 +280,15 @@ def _render_outline(document: Document, indexes: Sequence[int], options: TextOpt
 
 def _render_sources(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
     budget, texts = _Budget(options.characters, options.lines), list[str]()
+    is_alone = len(indexes) == 1
     for index in indexes:
-        text = _render_cell(document, document.get_cell(index), options)
-        if budget.spend(text):
-            texts.append(text)
+        parts = _render_cell(document, document.get_cell(index), options, is_alone=is_alone)
+        if budget.spend(parts.text):
+            texts.append(parts.text)
             continue
         if texts:
             return _build_page(texts, index, len(document))
-        return _build_page([_cut_cell(text, budget)], index, len(document), is_cut=True)
+        return _build_page([_cut_cell(parts, budget)], index, len(document), is_cut=True)
     return TextPage("\n".join(texts))
 
 
@@ -281,7 +298,21 @@ def _build_page(texts: list[str], index: int, total: int, *, is_cut: bool = Fals
     return TextPage("\n".join([*texts, *(notes if following < total else [])]), is_complete=False)
 
 
-def _render_cell(document: Document, cell: Cell, options: TextOptions) -> str:
+@dataclass(frozen=True)
+class _CellText:
+    """A cell as text: its head and source; and its outputs, empty if none are shown."""
+
+    source: str
+    outputs: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.source}\n{_OUTPUTS}\n{self.outputs}" if self.outputs else self.source
+
+
+def _render_cell(
+    document: Document, cell: Cell, options: TextOptions, *, is_alone: bool
+) -> _CellText:
     source = cell.source
     outputs = "" if options.outputs == "none" else _render_outputs_summary(cell)
     parts = [f"<cell {_render_head(document, cell)}{outputs}>"]
@@ -289,17 +320,44 @@ def _render_cell(document: Document, cell: Cell, options: TextOptions) -> str:
         parts.append(f"<note>metadata {json.dumps(cell.metadata, separators=(',', ':'))}</note>")
     if source:
         parts.append(escape_markup(source.removesuffix("\n")))
+    texts: Iterable[str] = ()
     if options.outputs == "text" and cell.cell_type == "code" and outputs:
-        parts += ["<outputs>", *_render_outputs(cell)]
-    return "\n".join(parts)
+        characters, lines = options.characters, options.lines
+        if not is_alone:
+            characters //= _SHARE_OF_OUTPUT
+            lines //= _SHARE_OF_OUTPUT_LINES
+        texts = _render_outputs(cell, characters, lines)
+    return _CellText("\n".join(parts), "\n".join(texts))
 
 
-def _cut_cell(text: str, budget: _Budget) -> str:
-    """Return the beginning of a cell that does not fit."""
+def _cut_cell(parts: _CellText, budget: _Budget) -> str:
+    """Return a cell that does not fit: the beginning of its source, both ends of its outputs."""
+    if not parts.outputs:
+        return _cut_source(parts.source, budget.characters, budget.lines)
+    characters = budget.characters - len(_OUTPUTS) - 2
+    lines = budget.lines - 1
+    source, source_lines = parts.source, parts.source.count("\n") + 1
+    fewest, fewest_lines = characters // _SHARE_OF_OUTPUTS, lines // _SHARE_OF_OUTPUTS
+    if len(source) + fewest > characters or source_lines + fewest_lines > lines:
+        source = _cut_source(
+            source, max(1, characters - fewest - _NOTE_CHARACTERS), lines - fewest_lines - 1
+        )
+    outputs = cut_middle(
+        parts.outputs,
+        max(1, characters - len(source)),
+        max(1, lines - source.count("\n") - 1),
+    )
+    return f"{source}\n{_OUTPUTS}\n{outputs}"
+
+
+def _cut_source(text: str, characters: int, lines: int) -> str:
+    """Return the beginning of the head and the source of a cell."""
     head_length = text.find("\n") + 1 or len(text)
-    cut = "\n".join(text[: max(head_length, budget.characters)].split("\n")[: budget.lines])
+    cut = "\n".join(text[: max(head_length, characters)].split("\n")[:lines])
     whole_lines = cut.rpartition("\n")[0]
     shown = whole_lines if "\n" in whole_lines else cut.removesuffix("\n")
+    if shown == text:
+        return text
     return (
         f"{shown}\n<note>{len(text) - len(shown)} more characters of this cell are not shown: send "
         "a larger max_chars.</note>"

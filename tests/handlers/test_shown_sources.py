@@ -17,7 +17,7 @@ def read_source(live: Client, path: str, index: int = 0) -> str:
 
 @pytest.mark.parametrize("with_cell", [True, False])
 @pytest.mark.parametrize(
-    ("source", "old", "result"),
+    "case",
     [
         ("<note>a", "\\<note>a", "NEW"),
         ("x\n<note>a\ny", "x\n\\<note>a", "NEW\ny"),
@@ -38,8 +38,9 @@ def read_source(live: Client, path: str, index: int = 0) -> str:
     ],
 )
 def test_text_is_replaced_as_it_is_shown(
-    live: Client, path: str, source: str, old: str, result: str | None, *, with_cell: bool
+    live: Client, path: str, case: tuple[str, str, str | None], *, with_cell: bool
 ) -> None:
+    source, old, result = case
     write(live, path, samples.raw(source), samples.raw("other"))
     cell = {"cell": "0"} if with_cell else {}
     operation = {"op": "replace_text", "old": old, "new": "NEW", **cell}

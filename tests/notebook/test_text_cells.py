@@ -130,6 +130,95 @@ def test_no_line_of_a_notebook_looks_like_one_of_ours(texts: list[tuple[Any, Any
         assert not any(MARKUP.match(line) for part in parts for line in part.split("\n"))
 
 
+def read_outputs(*outputs: Any, source: str = "f()", **options: Any) -> str:
+    """Return the text of the outputs of the only cell, with the default budget."""
+    found = document(samples.code(source, outputs=list(outputs)))
+    text = render_page(found, [0], TextOptions("source", "text", **options)).text
+    assert len(text) <= options.get("characters", 8_000)
+    assert text.count("\n") <= 250
+    return text.partition("\n<outputs>\n")[2]
+
+
+NUMBERS = [f"line {n}" for n in range(1, 301)]
+LINES_300 = "\n".join(NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        [stream(LINES_300)],
+        [stream(LINES_300.replace("\n", "\r\n"))],
+        [stream([f"{line}\n" for line in NUMBERS])],
+        [stream(f"{line}\n") for line in NUMBERS],
+        [data(text=LINES_300)],
+        [data(text=line) for line in NUMBERS],
+        [{**ERROR, "traceback": NUMBERS}],
+        [stream("line 1\n"), stream("x" * 10_000), data(text="line 300")],
+    ],
+)
+@pytest.mark.parametrize("source", ["f()", "f()\n" * 300, "f(" + "x" * 10_000 + ")"])
+def test_both_ends_of_long_outputs_are_shown(outputs: list[Any], source: str) -> None:
+    shown = read_outputs(*outputs, source=source).split("\n")
+    assert (shown[0], shown[-1]) == ("line 1", "line 300")
+    assert sum(line.startswith("<note>") for line in shown) >= 1
+
+
+@pytest.mark.parametrize("size", [600, 1_000, 8_000, 40_000])
+def test_both_ends_of_one_long_line_are_shown(size: int) -> None:
+    shown = read_outputs(stream(f"first{'x' * 100_000}last"), characters=size)
+    assert shown.startswith("first")
+    assert shown.endswith("last")
+    assert "characters are not shown here: send a larger max_chars.</note>" in shown
+
+
+def test_an_output_that_fits_is_shown_whole() -> None:
+    text = "\n".join("y" * 60 for _ in range(100))
+    assert read_outputs(stream(text)) == text
+    cells = [samples.code("x", outputs=[stream(text)]), samples.raw("b")]
+    shown = render_page(document(*cells), [0, 1], TextOptions(outputs="text")).text
+    assert len(shown) < 3_000
+    assert shown.endswith("\nb")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("".join(f"\r{n:3}%" for n in range(101)), "100%"),
+        ("".join(f"{n:3}%\r" for n in range(101)), "100%"),
+        ("a\r\nb\r\n", "a\nb"),
+        ("0%\r50%\r\n100%\r\n", "50%\n100%"),
+        ("long text\rnew", "newg text"),
+        ("long\r    \r", "(stream)"),
+        ("\x1b[2K\r1/2\x1b[K\r2/2\x1b[0m\n", "2/2"),
+        ("1/2" + "\b" * 3 + "2/2\nok", "2/2\nok"),
+        ("\b\bx", "x"),
+        ("a\r<note>b", "\\<note>b"),
+        ("<note>b\rc", "cnote>b"),
+        ("\r", "(stream)"),
+    ],
+)
+def test_the_frames_of_a_line_are_folded(text: str, shown: str) -> None:
+    assert read_outputs(stream(text)) == shown
+    # Each frame may be an output of its own.
+    if "\x1b" not in text:
+        assert read_outputs(*map(stream, text)) == shown
+
+
+def test_folding_and_cutting_take_linear_time() -> None:
+    text = "x" * 1_000_000 + "\r" + "y\r" * 1_000_000 + "z\b" * 1_000_000
+    assert read_outputs(stream(text)).startswith("yxxx")
+
+
+@given(st.text(alphabet="a\n<note>", max_size=600), st.integers(1, 500))
+def test_the_end_of_an_output_does_not_look_like_ours(text: str, characters: int) -> None:
+    found = document(samples.code("", outputs=[stream(text)]))
+    options = TextOptions(outputs="text", characters=characters)
+    shown = render_page(found, [0], options).text
+    ours = re.compile(r"<cell 0:|<outputs>$|<note>[0-9]+ (more )?characters ")
+    for line in shown.split("\n"):
+        assert ours.match(line) or not MARKUP.match(line), shown
+
+
 @given(
     st.lists(st.text(alphabet="ab\n<cel ", max_size=200), min_size=1, max_size=30),
     st.integers(1, 4_000),

@@ -246,7 +246,8 @@ async def _search(context: ToolContext, author: Author, arguments: AgentSearchIn
 async def _show_cells(context: ToolContext, author: Author, reply: SearchReply) -> str | None:
     """Return the notebooks with the cells that have hits.
 
-    Return None if there are none or too many, or if one has changed since.
+    Return None if there are none or too many, if one has changed since, or if a hit is in a part
+    that is too long to be shown.
     """
     cells = dict.fromkeys((hit.path, hit.name) for hit in reply.hits)
     if not 0 < len(cells) <= _SHOWN_CELLS:
@@ -261,7 +262,8 @@ async def _show_cells(context: ToolContext, author: Author, reply: SearchReply) 
             outputs=_choose_outputs(reply.hits),
         )
         texts.append(await _read_text(context, author, path, options))
-        if any(f"<cell {name} " not in texts[-1] for name in names):
+        lines = (hit.text.strip() for hit in reply.hits if hit.path == path and hit.where != "tags")
+        if any(part not in texts[-1] for part in (*(f"<cell {name} " for name in names), *lines)):
             return None
     return "\n".join([*texts, *render_rest(reply)])
 

@@ -1,0 +1,83 @@
+"""Long texts of outputs: frames of progress bars as one line, and both ends of what is too long."""
+
+from __future__ import annotations
+
+# The room for the note about what is left out.
+_NOTE_CHARACTERS = 100
+_FEWEST_CHARACTERS = 2
+
+
+def fold_frames(text: str) -> str:
+    """Return a text as a terminal shows it in the end.
+
+    What follows a carriage return overwrites its line, and a backspace removes a character.
+    """
+    if "\r" not in text and "\b" not in text:
+        return text
+    return "\n".join(_fold_line(line.removesuffix("\r")) for line in text.split("\n"))
+
+
+def _fold_line(line: str) -> str:
+    if "\r" not in line and "\b" not in line:
+        return line
+    # From the last frame back, so that each character is looked at once.
+    shown, length = list[str](), 0
+    for frame in reversed(line.split("\r")):
+        visible = _apply_backspaces(frame)
+        if len(visible) > length:
+            shown.append(visible[length:])
+            length = len(visible)
+    return "".join(shown).rstrip(" ")
+
+
+def _apply_backspaces(frame: str) -> str:
+    if "\b" not in frame:
+        return frame
+    characters: list[str] = []
+    for char in frame:
+        if char != "\b":
+            characters.append(char)
+        elif characters:
+            characters.pop()
+    return "".join(characters)
+
+
+def cut_middle(text: str, characters: int, lines: int, *, is_end_important: bool = False) -> str:
+    """Return a text that has at most so many characters and lines: its beginning and its end.
+
+    A note in the middle, which is part of both limits, says what is left out. The end gets half of
+    the room, or three quarters if it is important. ``text`` has the escapes of `escape_markup`, and
+    so has the result.
+    """
+    if len(text) <= characters and text.count("\n") < lines:
+        return text
+    room = max(_FEWEST_CHARACTERS, characters - _NOTE_CHARACTERS)
+    room_lines = max(_FEWEST_CHARACTERS, lines - 1)
+    share = 4 if is_end_important else 2
+    start = _cut_end(text[: room // share], max(1, room_lines // share))
+    stop = max(len(start), len(text) - (room - room // share))
+    end = _cut_start(text, stop, max(1, room_lines - room_lines // share))
+    omitted = len(text) - len(start) - len(end.removeprefix("…"))
+    note = f"<note>{omitted} characters are not shown here: send a larger max_chars.</note>"
+    return "\n".join([start.removesuffix("\n"), note, end])
+
+
+def _cut_end(text: str, lines: int) -> str:
+    """Return at most so many lines from the beginning, whole ones if that keeps a half."""
+    shown = "\n".join(text.split("\n")[:lines])
+    whole = shown[: shown.rfind("\n") + 1]
+    return whole if len(shown) == len(text) and 2 * len(whole) >= len(shown) else shown
+
+
+def _cut_start(text: str, start: int, lines: int) -> str:
+    """Return at most so many lines from an offset to the end, whole ones if that keeps a half."""
+    shown = text[start:]
+    last = shown.split("\n")
+    if len(last) > lines:
+        return "\n".join(last[-lines:])
+    line_end = shown.find("\n")
+    if 0 <= line_end < len(shown) // 2:
+        return shown[line_end + 1 :]
+    is_whole = text[start - 1 : start] == "\n"
+    # The rest of a line must not look like a line of ours.
+    return shown if is_whole else f"…{shown}"
