@@ -13,8 +13,8 @@ from jupyter_nbedit.notebook.apply_operation import AffectedCells, apply_operati
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import CellChange, CellResult, EditPlan, OperationResult
+from jupyter_nbedit.notebook.edit_warnings import list_escaped_lines, list_missing_members
 from jupyter_nbedit.notebook.edited_cell import EditedCell
-from jupyter_nbedit.notebook.escaped_lines import list_escaped_lines
 from jupyter_nbedit.notebook.operations import (
     ClearOutputs,
     Merge,
@@ -68,7 +68,11 @@ def apply_operations(
             raise
     order = working_copy.cell_order.build_order()
     plan = build_plan(working_copy, order, [_build_result(order, *each) for each in results])
-    return replace(plan, warnings=list(list_escaped_lines(plan.changes)))
+    warnings = [
+        *list_escaped_lines(plan.changes),
+        *list_missing_members(plan.changes, has_ids=document.has_ids),
+    ]
+    return replace(plan, warnings=warnings)
 
 
 def build_plan(

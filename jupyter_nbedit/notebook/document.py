@@ -34,6 +34,7 @@ from jupyter_nbedit.notebook.lazy.cell_spans import (
     rescan_edited,
 )
 from jupyter_nbedit.notebook.lazy.scan import ScanResult, scan_cells
+from jupyter_nbedit.notebook.other_content import recognize_other_content
 from jupyter_nbedit.notebook.shown_text import unquote_name
 from jupyter_nbedit.notebook.splices import Splice, splice_buffer
 
@@ -188,6 +189,8 @@ class Document:
         try:
             span, members = json_spans.parse_object(text, start)
         except json_spans.MalformedJSON as error:
+            if (found := recognize_other_content(text)) is not None:
+                raise InvalidNotebook(found.message, **found.details) from None
             message = f"The file is not a notebook that can be read: {error}."
             raise InvalidNotebook(message) from None
         return cls._from_scan(text, span, members)

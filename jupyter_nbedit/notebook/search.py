@@ -6,7 +6,7 @@ whose time is linear in the text for every expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -14,7 +14,7 @@ import msgspec
 import re2
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.errors import InvalidRequest
+from jupyter_nbedit.errors import InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.outputs import read_outputs, to_readable, to_text
 
@@ -131,9 +131,13 @@ def _compile(name: str, text: str, *, ignore_case: bool, is_literal: bool) -> An
 
 
 def search_notebook(
-    path: str, document: Document, query: Query, previous: SearchPosition | None
+    path: str,
+    document: Document,
+    query: Query,
+    previous: SearchPosition | None,
+    report: Callable[[InvalidNotebook], None] = lambda _: None,
 ) -> Iterator[tuple[SearchPosition, Hit | None]]:
-    """Search a notebook from a position on; raise `InvalidNotebook` if a cell cannot be read.
+    """Search a notebook from a position on; report cells that cannot be read, and go on.
 
     Yield the position up to which it is searched, inclusive, with the hit at this position or None.
     """
@@ -141,7 +145,7 @@ def search_notebook(
     for index in range(first, len(document)):
         cell, name = document.get_cell(index), ""
         if query.cell_type in {None, cell.cell_type}:
-            for where, number, text in _iterate_texts(cell, query.scopes):
+            for where, number, text in _read_texts(cell, query.scopes, report):
                 begin = SearchPosition(index, where, number, 0)
                 skipped_lines = 0 if previous is None else _count_lines_before(begin, previous)
                 if skipped_lines is None:
@@ -155,6 +159,18 @@ def search_notebook(
                     name = name or str(document.get_name(index))
                     yield position, _build_hit(path, cell, name, position, match)
         yield SearchPosition(index, len(_LOCATIONS), 0, 0), None
+
+
+def _read_texts(
+    cell: Cell, scopes: frozenset[Scope], report: Callable[[InvalidNotebook], None]
+) -> Iterator[tuple[int, int, str]]:
+    """Yield what `_iterate_texts` does, until a part cannot be read."""
+    try:
+        # Its name needs the source, too.
+        _ = cell.source
+        yield from _iterate_texts(cell, scopes)
+    except InvalidNotebook as error:
+        report(error)
 
 
 def _iterate_texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, int, str]]:

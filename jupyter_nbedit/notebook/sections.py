@@ -116,13 +116,7 @@ def build_no_entry_error(name: str, match: str) -> TextMismatch:
 
 
 class Outline:
-    """The headings of a notebook, parsed once for all operations of a batch.
-
-    Raises
-    ------
-    InvalidNotebook
-        If a cell cannot be read.
-    """
+    """The headings of a notebook, parsed once for all operations of a batch."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -132,7 +126,8 @@ class Outline:
         for index, (_, cell_type) in enumerate(document.headers):
             if cell_type != "markdown":
                 continue
-            source = document.get_cell(index).source
+            # A cell that cannot be read has no headings.
+            source = document.find_source(index) or ""
             headings = blocks.list_headings(source)
             if headings and not source[: headings[0].start].strip():
                 self._is_first.add(len(self.headings))

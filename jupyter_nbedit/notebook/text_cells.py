@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.long_text import cut_middle, fold_frames
@@ -38,6 +39,7 @@ DEFAULT_LINES = 250
 
 _LONGEST_SUMMARY = 80
 _LONGEST_ERROR = 100
+_LONGEST_NOTE = 400
 _LONGEST_TAGS = 60
 # A result so short is shown itself.
 _LONGEST_RESULT = 40
@@ -65,7 +67,10 @@ def count_lines(text: str) -> int:
 def render_outline_line(document: Document, index: int) -> str:
     """Return a line about a cell: its name, type, first line, and what its outputs are."""
     cell = document.get_cell(index)
-    source = cell.source
+    try:
+        source = cell.source
+    except InvalidNotebook as error:
+        return _render_unreadable(cell, error)
     line = source.lstrip()[: 4 * _LONGEST_SUMMARY].partition("\n")[0].rstrip()
     summary = make_line(line, _LONGEST_SUMMARY) if line else "(empty)"
     more = count_lines(source) - 1
@@ -76,6 +81,12 @@ def render_outline_line(document: Document, index: int) -> str:
             _render_outputs_summary(cell),
         ]
     )
+
+
+def _render_unreadable(cell: Cell, error: InvalidNotebook) -> str:
+    cell_type = _TYPES.get(cell.cell_type, make_line(cell.cell_type, _LONGEST_TAGS))
+    note = f"<note>Cell {cell.index} ({cell_type}) is unreadable: {error.message}</note>"
+    return make_line(note, _LONGEST_NOTE)
 
 
 def _render_head(document: Document, cell: Cell) -> str:
@@ -259,7 +270,7 @@ class _Budget:
 
 
 def render_page(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
-    """Return the text of some cells, as many as fit; raise `InvalidNotebook` if one is damaged."""
+    """Return the text of some cells, as many as fit; one that is damaged is a note."""
     if options.view == "outline":
         return _render_outline(document, indexes, options)
     page = _render_sources(document, indexes, options)
@@ -313,7 +324,10 @@ class _CellText:
 def _render_cell(
     document: Document, cell: Cell, options: TextOptions, *, is_alone: bool
 ) -> _CellText:
-    source = cell.source
+    try:
+        source = cell.source
+    except InvalidNotebook as error:
+        return _CellText(_render_unreadable(cell, error), "")
     outputs = "" if options.outputs == "none" else _render_outputs_summary(cell)
     parts = [f"<cell {_render_head(document, cell)}{outputs}>"]
     if options.view == "full" and cell.metadata:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.outputs import (
@@ -121,6 +122,16 @@ class CellView(msgspec.Struct, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    problem: (
+        Annotated[
+            str,
+            Meta(
+                description="Why the cell cannot be read. It then has no source, an empty "
+                "`source_hash`, and nothing else; other cells can be read and edited."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     omitted: (
         Annotated[CellTruncation, Meta(description="What `max_chars` omitted from this cell.")]
         | UnsetType
@@ -128,13 +139,24 @@ class CellView(msgspec.Struct, kw_only=True):
 
 
 def render_cells(cells: Iterable[Cell], options: ViewOptions) -> list[CellView]:
-    """Return the views of cells; raise `InvalidNotebook` if one cannot be read."""
+    """Return the views of cells; one that cannot be read has a `problem`."""
     return [render_cell(cell, options) for cell in cells]
 
 
 def render_cell(cell: Cell, options: ViewOptions) -> CellView:
-    """Return the view of a cell; raise `InvalidNotebook` if it cannot be read."""
-    source = cell.source
+    """Return the view of a cell; one that cannot be read has a `problem`."""
+    try:
+        source = cell.source
+    except InvalidNotebook as error:
+        return CellView(
+            index=cell.index,
+            id=cell.id,
+            cell_type=cell.cell_type,
+            source_hash="",
+            lines=0,
+            tags=[],
+            problem=error.message,
+        )
     is_code = cell.cell_type == "code"
     count = cell.read_value("execution_count")
     tags = cell.metadata.get("tags")
@@ -199,8 +221,8 @@ def render_within_budget(
 ) -> list[CellView]:
     """Render the first cells, at least one, within a budget of characters.
 
-    Return the views of the cells whose first line fits; each lists what was omitted from it. Raise
-    `InvalidNotebook` if a cell cannot be read.
+    Return the views of the cells whose first line fits; each lists what was omitted from it. A cell
+    that cannot be read has a `problem`.
     """
     budget = _Budget(max(0, max_chars))
     entries = list(_render_outline(cells, options, budget))
@@ -229,14 +251,18 @@ def _render_outline(
     """Yield the cells whose first line fits, and the first cell."""
     is_first = True
     for cell in cells:
-        summary = summarize_source(cell.source)
+        try:
+            summary = summarize_source(cell.source)
+        except InvalidNotebook:
+            summary = ""
         # Without a minimum cost, the number of empty cells would not be limited.
         cost = max(1, len(summary))
         paid = min(cost, budget.remaining_chars) if is_first else cost
         if not budget.spend(paid):
             return
         view = render_cell(cell, options)
-        view.summary = summary[:paid]
+        if view.problem is UNSET:
+            view.summary = summary[:paid]
         yield _BudgetedCell(view, paid, is_truncated=paid < cost)
         is_first = False
 
@@ -253,6 +279,8 @@ class _BudgetedCell:
     def add_source(self, budget: _Budget) -> None:
         """Show the source instead of the first line, as far as the budget allows."""
         view, source, summary = self.view, self.view.source or "", self.view.summary or ""
+        if view.problem is not UNSET:
+            return
         available = budget.remaining_chars + self.cost
         shown = source[:available]
         if len(shown) <= len(summary) and shown != source and not self.is_truncated:

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookNotFound
+from jupyter_nbedit.errors import InvalidNotebook, InvalidRequest, NbEditError, NotebookNotFound
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.search import (
     Query,
@@ -162,8 +162,10 @@ class _SearchRun:
             version = hashlib.blake2b(data, digest_size=_FINGERPRINT_BYTES).hexdigest()
             # A notebook that has changed is searched from its beginning, so that no line is missed.
             place = resume.place if resume is not None and resume.version == version else None
+            unreadable: list[InvalidNotebook] = []
+            document = Document.parse(data)
             for position, hit in search_notebook(
-                file.path, Document.parse(data), self.query, place
+                file.path, document, self.query, place, unreadable.append
             ):
                 if hit is not None:
                     if len(self.reply.hits) == self.request.limit:
@@ -171,6 +173,9 @@ class _SearchRun:
                         return
                     self.reply.hits.append(hit)
                 yield _Cursor(self.start.search, file.path, version, position)
+            if unreadable:
+                message = f"Other cells of it were searched. {unreadable[0].message}"
+                self._skip(SkippedNotebook(file.path, InvalidNotebook.reason, message))
         except NotebookNotFound:
             # The notebook was deleted after it was listed.
             self.reply.files -= 1

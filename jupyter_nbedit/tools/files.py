@@ -94,6 +94,8 @@ def _render_cell(cell: CellView) -> Iterator[str | ImageBlock]:
     name = f"cell-{cell.index}" if cell.id is None else cell.id
     count = f" execution_count={cell.execution_count}" if cell.execution_count else ""
     yield f'\n<cell id="{name}" index={cell.index} type={cell.cell_type}{count}>'
+    if cell.problem is not UNSET:
+        yield f"(This cell is unreadable: {cell.problem})"
     yield "" if cell.source is UNSET else cell.source
     yield "</cell>"
     if isinstance(cell.outputs, list) and cell.outputs:

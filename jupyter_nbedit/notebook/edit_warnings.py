@@ -1,4 +1,4 @@
-"""Lines that an edit has stored with the backslash that only a text form shows."""
+"""Warnings about cells after an edit: lines that were not meant so, and missing members."""
 
 from __future__ import annotations
 
@@ -6,9 +6,35 @@ from collections.abc import Iterable, Iterator
 
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.edit_plan import CellChange
+from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.shown_text import is_escaped, match_markup, unescape_markup
 
 _LONGEST_LINE = 80
+_REQUIRED = ("metadata",)
+_REQUIRED_IN_CODE = ("metadata", "outputs", "execution_count")
+
+
+def list_missing_members(changes: Iterable[CellChange], *, has_ids: bool) -> Iterator[str]:
+    """Yield a warning for each changed cell that lacks a member which nbformat requires.
+
+    ``has_ids`` is whether it requires ids.
+    """
+    for change in changes:
+        cell = change.after
+        if change.before is None or not isinstance(cell, EditedCell) or change.index is None:
+            continue
+        required = _REQUIRED_IN_CODE if cell.cell_type == "code" else _REQUIRED
+        missing = [name for name in required if cell.get_member(name) is None]
+        if has_ids and cell.id is None:
+            missing.append("id")
+        if missing:
+            names = " and no ".join(f"`{name}`" for name in missing)
+            name = CellName.from_source(change.index, cell.source)
+            yield (
+                f"Cell {name} has no {names}, which nbformat requires, so that Jupyter reports the "
+                "notebook as invalid. This was so before; saving the notebook in JupyterLab adds "
+                "what is missing."
+            )
 
 
 def list_escaped_lines(changes: Iterable[CellChange]) -> Iterator[str]:

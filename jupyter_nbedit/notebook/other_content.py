@@ -1,0 +1,51 @@
+"""What stands in the place of a notebook: conflicts of version control, and pointers to a file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+# No line of valid JSON begins so: a string has no line breaks.
+_CONFLICT = re.compile(rb"(?m)^(<<<<<<<|>>>>>>>|=======|\|\|\|\|\|\|\|)(?: [^\r\n]*)?\r?$")
+_LFS = re.compile(rb"version https://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/")
+_ANNEX = re.compile(rb"(?:\.\./)*(?:\.git)?/annex/objects/")
+# A pointer is a small file.
+_POINTER_BYTES = 1_024
+_SHOWN_BYTES = 60
+
+
+@dataclass(frozen=True)
+class OtherContent:
+    """What a file is instead of a notebook: a message that says what to do, and details."""
+
+    message: str
+    details: dict[str, Any]
+
+
+def recognize_other_content(text: bytes) -> OtherContent | None:
+    """Return what a file that is not valid JSON is; None if that is not known."""
+    beginning = text[:_POINTER_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if _LFS.match(beginning):
+        message = (
+            "The file is a pointer of Git LFS, and not the notebook itself, which was not "
+            "downloaded. Ask the user to run `git lfs pull`."
+        )
+        return OtherContent(message, {"found": "lfs_pointer"})
+    if _ANNEX.match(beginning):
+        message = (
+            "The file is a pointer of git-annex, and not the notebook itself, which is not here. "
+            "Ask the user to run `git annex get`."
+        )
+        return OtherContent(message, {"found": "annex_pointer"})
+    conflict = _CONFLICT.search(text)
+    if conflict is None:
+        return None
+    line = text.count(b"\n", 0, conflict.start()) + 1
+    marker = conflict[0].rstrip()[:_SHOWN_BYTES].decode(errors="replace")
+    message = (
+        f"The file has an unresolved conflict of a merge: line {line} is `{marker}`. Ask the user "
+        "to resolve it, for example with `nbdime mergetool`, or to choose one side with `git "
+        "checkout --ours` or `--theirs`."
+    )
+    return OtherContent(message, {"found": "conflict", "line": line})
