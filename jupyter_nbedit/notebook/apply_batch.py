@@ -70,7 +70,7 @@ def apply_operations(
     plan = build_plan(working_copy, order, [_build_result(order, *each) for each in results])
     warnings = [
         *list_escaped_lines(plan.changes),
-        *list_missing_members(plan.changes, has_ids=document.has_ids),
+        *list_missing_members(plan.changes),
     ]
     return replace(plan, warnings=warnings)
 

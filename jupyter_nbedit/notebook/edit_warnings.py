@@ -14,10 +14,10 @@ _REQUIRED = ("metadata",)
 _REQUIRED_IN_CODE = ("metadata", "outputs", "execution_count")
 
 
-def list_missing_members(changes: Iterable[CellChange], *, has_ids: bool) -> Iterator[str]:
+def list_missing_members(changes: Iterable[CellChange]) -> Iterator[str]:
     """Yield a warning for each changed cell that lacks a member which nbformat requires.
 
-    ``has_ids`` is whether it requires ids.
+    Jupyter adds missing ids itself.
     """
     for change in changes:
         cell = change.after
@@ -25,8 +25,6 @@ def list_missing_members(changes: Iterable[CellChange], *, has_ids: bool) -> Ite
             continue
         required = _REQUIRED_IN_CODE if cell.cell_type == "code" else _REQUIRED
         missing = [name for name in required if cell.get_member(name) is None]
-        if has_ids and cell.id is None:
-            missing.append("id")
         if missing:
             names = " and no ".join(f"`{name}`" for name in missing)
             name = CellName.from_source(change.index, cell.source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 # The room for the note about what is left out.
 _NOTE_CHARACTERS = 100
 _FEWEST_CHARACTERS = 2
@@ -42,12 +44,19 @@ def _apply_backspaces(frame: str) -> str:
     return "".join(characters)
 
 
-def cut_middle(text: str, characters: int, lines: int, *, is_end_important: bool = False) -> str:
+def cut_middle(
+    text: str,
+    characters: int,
+    lines: int = sys.maxsize,
+    *,
+    is_end_important: bool = False,
+    hint: str = ": send a larger max_chars",
+) -> str:
     """Return a text that has at most so many characters and lines: its beginning and its end.
 
     A note in the middle, which is part of both limits, says what is left out. The end gets half of
-    the room, or three quarters if it is important. ``text`` has the escapes of `escape_markup`, and
-    so has the result.
+    the room, or three quarters if it is important; the hint ends the sentence. ``text`` has the
+    escapes of `escape_markup`, and so has the result.
     """
     if len(text) <= characters and text.count("\n") < lines:
         return text
@@ -58,7 +67,7 @@ def cut_middle(text: str, characters: int, lines: int, *, is_end_important: bool
     stop = max(len(start), len(text) - (room - room // share))
     end = _cut_start(text, stop, max(1, room_lines - room_lines // share))
     omitted = len(text) - len(start) - len(end.removeprefix("…"))
-    note = f"<note>{omitted} characters are not shown here: send a larger max_chars.</note>"
+    note = f"<note>{omitted} characters are not shown here{hint}.</note>"
     return "\n".join([start.removesuffix("\n"), note, end])
 
 

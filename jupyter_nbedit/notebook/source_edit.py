@@ -65,6 +65,26 @@ def is_same_source(expected_source: str, current: str) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class SearchedText:
+    """A text to replace; with ``starts_line`` only occurrences at the start of a line count."""
+
+    text: str
+    starts_line: bool = False
+
+    def find_all(self, source: str, *, overlapping: bool = False) -> Iterator[int]:
+        """Yield the offsets of the text from the left."""
+        position = 0
+        while (start := source.find(self.text, position)) >= 0:
+            if not self.starts_line or start == 0 or source[start - 1] in "\r\n":
+                yield start
+                position = start + (1 if overlapping else len(self.text))
+            elif (line_end := _LINE_START.search(source, start)) is not None:
+                position = line_end.end()
+            else:
+                return
+
+
 class NormalizedText:
     """A text with LF instead of CR LF, to search in; replacements apply to the original."""
 
@@ -83,6 +103,15 @@ class NormalizedText:
             offsets.append(offset)
             offset = self.text.find(text, offset + len(text))
         return offsets
+
+    def find_first(self, searched: SearchedText) -> tuple[list[int], bool]:
+        """Return the first offsets of a text, overlapping ones too; and whether there may be more.
+
+        So a text is unique only if there is one way to replace it.
+        """
+        most = max(2, min(_MAX_COUNTED, _MAX_COMPARED // len(searched.text)))
+        offsets = list(islice(searched.find_all(self.text, overlapping=True), most))
+        return offsets, len(offsets) == most
 
     def list_lines(self, offsets: Iterable[int]) -> list[int]:
         """Return the numbers, from 1, of the lines that contain ascending offsets."""
@@ -166,25 +195,18 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     if not plain.has_crlf:
         old = old if old in source else use_line_feeds(old)
         new = use_line_feeds(new)
-    shown = find_shown_text(plain.text, old)
-    if shown is not None:
-        old = shown.text
-    if edit.all and shown is not None:
-        return plain.replace(list(shown.find_all(plain.text)), len(old), new)
+    searched = find_shown_text(plain.text, old) or SearchedText(old)
+    old = searched.text
+    if edit.all and searched.starts_line:
+        return plain.replace(list(searched.find_all(plain.text)), len(old), new)
     if edit.all and old in plain.text:
         return plain.replace_all(old, new)
-    most = max(2, min(_MAX_COUNTED, _MAX_COMPARED // len(old)))
-    found = (
-        _find_occurrences(plain.text, old)
-        if shown is None
-        else shown.find_all(plain.text, overlapping=True)
-    )
-    positions = list(islice(found, most))
+    positions, may_be_more = plain.find_first(searched)
     if len(positions) == 1:
         return plain.replace(positions, len(old), new)
     lines = list(dict.fromkeys(plain.list_lines(positions)))[:_SHOWN_LINES]
     if positions:
-        at_least = "at least " if len(positions) == most else ""
+        at_least = "at least " if may_be_more else ""
         message = (
             f"The text to replace occurs in the cell {at_least}{len(positions)} times, first in "
             f"{'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}. Send more of "
@@ -211,30 +233,7 @@ def build_mismatch_excerpt(
     return build_excerpt(source, _SHOWN_CHARACTERS, position)
 
 
-@dataclass(frozen=True)
-class ShownText:
-    """A text that was sent as a text form shows it, with backslashes before lines like ours.
-
-    ``starts_line`` is whether such a backslash was its first character: then it begins a line.
-    """
-
-    text: str
-    starts_line: bool
-
-    def find_all(self, source: str, *, overlapping: bool = False) -> Iterator[int]:
-        """Yield the offsets of the text from the left."""
-        position = 0
-        while (start := source.find(self.text, position)) >= 0:
-            if not self.starts_line or start == 0 or source[start - 1] in "\r\n":
-                yield start
-                position = start + (1 if overlapping else len(self.text))
-            elif (line_end := _LINE_START.search(source, start)) is not None:
-                position = line_end.end()
-            else:
-                return
-
-
-def find_shown_text(source: str, old: str) -> ShownText | None:
+def find_shown_text(source: str, old: str) -> SearchedText | None:
     """Return what a text to replace means if it occurs only as a text form shows it.
 
     ``source`` has LF instead of CR LF. Return None if the text occurs as it was sent, or not at
@@ -243,15 +242,9 @@ def find_shown_text(source: str, old: str) -> ShownText | None:
     text = unescape_markup(old)
     if text == old or old in source:
         return None
-    shown = ShownText(text, starts_line=is_escaped(old))
+    # Its first backslash is only shown at the start of a line.
+    shown = SearchedText(text, starts_line=is_escaped(old))
     return None if next(shown.find_all(source), None) is None else shown
-
-
-def _find_occurrences(source: str, text: str) -> Iterator[int]:
-    position = source.find(text)
-    while position >= 0:
-        yield position
-        position = source.find(text, position + 1)
 
 
 def split_source(source: str, at_line: int) -> tuple[str, str]:

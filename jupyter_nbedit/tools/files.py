@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
+from jupyter_nbedit.notebook.long_text import cut_middle, fold_frames
 from jupyter_nbedit.notebook.outputs import to_readable
-from jupyter_nbedit.notebook.source_edit import NormalizedText
+from jupyter_nbedit.notebook.source_edit import NormalizedText, SearchedText
 from jupyter_nbedit.notebook.views import CellView
 from jupyter_nbedit.reading.models import ReadReply
+from jupyter_nbedit.tools.images import Image, check_image, decode_image, detect_type
 
 #: The largest number of lines that are shown at once, and of characters of a line.
 MOST_LINES = 2000
@@ -22,15 +23,14 @@ MOST_CHARACTERS = 2000
 
 _MAX_PAGES = 1000
 _MOST_LINE_NUMBERS = 20
-_IMAGES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
-_WEBP = (b"RIFF", b"WEBP")
 _PDF = b"%PDF-"
-_SHOWN_IMAGES = frozenset((*_IMAGES.values(), "image/webp"))
+_IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+# Of a reply: what is more would fill the context of a model, or be refused by its provider.
+_MOST_TEXT = 200_000
+_LONGEST_OUTPUT = 10_000
+_LONGEST_OUTPUTS = _LONGEST_SOURCE = 90_000
+_MOST_IMAGES = 20
+_LONGEST_TYPE = 200
 
 
 class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
@@ -55,11 +55,17 @@ def render_file(data: bytes, offset: int, limit: int) -> list[Block]:
     Raise `InvalidRequest` if it is neither a text nor an image nor a PDF, or has fewer lines than
     ``offset``.
     """
-    mime = _detect_image_type(data)
-    if mime is not None:
-        return [ImageBlock(data=base64.b64encode(data).decode("ascii"), mime_type=mime)]
+    if detect_type(data) is not None:
+        image = check_image(data)
+        if isinstance(image, str):
+            return [TextBlock(f"The image cannot be shown: {image} ({len(data)} bytes).")]
+        return [_build_image(image)]
     text = extract_pdf_text(data) if data.startswith(_PDF) else decode_text(data)
     return [TextBlock(number_lines(text, offset, limit))]
+
+
+def _build_image(image: Image) -> ImageBlock:
+    return ImageBlock(data=image.base64, mime_type=image.mime_type)
 
 
 def render_notebook(reply: ReadReply) -> list[Block]:
@@ -81,12 +87,21 @@ def _render_parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
         f"Notebook with {reply.total_cells} cells, {language}. Edit it with NotebookEdit, by the "
         "ids of the cells."
     )
-    for cell in reply.cells:
-        yield from _render_cell(cell)
-    if reply.next is not None:
+    following, remaining_text, remaining_images = reply.next, _MOST_TEXT, _MOST_IMAGES
+    for number, cell in enumerate(reply.cells):
+        parts = list(_render_cell(cell))
+        text = sum(len(part) + 1 for part in parts if isinstance(part, str))
+        images = sum(isinstance(part, ImageBlock) for part in parts)
+        if number and (text > remaining_text or images > remaining_images):
+            following = cell.index
+            break
+        remaining_text -= text
+        remaining_images -= images
+        yield from parts
+    if following is not None:
         yield (
-            f"\n(The cells from index {reply.next} on are not shown; read on with `offset` "
-            f"{reply.next + 1}.)"
+            f"\n(The cells from index {following} on are not shown; read on with `offset` "
+            f"{following + 1}.)"
         )
 
 
@@ -96,12 +111,16 @@ def _render_cell(cell: CellView) -> Iterator[str | ImageBlock]:
     yield f'\n<cell id="{name}" index={cell.index} type={cell.cell_type}{count}>'
     if cell.problem is not UNSET:
         yield f"(This cell is unreadable: {cell.problem})"
-    yield "" if cell.source is UNSET else cell.source
+    source = "" if cell.source is UNSET else cell.source
+    yield source[:_LONGEST_SOURCE]
+    if len(source) > _LONGEST_SOURCE:
+        yield f"({len(source) - _LONGEST_SOURCE} more characters of its source are not shown.)"
     yield "</cell>"
     if isinstance(cell.outputs, list) and cell.outputs:
         yield f'<outputs of="{name}">'
-        for output in cell.outputs:
-            yield from _render_output(output)
+        yield from _limit_outputs(
+            part for output in cell.outputs for part in _render_output(output)
+        )
         yield "</outputs>"
     if cell.omitted is not UNSET and (omitted_count := cell.omitted.outputs):
         yield f"({omitted_count} characters of its outputs are not shown.)"
@@ -109,26 +128,53 @@ def _render_cell(cell: CellView) -> Iterator[str | ImageBlock]:
         yield f"({omitted_count} characters of its source are not shown.)"
 
 
+def _limit_outputs(parts: Iterable[str | ImageBlock]) -> Iterator[str | ImageBlock]:
+    """Yield the outputs of a cell up to the limits of texts and images."""
+    remaining_text, remaining_images = _LONGEST_OUTPUTS, _MOST_IMAGES
+    omitted_count = 0
+    for part in parts:
+        if isinstance(part, ImageBlock):
+            remaining_images -= 1
+            is_shown = remaining_images >= 0
+        else:
+            remaining_text -= len(part) + 1
+            is_shown = remaining_text >= 0
+        omitted_count += not is_shown
+        if is_shown:
+            yield part
+    if omitted_count:
+        yield f"({omitted_count} more texts and images of its outputs are not shown.)"
+
+
 def _render_output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
     shown = to_readable(output)
     for name in ("text", "traceback"):
         if name in shown:
-            yield shown[name].rstrip("\n")
+            yield _shorten(shown[name], is_end_important=name == "traceback")
     if "traceback" not in shown and "ename" in shown:
-        yield f"{shown['ename']}: {shown.get('evalue', '')}"
+        yield _shorten(f"{shown['ename']}: {shown.get('evalue', '')}")
     for mime, value in shown.get("data", {}).items():
         original = output["data"][mime]
-        if mime in _SHOWN_IMAGES and isinstance(original, str):
-            yield ImageBlock(data="".join(original.split()), mime_type=mime)
+        if mime in _IMAGE_TYPES and isinstance(original, str):
+            image = decode_image(original)
+            if isinstance(image, str):
+                yield f"({mime}, {value['bytes']} bytes, cannot be shown: {image})"
+            else:
+                yield _build_image(image)
+        elif isinstance(value, str):
+            yield _shorten(value)
         else:
-            yield value if isinstance(value, str) else f"({mime}, {value['bytes']} bytes)"
+            yield f"({mime[:_LONGEST_TYPE]}, {value['bytes']} bytes)"
 
 
-def _detect_image_type(data: bytes) -> str | None:
-    for start, mime in _IMAGES.items():
-        if data.startswith(start):
-            return mime
-    return "image/webp" if (data[:4], data[8:12]) == _WEBP else None
+def _shorten(text: str, *, is_end_important: bool = False) -> str:
+    """Return a text of an output: the last frame of each line, and both ends."""
+    return cut_middle(
+        fold_frames(text).rstrip("\n"),
+        _LONGEST_OUTPUT,
+        is_end_important=is_end_important,
+        hint="",
+    )
 
 
 def decode_text(data: bytes) -> str:
@@ -171,7 +217,15 @@ def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
         )
         raise InvalidRequest(message)
     last = min(offset - 1 + min(limit, MOST_LINES), len(lines))
-    shown = [f"{n:6}\t{_cut(lines[n - 1])}" for n in range(offset, last + 1)]
+    shown: list[str] = []
+    remaining = _MOST_TEXT
+    for number in range(offset, last + 1):
+        line = f"{number:6}\t{_cut(lines[number - 1])}"
+        remaining -= len(line) + 1
+        if remaining < 0 and shown:
+            last = number - 1
+            break
+        shown.append(line)
     if last < len(lines):
         shown.append(
             f"\n(Lines {last + 1} to {len(lines)} are not shown; read on with `offset` {last + 1}.)"
@@ -209,7 +263,11 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
         raise InvalidRequest(message)
     plain = NormalizedText(text)
     searched_text = old.replace("\r\n", "\n")
-    starts = plain.find_all(searched_text)
+    may_be_more = False
+    if replaces_all:
+        starts = plain.find_all(searched_text)
+    else:
+        starts, may_be_more = plain.find_first(SearchedText(searched_text))
     if not starts:
         message = (
             "`old_string` does not occur in the file. Read the file again, and copy the text "
@@ -218,12 +276,13 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
         raise TextMismatch(message, count=0, lines=[])
     lines = plain.list_lines(starts)
     if len(starts) > 1 and not replaces_all:
+        shown = list(dict.fromkeys(lines))[:_MOST_LINE_NUMBERS]
         message = (
-            f"`old_string` occurs in the file {len(starts)} times, in the "
-            f"lines{', '.join(map(str, lines[:_MOST_LINE_NUMBERS]))}. Send more of the text "
-            "around it, or set `replace_all`."
+            f"`old_string` occurs in the file {'at least ' if may_be_more else ''}{len(starts)} "
+            f"times, first in {'line' if len(shown) == 1 else 'lines'} "
+            f"{', '.join(map(str, shown))}. Send more of the text around it, or set `replace_all`."
         )
-        raise TextMismatch(message, count=len(starts), lines=lines[:_MOST_LINE_NUMBERS])
+        raise TextMismatch(message, count=len(starts), lines=shown)
     return plain.replace(starts, len(searched_text), new), lines
 
 

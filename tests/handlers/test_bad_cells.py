@@ -78,7 +78,7 @@ def test_a_bad_cell_does_not_hide_the_others(
     assert (done, text.partition(":")[0]) == (False, "cell_changed")
 
 
-@pytest.mark.parametrize("name", ["metadata", "outputs", "execution_count", "id"])
+@pytest.mark.parametrize("name", ["metadata", "outputs", "execution_count"])
 def test_an_edit_of_a_cell_without_a_required_member_warns(
     live: Client, path: str, name: str
 ) -> None:

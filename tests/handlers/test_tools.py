@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_inputs import INPUTS, expand_paths, find_path_field
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client, Local
+from tests.tools import sample_files
 
 READ, WRITE, EDIT = "claude_code/Read", "claude_code/Write", "claude_code/Edit"
 CC, NEXO, MYCODE = "claude_code/NotebookEdit", "nexo/NotebookEdit", "mycode/NotebookEdit"
@@ -286,13 +288,14 @@ def test_a_backup_has_every_byte_and_overwrites_nothing(live: Client, notebook: 
 
 
 def test_outputs_of_every_kind_are_shown_as_text(live: Client, notebook: Path) -> None:
+    png = base64.b64encode(sample_files.PNG).decode()
     error = {"output_type": "error", "ename": "E", "evalue": "why"}
     output: dict[str, Any] = {"output_type": "display_data", "metadata": {}}
     outputs = [
         {"output_type": "stream", "name": "stdout", "text": ["one\n", "\x1b[31mtwo\x1b[0m\n"]},
         {**error, "traceback": ["\x1b[1mline\x1b[0m"]},
         {**error, "ename": "Bare", "evalue": "because"},
-        {**output, "data": {"image/jpeg": ["YW\n", "Jj\n"], "text/plain": ["<Figure>"]}},
+        {**output, "data": {"image/jpeg": [f"{png[:20]}\n", png[20:]], "text/plain": ["<Figure>"]}},
         {**output, "data": {"image/svg+xml": "<svg/>", "application/json": {"a": 1}}},
         "odd",
     ]
@@ -301,7 +304,7 @@ def test_outputs_of_every_kind_are_shown_as_text(live: Client, notebook: Path) -
     answer = send(live, READ, file_path=str(notebook))
     assert answer.status == 200, answer.body
     before, image, after = answer.json["content"]
-    assert image == {"type": "image", "data": "YWJj", "mimeType": "image/jpeg"}
+    assert image == {"type": "image", "data": png, "mimeType": "image/png"}
     assert before["text"].endswith(
         '\n\n<cell id="one" index=0 type=code execution_count=7>\nx\n</cell>\n<outputs of="one">\n'
         "one\ntwo\nline\nBare: because"
@@ -317,11 +320,11 @@ def test_a_notebook_too_large_to_show_is_cut_with_a_note(live: Client, notebook:
     cells = [samples.code("x", name, outputs=[output]) for name in ("one", "two")]
     notebook.write_bytes(samples.notebook(*cells, samples.markdown("# End", "three")))
     (block,) = send(live, READ, file_path=str(notebook)).json["content"]
-    assert 3_000_000 < len(block["text"]) < 3_001_000
+    assert 9_000 < len(block["text"]) < 11_000
     assert "(3000050 characters of its outputs are not shown.)" in block["text"]
     assert "# End" in block["text"]
     (block,) = send(live, READ, file_path=str(notebook), offset=2, limit=1).json["content"]
-    assert "x" * 3_000_000 in block["text"]
+    assert "x" * 4_000 in block["text"]
 
 
 class FolderlessManager(AsyncContentsManager):

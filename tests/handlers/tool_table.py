@@ -11,6 +11,7 @@ are left with their text. What is not named is as it was, and ``SAME`` names not
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Sequence
@@ -22,7 +23,8 @@ from tests.tools.sample_files import PNG, pdf
 
 NEW12 = re.compile(r"[0-9a-z]{12}")
 NEW8 = re.compile(r"[0-9a-f]{8}")
-IMAGE = {"output_type": "display_data", "data": {"image/png": "aGk="}, "metadata": {}}
+PNG_TEXT = base64.b64encode(PNG).decode()
+IMAGE = {"output_type": "display_data", "data": {"image/png": PNG_TEXT}, "metadata": {}}
 A, M = "~a.ipynb", "~notes.md"
 
 NOTEBOOKS = {
@@ -275,7 +277,7 @@ CLAUDE = [
     row("at most 2000 lines at once", READ, read("~long.txt", offset=2001), 200, build_text_result("^  2001\tline 2001\n.*\n  2501\tline 2501$"), SAME),
     row("2000 characters a line", READ, read("~wide.txt"), 200, build_text_result("^     1\tx{2000}… .1 more characters are not shown.$"), SAME),
     row("notebooks as cells with ids and outputs", READ, read(A), 200, build_text_result('id="alpha".*x = 1\nx\n</cell>\n<outputs of="alpha">.*x\n</outputs>.*id="beta".*# Title'), SAME),
-    row("notebooks: images of outputs as images", READ, read("~image.ipynb"), 200, {"content": [{"type": "text"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}, {"type": "text"}]}, SAME),
+    row("notebooks: images of outputs as images", READ, read("~image.ipynb"), 200, {"content": [{"type": "text"}, {"type": "image", "data": PNG_TEXT, "mimeType": "image/png"}, {"type": "text"}]}, SAME),
     row("notebooks: cells without ids", READ, read("~no-ids.ipynb"), 200, build_text_result('id="cell-0".*id="cell-1"'), SAME),
     row("notebooks: offset and limit count cells", READ, read(A, offset=2, limit=1), 200, build_text_result('^(?!.*alpha).*id="beta".*from index 2 on are not shown.*`offset` 3'), SAME),
     row("notebooks: offset beyond the end", READ, read(A, offset=4), 400, WRONG, SAME),

@@ -187,3 +187,24 @@ def test_removing_text_preserves_all_other_bytes(
     answer = edit(live, f"{before}X{line_end}Y{after}".encode(), "X\nY", "")
     assert answer.status == 200
     assert (live.root / "a").read_bytes() == f"{before}{after}".encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "lines"),
+    [
+        ("aaa", "aa", "2 times, first in line 1"),
+        ("x\r\nx\r\nx\r\n", "x\nx", "2 times, first in lines 1, 2"),
+        ("b\na a a\n", "a a", "2 times, first in line 2"),
+        ("\n\n\n\n", "\n\n", "3 times, first in lines 1, 2, 3"),
+        ("y" * 5_000, "y", "at least 1000 times, first in line 1"),
+    ],
+)
+def test_a_text_whose_occurrences_overlap_is_not_unique(
+    live: Client, text: str, old: str, lines: str
+) -> None:
+    answer = edit(live, text.encode(), old, "new")
+    assert answer.status == 409
+    (block,) = answer.json["content"]
+    assert f"occurs in the file {lines}." in block["text"]
+    assert (live.root / "a").read_bytes() == text.encode()
+    assert edit(live, text.encode(), old, "new", replace_all=True).status == 200

@@ -134,7 +134,8 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
                 f"{reply.total_cells}, found {arguments.offset}."
             )
             raise InvalidRequest(message)
-        blocks, digest = render_notebook(reply), reply.hash
+        # Images are checked byte by byte.
+        blocks, digest = await asyncio.to_thread(render_notebook, reply), reply.hash
     else:
         path = context.map_file_path(arguments.file_path, relative=False)
         data = (await context.text_files.read(path)).text
