@@ -62,12 +62,15 @@ class CellProtected(Forbidden, reason="cell_protected"):
 class NotebookNotFound(NbEditError, reason="notebook_not_found"):
     """There is no notebook at the path, or the user may not see it."""
 
-    def __init__(self) -> None:
-        # The same message for outside the root, hidden and missing: the reply must not tell which.
-        super().__init__(
-            "There is no notebook at this path. Expected a path relative to the server's "
-            "root, as in the Contents API, of an existing file that ends in .ipynb."
-        )
+    # The same message for outside the root, hidden and missing: the reply must not tell which.
+    _MESSAGE: ClassVar[str] = (
+        "There is no notebook at this path. Expected a path relative to the server's root, as in "
+        "the Contents API, of an existing file that ends in .ipynb. To create a notebook, its "
+        "folder must exist; hidden files and folders, whose names begin with a dot, are not shown."
+    )
+
+    def __init__(self, message: str = _MESSAGE, **details: Any) -> None:
+        super().__init__(message, **details)
 
 
 class FileNotFound(NbEditError, reason="file_not_found"):

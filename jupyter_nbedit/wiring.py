@@ -122,19 +122,20 @@ def get_offline_name(path: Path) -> str:
     return "" if relative == "." else f"/{relative}"
 
 
-def build_services(
+def build_services(  # noqa: PLR0913 -- what differs without a server
     settings: NbEditSettings,
     web_settings: dict[str, Any],
     event_logger: EventLogger,
     log: Logger,
     *,
     names: NotebookNames | None = None,
+    has_server: bool = True,
 ) -> WiredServices:
     """Create the services and pass each what it depends on.
 
     ``web_settings`` are those of the web application, with its contents manager and its rooms. The
     settings are read here, once: a later change of one has no effect. ``names`` are the storages'
-    own unless given.
+    own unless given. ``has_server`` is False if no server runs, which texts then say.
     """
     locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", log)
     storages = StorageResolver(web_settings, locks, settings.links_outside_root)
@@ -215,7 +216,7 @@ def build_services(
         documents,
         None if watcher is None else watcher.recorder,
     )
-    texts, search = TextService(reader, modes, tabs), SearchService(storages=storages)
+    texts, search = TextService(reader, modes, tabs, has_server), SearchService(storages=storages)
     history = HistoryService(edit_history, storages)
     tools = ToolContext(
         editor=edits,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.hidden import find_hidden_part, is_hidden_from
 from jupyter_nbedit.cli.options import UsageError
 from jupyter_nbedit.client import Client, Server, find_server
 from jupyter_nbedit.client.discovery import Discovery
@@ -69,11 +70,24 @@ def connect(
             yield connection
     except NotebookNotFound as error:
         if not options.json:
-            error.message = (
-                f"Nothing is found at {path!r}. Check the path. The folder of a new notebook must"
-                " exist."
-            )
+            error.message = _explain_missing(path)
         raise
+
+
+def _explain_missing(path: str) -> str:
+    """Return what is wrong with a path at which nothing is found."""
+    message = f"Nothing is found at {path!r}."
+    folder = str(Path(path).parent)
+    if not Path(folder).is_dir():
+        return (
+            f"{message} The folder {folder!r} does not exist; create it first, or check the path."
+        )
+    if (part := find_hidden_part(path)) is not None:
+        return (
+            f"{message} {part!r} is hidden, and the server that serves this shows no hidden files."
+            " Start a server in that folder, or set `ContentsManager.allow_hidden`."
+        )
+    return f"{message} Check the path. The folder of a new notebook must exist."
 
 
 @contextmanager
@@ -108,6 +122,9 @@ def _find_server(options: argparse.Namespace, path: str) -> Discovery | NoServer
         discovery = find_server(path, url=options.url, token_file=options.token_file)
     except NoServer as error:
         return error
+    if is_hidden_from(discovery.server, path, url=options.url):
+        message = f"{discovery.server.url} does not show {path!r}, which is hidden."
+        return NoServer(message, discovery.others)
     if options.offline:
         message = (
             f"{discovery.server.url} serves this, so that --offline is refused: people there would"

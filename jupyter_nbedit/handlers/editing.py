@@ -145,7 +145,9 @@ class EditingHandler(NbEditHandler):
             headers["Location"] = location
         is_text = self.prefers_text
         body = (
-            encode_text(render_edit(reply, shows_diff=shows_diff))
+            encode_text(
+                render_edit(reply, shows_diff=shows_diff, has_server=self.services.texts.has_server)
+            )
             if is_text
             else encode_json(reply)
         )

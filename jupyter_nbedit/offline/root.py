@@ -66,11 +66,26 @@ class NotebookRoot:
         return path
 
 
+def _is_hidden(target: Path, top: Path) -> bool:
+    return any(part.startswith(".") for part in target.relative_to(top).parts)
+
+
 def resolve_root(real_target: Path, known_root: str | None, folder: Path) -> NotebookRoot:
     """Return the root for a target; ``folder`` if no root is known, and if it holds the target."""
-    if known_root is not None:
+    is_hidden_folder = (
+        real_target.is_dir()
+        and known_root is not None
+        and (
+            (path := get_relative_path(known_root, str(real_target))) is None
+            or any(part.startswith(".") for part in path.split("/"))
+        )
+    )
+    if known_root is not None and not is_hidden_folder:
         return NotebookRoot(Path(known_root), None)
     top = Path(os.path.realpath(folder))
+    if real_target.is_dir() and top in real_target.parents and _is_hidden(real_target, top):
+        # Else nothing in it would be shown.
+        top = real_target
     if real_target != top and top not in real_target.parents:
         top = real_target if real_target.is_dir() else real_target.parent
     return NotebookRoot(top, FileSystemNames(top))

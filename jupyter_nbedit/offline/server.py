@@ -78,6 +78,9 @@ class OfflineServer:
             _check_folder(root.folder)
             self.folder, self.path = root.folder, root.get_path(target)
             self._manager = _build_manager(config, root.folder)
+            # A notebook that is named may be hidden; of a folder that is, its own path is the root.
+            if any(part.startswith(".") for part in self.path.split("/")):
+                self._manager.allow_hidden = True
             self._application, self._services = _build_application(config, root, self._manager)
         except BaseException:
             self._loop.close()
@@ -245,7 +248,14 @@ def _build_application(
         )
         raise ModesUnreadable(message) from error
     settings.follow_outside_changes = False
-    wired = build_services(settings, web_settings, manager.event_logger, _LOG, names=root.names)
+    wired = build_services(
+        settings,
+        web_settings,
+        manager.event_logger,
+        _LOG,
+        names=root.names,
+        has_server=False,
+    )
     web_settings[SERVICES] = wired.services
     return Application(default_handlers, **web_settings), wired
 

@@ -12,6 +12,7 @@ from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.tabs import TabCounts
+from jupyter_nbedit.text.notebook import NO_SERVER
 
 _LONGEST_PATH = 4_096
 _LONGEST_WARNING = 500
@@ -20,13 +21,16 @@ _SHOWN_CELLS = 20
 _SHOWN_OPERATIONS = 100
 
 
-def render_edit(reply: EditReply, *, shows_diff: bool = False) -> str:
+def render_edit(reply: EditReply, *, shows_diff: bool = False, has_server: bool = True) -> str:
     """Return the reply to a change as text.
 
     ``shows_diff`` is whether the client did not send what the change does, as for an undo. A dry
-    run shows its diff, too.
+    run shows its diff, too. ``has_server`` is whether a server makes the change.
     """
-    lines = [_render_head(reply), *map(_render_operation, reply.operations[:_SHOWN_OPERATIONS])]
+    lines = [
+        _render_head(reply, has_server=has_server),
+        *map(_render_operation, reply.operations[:_SHOWN_OPERATIONS]),
+    ]
     if len(reply.operations) > _SHOWN_OPERATIONS:
         lines.append(f"<note>And {len(reply.operations) - _SHOWN_OPERATIONS} more.</note>")
     if (shows_diff or reply.dry_run) and reply.diff:
@@ -35,7 +39,7 @@ def render_edit(reply: EditReply, *, shows_diff: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _render_head(reply: EditReply) -> str:
+def _render_head(reply: EditReply, *, has_server: bool) -> str:
     count = f"{reply.total_cells} cell{'' if reply.total_cells == 1 else 's'}"
     facts = [quote_name(reply.path, _LONGEST_PATH), count, f"rev {reply.hash[:REV_LENGTH]}"]
     if reply.proposal_id is not UNSET:
@@ -50,6 +54,8 @@ def _render_head(reply: EditReply) -> str:
     else:
         facts += [] if reply.edit_id is None else [f"edit {reply.edit_id}"]
         facts += _describe_tabs(reply.tabs)
+    if not has_server:
+        facts.append(NO_SERVER)
     return " | ".join(facts)
 
 

@@ -14,17 +14,20 @@ from jupyter_nbedit.tabs import TabCounts
 _LONGEST_PATH = 4_096
 _LONGEST_WORD = 60
 _SHOWN_IDS = 20
+#: The fact that no server takes part, so that no tab follows and no page shows a proposal.
+NO_SERVER = "no server"
 
 
 @dataclass(frozen=True)
 class NotebookState:
     """What is unusual about a notebook besides its content: the mode, and its open tabs.
 
-    ``mode`` is None if it is unknown; then no edit is made.
+    ``mode`` is None if it is unknown; then no edit is made. Without a server no tab is known.
     """
 
     mode: str | None
     tabs: TabCounts
+    has_server: bool = True
 
 
 def render_notebook(notebook: NotebookText, state: NotebookState) -> str:
@@ -36,6 +39,8 @@ def render_notebook(notebook: NotebookText, state: NotebookState) -> str:
         f"rev {notebook.hash[:REV_LENGTH]}",
         *_describe_tabs(state.tabs),
     ]
+    if not state.has_server:
+        facts.append(NO_SERVER)
     if notebook.is_room:
         facts.append("in a collaboration room")
     if not notebook.is_trusted:

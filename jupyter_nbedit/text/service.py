@@ -20,6 +20,8 @@ class TextService:
     reader: ReadService
     modes: ModeManager
     tabs: TabRegistry
+    #: False if there is no server, so that no tab follows.
+    has_server: bool = True
 
     async def read(
         self,
@@ -44,4 +46,4 @@ class TextService:
         except ModesUnreadable:
             mode = None
         tabs = await self.tabs.wait_for_reports(notebook.path, None, notebook.hash, seconds=0)
-        return NotebookState(mode, tabs)
+        return NotebookState(mode, tabs, self.has_server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
@@ -26,7 +27,7 @@ from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.service import ReadService
 from jupyter_nbedit.search.service import SearchService
 from jupyter_nbedit.storage.api_paths import to_api_path
-from jupyter_nbedit.storage.paths import SUFFIX, check_suffix
+from jupyter_nbedit.storage.paths import SUFFIX, check_suffix, is_unsafe
 from jupyter_nbedit.storage.text_files import TextFileService
 from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.text.service import TextService
@@ -37,6 +38,17 @@ Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 _NO_NOTEBOOK = (
     "There is no notebook at this path. Expected the path of an existing file that ends in .ipynb, "
     "under the folder that this server serves."
+)
+
+_LONGEST_PART = 100
+_NO_FOLDER = (
+    "There is no folder {0!r} for the new notebook, or this server does not show it. Create the "
+    "folder first, or send a path in an existing folder, under the folder that this server serves."
+)
+_HIDDEN = (
+    "{0!r} in this path is hidden, and this server shows no hidden files, whether they exist. Use "
+    "another path; a person can set `ContentsManager.allow_hidden`, or start a server in that "
+    "folder."
 )
 
 
@@ -57,10 +69,21 @@ class ToolError:
 
     def get_message(self) -> str:
         """Return the message, in words for the paths of tools."""
+        if self.reason != NotebookNotFound.reason:
+            return self.message
+        names = ("path", "notebook_path", "file_path", "folder")
+        found = (self.arguments.get(name) for name in names)
+        path = read_name(next((path for path in found if isinstance(path, str)), ""))
+        parts = path.replace(os.sep, "/").split("/")
+        # The message names only what the caller has sent, and not where links lead; whether it
+        # exists makes no difference.
+        hidden = self.details.get("hidden")
+        if hidden in parts:
+            return _HIDDEN.format(str(hidden)[:_LONGEST_PART])
+        if self.details.get("is_new") and parts[:-1]:
+            return _NO_FOLDER.format(parts[-2][:_LONGEST_PART])
         # That of a missing folder has the same reason.
-        is_about_notebook = "folder" not in self.arguments
-        is_missing = self.reason == NotebookNotFound.reason and is_about_notebook
-        return _NO_NOTEBOOK if is_missing else self.message
+        return self.message if "folder" in self.arguments else _NO_NOTEBOOK
 
     def describe(self) -> str:
         """Return the message, with the details that help a model to correct its call."""
@@ -110,7 +133,18 @@ class ToolContext:
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
         if path is None:
             raise NotebookNotFound
+        self._check_not_hidden(path, NotebookNotFound())
         return path
+
+    def _check_not_hidden(self, path: str, error: NotebookNotFound) -> None:
+        """Raise an error with the part of a path that is hidden by its name, if there is one."""
+        if self.text_files.manager.allow_hidden or is_unsafe(path):
+            return
+        # Two dots are an attempt to leave the root, about which nothing is said.
+        hidden = (part for part in path.split("/") if part[:1] == "." != part[1:2])
+        if (part := next(hidden, None)) is not None:
+            error.details["hidden"] = part
+            raise error
 
     def map_folder_path(self, requested_path: str) -> str:
         """Return the API path of a folder, or of a notebook; the root is the empty path.
@@ -123,6 +157,7 @@ class ToolContext:
         path = to_api_path(self.text_files.manager, requested_path, allow_relative=True)
         if path is None:
             raise FolderNotFound
+        self._check_not_hidden(path, FolderNotFound())
         return path
 
     def map_file_path(self, requested_path: str, *, relative: bool) -> str:
@@ -165,14 +200,22 @@ class ToolContext:
     async def create(self, author: Author, path: str, content: bytes) -> EditReply:
         """Create a notebook from its whole text, or propose it, depending on the mode."""
         creation = self.editor.create_from_bytes(WriteRequest(path, author), content)
-        return await self._rephrase_mode(creation)
+        return await self._create(creation)
 
     async def create_from_cells(
         self, request: WriteRequest, cells: Sequence[Insert], kernelspec: str | None
     ) -> EditReply:
         """Create a notebook with some cells, or propose it, depending on the mode."""
         creation = self.editor.create(request, cells, kernelspec=kernelspec)
-        return await self._rephrase_mode(creation)
+        return await self._create(creation)
+
+    async def _create(self, creation: Awaitable[EditReply]) -> EditReply:
+        """Wait for a creation; say of a path that is not found that it was for a new notebook."""
+        try:
+            return await self._rephrase_mode(creation)
+        except NotebookNotFound as error:
+            error.details["is_new"] = True
+            raise
 
     async def undo(self, request: WriteRequest, edit_id: int | None, *, redo: bool) -> EditReply:
         """Undo or redo an edit, by default the newest possible."""

@@ -220,6 +220,29 @@ def test_a_path_that_is_listed_in_quotes_can_be_used(tmp_path: Path, way: str) -
         )
 
 
+@pytest.mark.parametrize("way", ["with a server", "without"])
+def test_a_worktree_in_a_hidden_folder_can_be_edited(tmp_path: Path, way: str) -> None:
+    root = tmp_path / "notebooks" / ".claude" / "worktrees" / "x"
+    root.mkdir(parents=True)
+    (root / NAME).write_bytes(TEXT)
+    with ExitStack() as stack:
+        if way == "with a server":
+            stack.enter_context(run_server(tmp_path))
+        bridges = [
+            stack.enter_context(run_bridge(tmp_path, cwd=folder))
+            for folder in (root, tmp_path / "notebooks")
+        ]
+        for bridge, path in zip(bridges, (NAME, f".claude/worktrees/x/{NAME}"), strict=True):
+            head = bridge.call("notebook_read", path=path).split("\n")[0]
+            assert head.endswith(" | no server") or " | no server |" in head
+            edited = bridge.call("notebook_edit", path=path, operations=[INSERT])
+            assert " | no server" in edited.split("\n")[0]
+        assert bridges[0].call("notebook_search") == f"1 notebook\n{NAME}"
+        created = bridges[0].call("notebook_create", path="new.ipynb")
+        assert created.startswith("new.ipynb | 0 cells")
+    assert count_cells(root / NAME) == 3 + 2
+
+
 # Servers ------------------------------------------------------------------------------------------
 
 

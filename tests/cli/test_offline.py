@@ -11,7 +11,7 @@ import pytest
 from jupyter_nbedit.cli import exit_codes
 from tests.cli.conftest import Shell, clear_variables
 from tests.support import samples
-from tests.support.http import Client
+from tests.support.http import JSON, Client
 from tests.support.server_farm import Farm
 from tests.support.servers import run_server
 from tests.support.waiting import wait_until
@@ -72,6 +72,56 @@ def test_a_path_that_leads_nowhere_is_named(alone: Shell) -> None:
         result = alone.run(*command)
         assert (result.exit_code, result.out) == (exit_codes.REFUSED, "")
         assert f"notebook_not_found: Nothing is found at {command[-1]!r}" in result.err
+
+
+def test_a_missing_folder_of_a_new_notebook_is_named(alone: Shell) -> None:
+    result = alone.run("new", "missing/reports/a.ipynb")
+    assert "The folder 'missing/reports' does not exist; create it first" in result.err
+
+
+def test_texts_without_a_server_say_so_in_their_head(alone: Shell) -> None:
+    for command in (
+        ["read", "a.ipynb"],
+        ["read", "a.ipynb", "--outline"],
+        ["edit", "a.ipynb", "--delete", "2"],
+        ["undo", "a.ipynb"],
+        ["new", "b.ipynb", "--dry-run"],
+    ):
+        head = alone.run(*command).out.split("\n")[0]
+        assert " | no server" in head, head
+
+
+def test_a_hidden_notebook_that_a_server_does_not_show_is_edited_without_it(
+    alone: Shell, tmp_path: Path
+) -> None:
+    folder = Path(".claude/worktrees/x")
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "a.ipynb").write_bytes(samples.three_cells())
+    (folder / "a.ipynb").write_bytes(samples.three_cells())
+    path = str(folder / "a.ipynb")
+    environment = {"JUPYTER_DATA_DIR": str(tmp_path / "data")}
+    with run_server(tmp_path, environment=environment) as server:
+        assert " | no server" in alone.succeed("read", path).split("\n")[0]
+        for more in ((), ("--offline",)):
+            edited = alone.run("edit", path, "--delete", "0", *more)
+            assert (edited.exit_code, edited.err) == (exit_codes.DONE, NOTE)
+        assert len(samples.load_cells(Path(path).read_bytes())) == 1
+        assert alone.run("undo", path).exit_code == exit_codes.DONE
+        assert alone.run("new", str(folder / "b.ipynb")).exit_code == exit_codes.DONE
+        found = alone.succeed("search", "as is", str(folder))
+        assert f"== {path}" in found
+        assert ".git" not in found
+        # A shown notebook is still that of the server.
+        assert "no server" not in alone.succeed("read", "a.ipynb").split("\n")[0]
+        assert alone.run("read", "a.ipynb", "--offline").exit_code == exit_codes.REFUSED
+        # A person who has paused agents means hidden notebooks, too.
+        put = server.request("PUT", "nbedit/mode", b'{"mode": "plan"}', JSON)
+        assert put.status == 200, put.body
+        refused = alone.run("edit", path, "--delete", "0")
+        assert refused.exit_code == exit_codes.REFUSED
+        assert "'.claude' is hidden" in refused.err
+    with run_server(tmp_path, "--ContentsManager.allow_hidden=True", environment=environment):
+        assert "no server" not in alone.succeed("read", path).split("\n")[0]
 
 
 def test_configured_modes_hold_without_a_server(alone: Shell, tmp_path: Path) -> None:

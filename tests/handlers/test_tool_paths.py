@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import unicodedata
 from collections.abc import Iterator
@@ -92,8 +93,35 @@ def test_outside_hidden_and_missing_paths_get_the_same_error_from_every_tool(
             with no_changes(*list_outside_paths(root)):
                 answer = send(live, tool, path)
             assert answer.status == 404, (path, answer.body)
-            responses.add(parse_failure(tool, answer, f"{root}/").replace(path, "it"))
-        assert len(responses) == 1, responses
+            text = parse_failure(tool, answer, f"{root}/").replace(path, "it")
+            # Only the path decides whether its folder or a hidden part is named.
+            responses.add(re.sub(r"(?s)(folder )?(['\"]).*\2 (?:for|in)", "NAME", text))
+        is_creating = tool in _CREATING
+        assert len(responses) <= 2 + is_creating, responses
+
+
+@pytest.mark.parametrize("tool", CALLS)
+def test_a_hidden_part_is_named_whether_it_exists_or_not(
+    live: Client, root: Path, tool: str
+) -> None:
+    if tool in TEXTS or tool.startswith("sections/"):
+        pytest.skip("for texts")
+    texts = {}
+    for part in (".hidden", ".gone"):
+        path = f"{root}/{part}/a.ipynb"
+        answer = send(live, tool, path)
+        assert answer.status == 404, answer.body
+        text = parse_failure(tool, answer, f"{root}/")
+        assert f"'{part}' in this path is hidden" in text
+        texts[part] = text.replace(part, "PART")
+    assert texts[".hidden"] == texts[".gone"]
+
+
+def test_the_missing_folder_of_a_new_notebook_is_named(live: Client, root: Path) -> None:
+    tool = "agent/notebook_create"
+    answer = send(live, tool, f"{root}/absent/reports/a.ipynb")
+    assert answer.status == 404, answer.body
+    assert "no folder 'reports' for the new notebook" in parse_failure(tool, answer, f"{root}/")
 
 
 def is_new(root: Path, path: str) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.cli.bridge.paths import Targets
+from jupyter_nbedit.cli.hidden import is_hidden_from
 from jupyter_nbedit.client.client import Sender, build_foreign_error
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_servers
 from jupyter_nbedit.client.errors import (
@@ -186,7 +187,7 @@ class BridgeCaller:
         If its root is not known here, the ``path`` of the call must be relative to it.
         """
         try:
-            return find_server(target, url=self._url, token_file=self._token_file)
+            found = find_server(target, url=self._url, token_file=self._token_file)
         except OutsideRoot:
             if os.path.isabs(path):
                 raise
@@ -194,6 +195,10 @@ class BridgeCaller:
             if discovery.server.root is not None:
                 raise
             return discovery
+        if is_hidden_from(found.server, target, url=self._url):
+            message = f"{found.server.url} does not show {target!r}, which is hidden."
+            raise NoServer(message, found.others)
+        return found
 
     def _find_served_folder(self) -> str | None:
         """Return the folder that the server of the root serves; None if there is none."""

@@ -188,11 +188,14 @@ async def _edit(context: ToolContext, author: Author, arguments: AgentEditInput)
         translator.restore_number(error)
         raise
     shows_diff = any(operation.is_unforeseen for operation in arguments.operations)
-    return _build_edit_result(reply, shows_diff=shows_diff)
+    return _build_edit_result(context, reply, shows_diff=shows_diff)
 
 
-def _build_edit_result(reply: EditReply, *, shows_diff: bool = False) -> ToolResult:
-    return _build_result(render_edit(reply, shows_diff=shows_diff), reply.proposal_id)
+def _build_edit_result(
+    context: ToolContext, reply: EditReply, *, shows_diff: bool = False
+) -> ToolResult:
+    text = render_edit(reply, shows_diff=shows_diff, has_server=context.texts.has_server)
+    return _build_result(text, reply.proposal_id)
 
 
 # notebook_search ----------------------------------------------------------------------------------
@@ -328,7 +331,7 @@ async def _create(context: ToolContext, author: Author, arguments: AgentCreateIn
             "path, or change the notebook with notebook_edit."
         )
         raise NotebookExists(message) from None
-    return _build_edit_result(reply)
+    return _build_edit_result(context, reply)
 
 
 # notebook_history ---------------------------------------------------------------------------------
@@ -380,7 +383,7 @@ async def _history(
         return _build_result(await asyncio.to_thread(render_detailed_edit, edit))
     change = context.undo(WriteRequest(path, author), edit_id, redo=arguments.action == "redo")
     reply = await add_tab_counts(context.tabs, change, _TAB_SECONDS)
-    return _build_edit_result(reply, shows_diff=True)
+    return _build_edit_result(context, reply, shows_diff=True)
 
 
 TOOLS = (
