@@ -160,8 +160,14 @@ def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedC
 @apply_operation.register
 def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
+    parts = [cell, *(working_copy.get_cell_by_token(token) for token in cell.split_tokens)]
+    parts = [part for part in parts if part.removed_by is None]
+    part, line = source_edit.locate_line(
+        cell.original_source, [part.source for part in parts], operation.at_line
+    )
+    addressed, cell = cell, parts[part]
     working_copy.check_editable(cell)
-    cell.source, second_source = source_edit.split_source(cell.source, operation.at_line)
+    cell.source, second_source = source_edit.split_source(cell.source, line)
     cell.clears_outputs = True
     members = {name: cell.get_member(name) for name in ("metadata", "attachments")}
     metadata = members["metadata"]
@@ -169,13 +175,19 @@ def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> Affecte
         # As in JupyterLab: the new cell is not the one that is running.
         style = cell.get_style(working_copy.style)
         members["metadata"] = json_edit.set_members(metadata, {_EXECUTION: None}, style)
+    # Before what an earlier operation has split off, and after what it has inserted.
+    following = parts[part + 1].token if part + 1 < len(parts) else None
     new_cell = working_copy.insert(
-        working_copy.cell_order.get_slot_at_cell(cell.token, is_after=True),
+        working_copy.cell_order.get_slot_at_cell(
+            cell.token if following is None else following, is_after=following is None
+        ),
         cell_id=working_copy.create_id(),
         cell_type=cell.cell_type,
         source=second_source,
         members=members,
     )
+    position = addressed.split_tokens.index(cell.token) + 1 if cell is not addressed else 0
+    addressed.split_tokens.insert(position, new_cell.token)
     return AffectedCells(cell, [cell, new_cell])
 
 

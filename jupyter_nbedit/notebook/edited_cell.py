@@ -40,6 +40,12 @@ class EditedCell:
     #: The number of the operation that removes it.
     removed_by: int | None = None
     _section_text: SectionText | None = None
+    #: The tokens of the cells that the batch has split off from it, in their order.
+    split_tokens: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        #: The source before the batch, or that with which the batch has inserted it.
+        self.original_source = self._source
 
     @property
     def source(self) -> str:

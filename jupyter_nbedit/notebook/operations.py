@@ -214,7 +214,8 @@ class Split(_Operation, frozen=True, tag="split", kw_only=True):
             ge=2,
             le=LARGEST_INTEGER,
             description="The number, counted from 1, of the line that becomes the first of the "
-            "second cell: 2 leaves one line in the first.",
+            "second cell: 2 leaves one line in the first. Lines are those of the cell before the "
+            "request, also if an earlier operation has split it.",
         ),
     ]
     expect: Expect | UnsetType = UNSET

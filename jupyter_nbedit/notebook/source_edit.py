@@ -20,6 +20,7 @@ from msgspec import UNSET
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
 from jupyter_nbedit.notebook.excerpt import build_excerpt, find_nearest_line
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
+from jupyter_nbedit.notebook.sequence_diff import count_common_start
 from jupyter_nbedit.notebook.shown_text import (
     escape_markup,
     is_escaped,
@@ -248,21 +249,51 @@ def find_shown_text(source: str, old: str) -> SearchedText | None:
 
 
 def split_source(source: str, at_line: int) -> tuple[str, str]:
-    """Split a source before a line, counted from 1; the line break between the parts is removed.
+    """Split a source before a line, from 2 on; the line break between the parts is removed."""
+    lines = source.split("\n")
+    first = "\n".join(lines[: at_line - 1]).removesuffix("\r")
+    return first, "\n".join(lines[at_line - 1 :])
+
+
+def locate_line(original: str, parts: Sequence[str], at_line: int) -> tuple[int, int]:
+    """Return the part of a cell that has a line of the cell before the batch, and its number there.
+
+    Lines are counted from 1. ``parts`` are what earlier operations have left of the original.
 
     Raises
     ------
     InvalidOperation
-        If there is no such line, or no line before it.
+        If there is no such line, or no line before it in its part, or if it was changed.
     """
-    lines = source.split("\n")
-    count = len(lines) - (lines[-1] == "")
+    old_lines = original.replace("\r\n", "\n").split("\n")
+    count = len(old_lines) - (old_lines[-1] == "")
     if not 1 < at_line <= count:
         expected = f"2 to {count}" if count > 1 else "a cell of at least two lines"
         message = (
             f"The cell has {count} {'line' if count == 1 else 'lines'} and cannot be split at line "
-            f"{at_line}: expected {expected}."
+            f"{at_line}: expected {expected}, counted in the cell before this request."
         )
         raise InvalidOperation(message, at_line=at_line, lines=count)
-    first = "\n".join(lines[: at_line - 1]).removesuffix("\r")
-    return first, "\n".join(lines[at_line - 1 :])
+    lines = [
+        (part, number, line)
+        for part, source in enumerate(parts)
+        for number, line in enumerate(source.replace("\r\n", "\n").split("\n"), 1)
+    ]
+    new_lines = [line for _, _, line in lines]
+    index, growth = at_line - 1, len(new_lines) - len(old_lines)
+    if index >= count_common_start(old_lines, new_lines):
+        if len(old_lines) - index > count_common_start(old_lines[::-1], new_lines[::-1]):
+            message = (
+                f"An earlier operation of this request has changed line {at_line} of the cell, or "
+                "lines around it. Send the split in a request of its own."
+            )
+            raise InvalidOperation(message, at_line=at_line)
+        index += growth
+    part, number, _ = lines[index]
+    if number == 1:
+        message = (
+            f"Line {at_line} of the cell begins a cell already, because of an earlier operation of "
+            "this request. Leave this split out."
+        )
+        raise InvalidOperation(message, at_line=at_line)
+    return part, number

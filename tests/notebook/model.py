@@ -127,6 +127,29 @@ def is_valid_metadata(owner: str, minor: int, metadata: JSON) -> bool:
     return bool(nbformat.validator.isvalid(value, version=4))
 
 
+def find_line(before: str, pieces: list[JSON], at_line: int) -> tuple[JSON, int]:
+    """Return the piece that has a line of the source before, and its number in there."""
+
+    def cut(text: str) -> list[str]:
+        return text.replace("\r\n", "\n").split("\n")
+
+    old = cut(before)
+    new = [(piece, at, line) for piece in pieces for at, line in enumerate(cut(piece["source"]), 1)]
+    texts = [line for _, _, line in new]
+    if at_line > len(old) - (old[-1] == ""):
+        raise RefusedByModel("invalid_operation")
+    head, tail = old[:at_line], old[at_line - 1 :]
+    if texts[: len(head)] == head:
+        piece, number, _ = new[at_line - 1]
+    elif texts[len(texts) - len(tail) :] == tail and len(tail) <= len(texts):
+        piece, number, _ = new[len(texts) - len(tail)]
+    else:
+        raise RefusedByModel("invalid_operation")
+    if number == 1:
+        raise RefusedByModel("invalid_operation")
+    return piece, number
+
+
 class ModelBatch:
     """A notebook while operations are done to it.
 
@@ -150,6 +173,9 @@ class ModelBatch:
             self.row += [cell, marks[at + 1]]
         self.gone: list[JSON] = []
         self.inserted: dict[str, JSON] = {}
+        # What splits have made of each cell, and what its source was at first.
+        self.pieces: dict[int, list[JSON]] = {}
+        self.before = {id(cell): cell["source"] for cell in self.cells}
 
     def apply(self, operation: JSON) -> None:
         fields = {name: value for name, value in operation.items() if name != "op"}
@@ -263,6 +289,7 @@ class ModelBatch:
             cell |= {"execution_count": None, "outputs": []}
         if "id" in cell:
             self.inserted[cell["id"]] = cell
+        self.before[id(cell)] = cell["source"]
         return self.put(cell, mark)
 
     def remove(self, cell: JSON) -> None:
@@ -349,10 +376,11 @@ class ModelBatch:
 
     def split(self, cell: Any, at_line: int, expect: JSON = None) -> None:
         found = self.find_cell(cell, expect)
+        pieces = self.pieces.setdefault(id(found), [found])
+        live = [piece for piece in pieces if not any(piece is other for other in self.gone)]
+        addressed, (found, at_line) = found, find_line(self.before[id(found)], live, at_line)
         self.check_protection(found, "editable")
         lines = found["source"].split("\n")
-        if at_line > len(lines) - (lines[-1] == ""):
-            raise RefusedByModel("invalid_operation")
         first, rest = "\n".join(lines[: at_line - 1]), "\n".join(lines[at_line - 1 :])
         found["source"] = first.removesuffix("\r")
         self.clear(found)
@@ -366,7 +394,11 @@ class ModelBatch:
         }
         if copied_members["cell_type"] == "code":
             copied_members.pop("attachments", None)
-        self.insert_new(self.marks[id(found)][1], {**copied_members, **self.make_id()})
+        later = live[1 + next(at for at, piece in enumerate(live) if piece is found) :]
+        mark = self.marks[id(later[0])][0] if later else self.marks[id(found)][1]
+        new = self.insert_new(mark, {**copied_members, **self.make_id()})
+        at = next(at for at, piece in enumerate(pieces) if piece is found)
+        self.pieces[id(addressed)].insert(at + 1, new)
 
     def merge(self, cells: Any) -> None:
         found = self.find_cells(None, cells)

@@ -216,6 +216,39 @@ def test_a_cell_without_metadata_can_be_split_and_can_get_metadata() -> None:
     assert changed == {**top, "cells": [{**cell, "metadata": {"k": 1}}], "metadata": {"k": 1}}
 
 
+def split(cell: Any, *lines: int) -> list[dict[str, Any]]:
+    return [{"op": "split", "cell": cell, "at_line": line} for line in lines]
+
+
+@pytest.mark.parametrize("lines", [(2, 3, 5), (5, 3, 2), (3, 5, 2)])
+def test_several_splits_of_a_cell_count_its_lines_before_the_batch(lines: tuple[int, ...]) -> None:
+    for line_end in ("\n", "\r\n"):
+        text = line_end.join("abcdef")
+        document = notebook(samples.raw(text, "x"), samples.raw("end"))
+        expected = ["a", "b", f"c{line_end}d", f"e{line_end}f", "end"]
+        assert sources(document, *split("x", *lines)) == expected
+
+
+def test_lines_of_a_split_are_found_beside_other_changes() -> None:
+    document = notebook(samples.raw("a\nb\nc\nd", "x"))
+    edit = {"op": "replace_text", "cell": "x", "old": "b", "new": "1\n2\n3"}
+    assert sources(document, edit, *split("x", 4)) == ["a\n1\n2\n3\nc", "d"]
+    assert sources(document, *split("x", 3), edit, *split("x", 4)) == ["a\n1\n2\n3", "c", "d"]
+    with pytest.raises(InvalidOperation, match="has changed line 2"):
+        sources(document, edit, *split("x", 2))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [((2, 2), "begins a cell already"), ((5,), "expected 2 to 4"), ((3, 5), "expected 2 to 4")],
+)
+def test_a_split_where_nothing_can_be_split_is_refused(
+    lines: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(InvalidOperation, match=message):
+        sources(notebook(samples.raw("a\nb\nc\nd", "x")), *split("x", *lines))
+
+
 def test_split_copies_attachments_and_execution_times_of_finished_cells() -> None:
     image = {"a.png": {"image/png": "QQ=="}}
     document = notebook(

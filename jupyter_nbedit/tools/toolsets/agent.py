@@ -149,8 +149,9 @@ _EDIT = (
     "set_tags: cell, tags\n"
     "append_to_section, replace_section: section (heading), source, cell_type (markdown)\n"
     "remove_entry: section, match (list items)\n"
-    "Cells: names as shown, such as 3:9f2c1a, of the notebook before the call. The answer has "
-    "the new names: do not read again. If a cell has changed, the call is refused and shows it."
+    "Cells: names as shown, such as 3:9f2c1a; they and at_line mean the notebook before the "
+    "call. The answer has the new names: do not read again. If a cell has changed, the call is "
+    "refused and shows it."
 )
 
 
