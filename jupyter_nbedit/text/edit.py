@@ -17,15 +17,23 @@ from jupyter_nbedit.text.notebook import NO_SERVER
 _LONGEST_PATH = 4_096
 _LONGEST_WARNING = 500
 _LONGEST_DIFF = 4_000
+_SAME_DIFF = "<note>The diff is that of your dry run.</note>"
 _SHOWN_CELLS = 20
 _SHOWN_OPERATIONS = 100
 
 
-def render_edit(reply: EditReply, *, shows_diff: bool = False, has_server: bool = True) -> str:
+def render_edit(
+    reply: EditReply,
+    *,
+    shows_diff: bool = False,
+    has_server: bool = True,
+    is_diff_known: bool = False,
+) -> str:
     """Return the reply to a change as text.
 
     ``shows_diff`` is whether the client did not send what the change does, as for an undo. A dry
-    run shows its diff, too. ``has_server`` is whether a server makes the change.
+    run shows its diff, too. ``has_server`` is whether a server makes the change, and
+    ``is_diff_known`` whether the client has just seen the diff.
     """
     lines = [
         _render_head(reply, has_server=has_server),
@@ -34,18 +42,20 @@ def render_edit(reply: EditReply, *, shows_diff: bool = False, has_server: bool 
     if len(reply.operations) > _SHOWN_OPERATIONS:
         lines.append(f"<note>And {len(reply.operations) - _SHOWN_OPERATIONS} more.</note>")
     if (shows_diff or reply.dry_run) and reply.diff:
-        lines.append(_cut_diff(reply.diff))
+        lines.append(_SAME_DIFF if is_diff_known else _cut_diff(reply.diff))
     lines += _render_rest(reply)
     return "\n".join(lines)
 
 
 def _render_head(reply: EditReply, *, has_server: bool) -> str:
-    count = f"{reply.total_cells} cell{'' if reply.total_cells == 1 else 's'}"
+    # The hash of a proposal is that of the notebook as it is, and so is the number of its cells.
+    cells = reply.total_cells - (0 if reply.proposal_id is UNSET else reply.cells_delta)
+    count = f"{cells} cell{'' if cells == 1 else 's'}"
     facts = [quote_name(reply.path, _LONGEST_PATH), count, f"rev {reply.hash[:REV_LENGTH]}"]
     if reply.proposal_id is not UNSET:
         facts.append(
             f"proposed as {reply.proposal_id}: nothing is changed until a person decides in "
-            "JupyterLab"
+            "JupyterLab; the names below are those that the cells would have"
         )
     elif reply.dry_run:
         facts.append("dry run: nothing was written")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from jupyter_nbedit.errors import (
     PlanMode,
 )
 from jupyter_nbedit.history.service import HistoryService
+from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.models import Author, EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.shown_text import quote_name, read_name
@@ -41,6 +43,7 @@ _NO_NOTEBOOK = (
 )
 
 _LONGEST_PART = 100
+_MOST_SESSIONS = 100
 _NO_FOLDER = (
     "There is no folder {0!r} for the new notebook, or this server does not show it. Create the "
     "folder first, or send a path in an existing folder, under the folder that this server serves."
@@ -100,6 +103,27 @@ def _list_names(names: Iterable[str]) -> str:
     return ", ".join(repr(name) if name.isprintable() else quote_name(name) for name in names)
 
 
+class ShownDiffs:
+    """Remembers the last dry run of each session, so that its diff is not shown again."""
+
+    def __init__(self) -> None:
+        self._diffs: LRUCache[str, bytes] = LRUCache(_MOST_SESSIONS)
+
+    def recognize(self, session: str, reply: EditReply) -> bool:
+        """Return whether a change is that of the session's last dry run; remember a dry run."""
+        known, diff = self._diffs.get(session), _hash_diff(reply)
+        if reply.dry_run:
+            self._diffs.put(session, diff)
+            return False
+        self._diffs.remove(session)
+        return known == diff
+
+
+def _hash_diff(reply: EditReply) -> bytes:
+    text = f"{reply.path}\n{reply.hash_before}\n{reply.diff}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
 @dataclass(frozen=True)
 class ToolContext:
     """The services that tools use, and the settings of the server that are about tools.
@@ -120,6 +144,7 @@ class ToolContext:
     read_before_edit: bool
     section_files: Sequence[str]
     owners: Sequence[str]
+    shown_diffs: ShownDiffs = field(default_factory=ShownDiffs)
 
     def map_notebook_path(self, requested_path: str, *, relative: bool) -> str:
         """Return the API path of a notebook that a caller has named by a path, quoted or not.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.handlers.requests import set_mode
 from tests.handlers.test_shown_names import call, write
 from tests.support import samples
 from tests.support.http import Client
@@ -94,3 +95,35 @@ def test_an_expected_source_may_be_as_it_is_shown(live: Client, path: str) -> No
     for source, status in (("\\\\<note>\nx", 409), ("\\<note>\nx", 200)):
         answer = live.patch(path, {**operation, "expect": {"source": source}})
         assert answer.status == status, answer.body
+
+
+def test_a_diff_is_not_shown_again_after_its_dry_run(live: Client, path: str) -> None:
+    write(live, path, samples.raw("a a a"))
+
+    def edit(old: str, new: str, *, dry_run: bool = False) -> str:
+        operation = {"op": "replace_text", "old": old, "new": new, "all": True}
+        arguments = {"path": path, "operations": [operation], "dry_run": dry_run}
+        return call(live, "notebook_edit", arguments)[1]
+
+    assert "\n+b b b" in edit("a", "b", dry_run=True)
+    done = edit("a", "b")
+    assert "+b b b" not in done
+    assert "<note>The diff is that of your dry run.</note>" in done
+    # It is shown if there was no dry run, or one of another change.
+    assert "\n+c c c" in edit("b", "c")
+    edit("c", "d", dry_run=True)
+    undone = call(live, "notebook_history", {"path": path, "action": "undo"})[1]
+    assert "\n+b b b" in undone
+
+
+def test_the_head_of_a_proposal_is_about_the_notebook_as_it_is(live: Client, path: str) -> None:
+    write(live, path, samples.raw("x"))
+    set_mode(live, "review", path)
+    head = call(live, "notebook_read", {"path": path})[1].split(" | ")
+    insert = {"op": "insert", "at": "end", "source": "y"}
+    text = call(live, "notebook_edit", {"path": path, "operations": [insert, insert]})[1]
+    _, cells, rev, proposed = text.split("\n")[0].split(" | ")
+    assert cells == "1 cell"
+    assert rev in head
+    assert proposed.startswith("proposed as ")
+    assert proposed.endswith("names below are those that the cells would have")

@@ -189,13 +189,19 @@ async def _edit(context: ToolContext, author: Author, arguments: AgentEditInput)
         translator.restore_number(error)
         raise
     shows_diff = any(operation.is_unforeseen for operation in arguments.operations)
-    return _build_edit_result(context, reply, shows_diff=shows_diff)
+    return _build_edit_result(context, author, reply, shows_diff=shows_diff)
 
 
 def _build_edit_result(
-    context: ToolContext, reply: EditReply, *, shows_diff: bool = False
+    context: ToolContext, author: Author, reply: EditReply, *, shows_diff: bool = False
 ) -> ToolResult:
-    text = render_edit(reply, shows_diff=shows_diff, has_server=context.texts.has_server)
+    is_diff_known = context.shown_diffs.recognize(author.session, reply)
+    text = render_edit(
+        reply,
+        shows_diff=shows_diff,
+        has_server=context.texts.has_server,
+        is_diff_known=is_diff_known,
+    )
     return _build_result(text, reply.proposal_id)
 
 
@@ -332,7 +338,7 @@ async def _create(context: ToolContext, author: Author, arguments: AgentCreateIn
             "path, or change the notebook with notebook_edit."
         )
         raise NotebookExists(message) from None
-    return _build_edit_result(context, reply)
+    return _build_edit_result(context, author, reply)
 
 
 # notebook_history ---------------------------------------------------------------------------------
@@ -384,7 +390,7 @@ async def _history(
         return _build_result(await asyncio.to_thread(render_detailed_edit, edit))
     change = context.undo(WriteRequest(path, author), edit_id, redo=arguments.action == "redo")
     reply = await add_tab_counts(context.tabs, change, _TAB_SECONDS)
-    return _build_edit_result(context, reply, shows_diff=True)
+    return _build_edit_result(context, author, reply, shows_diff=True)
 
 
 TOOLS = (
