@@ -160,6 +160,7 @@ def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedC
 @apply_operation.register
 def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
+    working_copy.check_editable(cell)
     parts = [cell, *(working_copy.get_cell_by_token(token) for token in cell.split_tokens)]
     parts = [part for part in parts if part.removed_by is None]
     part, line = source_edit.locate_line(
