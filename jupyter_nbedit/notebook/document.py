@@ -67,7 +67,7 @@ class Cell:
     index: int
     #: Its id, or None if it has none; ids are never invented.
     id: str | None
-    #: ``code``, ``markdown``, ``raw``, or any other type in the file.
+    #: ``code``, ``markdown``, ``raw``, or any other type in the file; empty if it has none.
     cell_type: str
     span: Span
     text: Buffer
@@ -84,8 +84,15 @@ class Cell:
         Raises
         ------
         InvalidNotebook
-            If a member that nbformat defines is repeated: replacing one would expose the other.
+            If a member that nbformat defines is repeated: replacing one would expose the other. Or
+            if it is not an object, or has no type, so that Jupyter cannot open the notebook.
         """
+        if not self.cell_type:
+            message = (
+                f"Cell {self.index} is not an object with a `cell_type`, as nbformat requires. "
+                "Repair the file first."
+            )
+            raise InvalidNotebook(message, index=self.index)
         members = {member.name: member for member in self.all_members}
         name = _find_repeated(self.all_members, members, _UNIQUE_CELL_MEMBERS)
         if name is not None:
@@ -427,6 +434,8 @@ class Document:
 
     def find_source(self, index: int) -> str | None:
         """Return the source of a cell, faster than `Cell` does; None if it cannot be read."""
+        if not self.headers[index][1]:
+            return None
         start, stop = self.cell_spans[index]
         try:
             value = _SOURCES.decode(self.text[start:stop]).source
@@ -549,13 +558,13 @@ def _read_headers(text: bytes, array: Span, cells: Sequence[Span]) -> list[CellH
         return decode_headers(memoryview(text)[array.start : array.stop])
     except (msgspec.DecodeError, RecursionError):
         # A cell that is not an object, a header that is not valid, or JSON that msgspec refuses.
-        return [_read_header(text, index, span) for index, span in enumerate(cells)]
+        return [_read_header(text, span) for span in cells]
 
 
-def _read_header(text: bytes, index: int, span: Span) -> CellHeader:
+def _read_header(text: bytes, span: Span) -> CellHeader:
+    """Return the header of a cell, with an empty type if it is no cell that can be read."""
     if not json_spans.is_object(text, span):
-        message = f"Cell {index} of the notebook is not an object. Repair the file first."
-        raise InvalidNotebook(message, index=index)
+        return None, ""
     # The last of repeated members counts, as everywhere in Jupyter.
     values = {
         member.name: member.value
@@ -564,11 +573,11 @@ def _read_header(text: bytes, index: int, span: Span) -> CellHeader:
     }
     header = {name: json_spans.decode(text, value) for name, value in values.items()}
     cell_id, cell_type = header.get("id"), header.get("cell_type")
-    if not isinstance(cell_type, str):
-        message = f"Cell {index} of the notebook has no `cell_type`. Repair the file first."
-        raise InvalidNotebook(message, index=index)
     # An id that is not a string counts as none.
-    return cell_id if isinstance(cell_id, str) else None, cell_type
+    return (
+        cell_id if isinstance(cell_id, str) else None,
+        cell_type if isinstance(cell_type, str) else "",
+    )
 
 
 def write_new_notebook(language: str | None, kernelspec: str | None) -> bytes:

@@ -241,8 +241,6 @@ NOT_NOTEBOOKS = {
     "nbformat of 5000 digits": GOOD.replace(b'"nbformat": 4', b'"nbformat": ' + b"4" * 5000),
     "without nbformat": GOOD.replace(b'"nbformat": 4,', b""),
     "nbformat twice": GOOD.replace(b'"nbformat": 4', b'"nbformat": 4, "nbformat": 4'),
-    "a cell is a number": GOOD.replace(b'"cells": [', b'"cells": [1,'),
-    "a cell without a type": GOOD.replace(b'"cells": [', b'"cells": [{},'),
 }
 #: Notebooks whose first cell cannot be read in one way only.
 BROKEN_CELLS = {
@@ -250,6 +248,8 @@ BROKEN_CELLS = {
     "two ids": GOOD.replace(b'"id": "alpha"', b'"id": "beth", "id": "alpha"'),
     "two metadata": GOOD.replace(b'"outputs"', b'"metadata": {"trusted": true}, "outputs"'),
     "a number for source": GOOD.replace(b'"source": "x = 1\\nx"', b'"source": 1'),
+    "no type": GOOD.replace(b'"cell_type": "code"', b'"kind": "code"'),
+    "a number as type": GOOD.replace(b'"cell_type": "code"', b'"cell_type": 1'),
     "a number in source": GOOD.replace(b'"source": "x = 1\\nx"', b'"source": ["x", 1]'),
 }
 

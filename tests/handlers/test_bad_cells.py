@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,6 +13,17 @@ from tests.support import samples
 from tests.support.http import Client
 
 GOOD = [samples.markdown("# Title", "good"), samples.code("x = 1", "alpha")]
+#: What stands in the place of a cell.
+NO_CELLS: dict[str, Any] = {
+    "null instead of a cell": None,
+    "a number instead of a cell": 5,
+    "a string instead of a cell": "x",
+    "an array instead of a cell": [],
+    "no members": {},
+    "no type": {"id": "bad", "metadata": {}, "source": "x = 1"},
+    "a number as type": {"cell_type": 5, "id": "bad", "metadata": {}, "source": "x = 1"},
+    "an empty type": {"cell_type": "", "id": "bad", "metadata": {}, "source": "x = 1"},
+}
 BAD: dict[str, dict[str, Any] | None] = {
     "number": {"source": 1},
     "list of numbers": {"source": ["a", 1]},
@@ -23,6 +35,8 @@ BAD: dict[str, dict[str, Any] | None] = {
 
 
 def build(kind: str, cell_type: str) -> bytes:
+    if kind in NO_CELLS:
+        return samples.notebook(GOOD[0], NO_CELLS[kind], GOOD[1])
     cell = {**samples.raw("?", "bad"), "cell_type": cell_type, **(BAD[kind] or {})}
     if cell_type == "code":
         cell |= {"outputs": [], "execution_count": None}
@@ -33,8 +47,10 @@ def build(kind: str, cell_type: str) -> bytes:
     return text.replace(b'"again"', f'"{name}"'.encode())
 
 
-@pytest.mark.parametrize("cell_type", ["code", "markdown", "raw"])
-@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize(
+    ("kind", "cell_type"),
+    [*product(BAD, ["code", "markdown", "raw"]), *((kind, "") for kind in NO_CELLS)],
+)
 def test_a_bad_cell_does_not_hide_the_others(
     live: Client, path: str, kind: str, cell_type: str
 ) -> None:

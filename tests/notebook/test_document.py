@@ -141,9 +141,6 @@ def test_a_notebook_with_a_duplicate_essential_name_is_refused(name: str) -> Non
         (b'{"nbformat":4}', {}),
         (b'{"nbformat":4,"cells":{}}', {}),
         (b'{"nbformat":4,"cells":[],"nbformat_minor":"x"}', {"member": "nbformat_minor"}),
-        (b'{"nbformat":4,"cells":[{"cell_type":"raw"},1]}', {"index": 1}),
-        (b'{"nbformat":4,"cells":[{"cell_type":"raw"},{}]}', {"index": 1}),
-        (b'{"nbformat":4,"cells":[{"cell_type":NaN}]}', {"index": 0}),
     ],
 )
 @pytest.mark.parametrize("buffer_type", [bytes, FakeBuffer], ids=["in memory", "not in memory"])
@@ -160,6 +157,21 @@ def test_a_cell_header_that_msgspec_refuses_is_read_like_json_loads() -> None:
         b'{"nbformat":4,"cells":[{"id":"a","x":NaN,"cell_type":"raw"},{"cell_type":"raw","id":1}]}'
     )
     assert found.headers == [("a", "raw"), (None, "raw")]
+
+
+@pytest.mark.parametrize("cell", [b"1", b"null", b"[]", b'"x"', b"{}", b'{"cell_type":NaN}'])
+@pytest.mark.parametrize("buffer_type", [bytes, FakeBuffer], ids=["in memory", "not in memory"])
+def test_what_is_no_cell_with_a_type_cannot_be_read_and_hides_no_other_cell(
+    cell: bytes, buffer_type: Callable[[bytes], Any]
+) -> None:
+    text = b'{"nbformat":4,"cells":[{"cell_type":"raw","source":"x"},%b,{"cell_type":"code"}]}'
+    found = Document.parse(buffer_type(text % cell))
+    assert found.headers == [(None, "raw"), (None, ""), (None, "code")]
+    assert (found.get_cell(0).source, found.find_source(1)) == ("x", None)
+    for name in ("source", "metadata", "members", "source_hash"):
+        with pytest.raises(InvalidNotebook) as error:
+            getattr(found.get_cell(1), name)
+        assert error.value.details == {"index": 1}
 
 
 # Addresses ---------------------------------------------------------------------------------------
