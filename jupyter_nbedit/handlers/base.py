@@ -210,6 +210,14 @@ class NbEditHandler(APIHandler):
         for resource in (self.auth_resource, "contents"):
             await self._check_right("write", resource)
 
+    async def has_write_right(self) -> bool:
+        """Return whether the user may change notebooks."""
+        try:
+            await self.check_write_right()
+        except Forbidden:
+            return False
+        return True
+
     async def _check_right(self, action: str, resource: str) -> None:
         user = self.current_user
         if not await ensure_async(self.authorizer.is_authorized(self, user, action, resource)):

@@ -83,6 +83,13 @@ class ModeReply(msgspec.Struct, frozen=True, kw_only=True):
             "such notebooks are not changed (503 `modes_unreadable`), and their `own` is null."
         ),
     ]
+    writable: Annotated[
+        bool,
+        Meta(
+            description="Whether the user of the request may change notebooks: whether the "
+            "authorizer of the server allows `write` for `nbedit` and for `contents`."
+        ),
+    ]
 
 
 class ModeHandler(NbEditHandler):
@@ -100,7 +107,7 @@ class ModeHandler(NbEditHandler):
         """Return the mode of a notebook, or of the server."""
         path = get_or_none(self.parse_query(ModeQuery).path)
         await self._check_path(path)
-        await self._send_mode(path)
+        await self._send_mode(path, is_writable=await self.has_write_right())
 
     @OperationSpec(
         "Change the mode",
@@ -125,7 +132,8 @@ class ModeHandler(NbEditHandler):
             await modes.change_server(body.mode, user)
         else:
             await modes.change(path, body.mode, user)
-        await self._send_mode(path)
+        # The same rights as for this request.
+        await self._send_mode(path, is_writable=True)
 
     async def _check_path(self, path: str | None) -> None:
         """Raise the error of a path that is not that of a notebook."""
@@ -134,7 +142,7 @@ class ModeHandler(NbEditHandler):
                 raise errors.NotebookNotFound
             await self.services.storages.check(path)
 
-    async def _send_mode(self, path: str | None) -> None:
+    async def _send_mode(self, path: str | None, *, is_writable: bool) -> None:
         modes = self.services.modes
         if path is None:
             own, unreadable = None, await modes.explain_unreadable()
@@ -148,6 +156,7 @@ class ModeHandler(NbEditHandler):
                 server=modes.server,
                 fixed=modes.is_fixed,
                 unreadable=unreadable,
+                writable=is_writable,
             )
         )
 

@@ -26,6 +26,7 @@ EDITING = {
     "server": "edit",
     "fixed": False,
     "unreadable": None,
+    "writable": True,
 }
 
 

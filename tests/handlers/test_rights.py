@@ -35,7 +35,11 @@ USERS: dict[str, dict[str, str]] = {
     "one who may write only": {"nbedit": "write", "contents": "write"},
     "one who may run kernels": {"nbedit": "execute", "contents": "execute", "else": "execute"},
     "one who may nothing": {},
-    "all of nbedit, nothing of contents": {"nbedit": "read write", "else": "read write"},
+    "all of nbedit, nothing of contents": {
+        "nbedit": "read write",
+        "contents": "",
+        "else": "read write",
+    },
     "all of contents, nothing of nbedit": {"contents": "read write"},
     "all of nbedit, contents to read": {"nbedit": "read write", "contents": "read"},
     "all of contents, nbedit to read": {"nbedit": "read", "contents": "read write"},
@@ -63,10 +67,10 @@ class SpyAuthorizer(Authorizer):
     """Knows one user, whose turn it is."""
 
     user: ClassVar[str]
-    asked: ClassVar[set[tuple[str, str]]]
+    asked: ClassVar[list[tuple[str, str]]]
 
     def is_authorized(self, _handler: Any, _user: Any, action: str, resource: str) -> bool:
-        self.asked.add((action, resource))
+        self.asked.append((action, resource))
         return is_allowed(self.user, action, resource)
 
 
@@ -90,7 +94,7 @@ class FailingAuthorizer(Authorizer):
 @pytest.fixture(params=[SpyAuthorizer, SlowAuthorizer] if is_nightly() else [SlowAuthorizer])
 def gate(request: pytest.FixtureRequest, jp_server_config: Any) -> type[SpyAuthorizer]:
     kind: type[SpyAuthorizer] = request.param
-    kind.asked = set()
+    kind.asked = []
     jp_server_config["ServerApp"]["authorizer_class"] = kind
     return kind
 
@@ -151,7 +155,29 @@ async def test_each_user_may_do_exactly_what_both_permissions_allow(
         (action, resource) for action, resource in gate.asked if resource == "nbedit"
     }
     assert requested_rights == {("read", "nbedit"), ("write", "nbedit")}
-    assert {("read", "contents"), ("write", "contents")} <= gate.asked
+    assert {("read", "contents"), ("write", "contents")} <= set(gate.asked)
+
+
+async def test_the_mode_tells_whether_the_user_may_change_notebooks(
+    gate: type[SpyAuthorizer], local: Local
+) -> None:
+    writable = {}
+    for user in USERS:
+        if is_allowed(user, "read", "nbedit") and is_allowed(user, "read", "contents"):
+            gate.user = user
+            gate.asked.clear()
+            answer = await local.request("GET", "nbedit", "mode")
+            assert answer.status == 200
+            writable[user] = answer.json["writable"]
+            # Each question may be a request to another server.
+            assert len(gate.asked) == len(set(gate.asked))
+    assert writable == {
+        "a writer": True,
+        "a reader": False,
+        "all of nbedit, contents to read": False,
+        "all of contents, nbedit to read": False,
+        "contents to read, the rest free": False,
+    }
 
 
 @pytest.mark.parametrize(
