@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from jupyterlab.galata import configure_jupyter_server  # type: ignore[import-untyped]
 
@@ -28,3 +30,18 @@ c.ServerApp.port = int(os.environ["NBEDIT_PORT"])
 c.ServerApp.allow_root = True
 c.LabApp.workspaces_dir = os.environ["JUPYTERLAB_WORKSPACES_DIR"]
 c.FileContentsManager.delete_to_trash = False
+
+# The authorizer of docs/operate.md, for pages with the cookie of `tests/rights.ts`.
+documented = (Path(__file__).parent.parent / "docs" / "operate.md").read_text()
+(block,) = re.findall(r"```python\n(.*?class ReadersAndWriters.*?)```", documented, re.DOTALL)
+exec(block)  # noqa: S102 - our own documentation
+
+
+class CookieAuthorizer(ReadersAndWriters):  # type: ignore[name-defined,misc] # noqa: F821 - see above
+    def is_authorized(self, handler: Any, user: Any, action: str, resource: str) -> bool:
+        if handler.get_cookie("nbedit-reads-only") is None:
+            return True
+        return bool(super().is_authorized(handler, user, action, resource))
+
+
+c.ServerApp.authorizer_class = CookieAuthorizer

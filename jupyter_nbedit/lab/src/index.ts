@@ -12,6 +12,7 @@ import { proposalsPlugin, reviewPlugin } from './review/reviewPlugin';
 import { apiPlugin } from './server/apiPlugin';
 import { fileChangesPlugin } from './server/fileChanges';
 import { unseenPlugin } from './server/unseenPlugin';
+import { writeRightPlugin } from './server/writeRight';
 import { notebookSyncPlugin, textFileSyncPlugin } from './sync/syncPlugin';
 import { diffPlugin } from './ui/diffPlugin';
 
@@ -24,6 +25,7 @@ export * from './server/api';
 export default [
   fileChangesPlugin,
   apiPlugin,
+  writeRightPlugin,
   unseenPlugin,
   diffPlugin,
   blocksPlugin,

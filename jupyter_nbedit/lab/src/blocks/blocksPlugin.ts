@@ -3,6 +3,7 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
+import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { requireUserGesture } from '../ui/userGesture';
 import { NotebookBlocks } from './notebookBlocks';
 
@@ -30,11 +31,12 @@ export const blocksPlugin: JupyterFrontEndPlugin<INotebookBlocks> = {
   description: 'Shows at cells what waits for the user.',
   autoStart: true,
   provides: INotebookBlocks,
-  requires: [INotebookTracker],
+  requires: [INotebookTracker, IWriteRight],
   optional: [ICommandPalette, ITranslator],
   activate: (
     { commands }: JupyterFrontEnd,
     tracker: INotebookTracker,
+    right: WriteRight,
     palette: ICommandPalette | null,
     translator: ITranslator | null
   ) => {
@@ -50,6 +52,10 @@ export const blocksPlugin: JupyterFrontEndPlugin<INotebookBlocks> = {
       }
       return blocks;
     };
+    right.changed.connect(() => {
+      blocksByPanel.forEach(({ requestUpdate }) => requestUpdate());
+      commands.notifyCommandChanged();
+    });
     const getCurrent = (): NotebookBlocks | undefined => {
       const panel = tracker.currentWidget;
       return panel === null ? undefined : blocksByPanel.get(panel);
@@ -70,13 +76,13 @@ export const blocksPlugin: JupyterFrontEndPlugin<INotebookBlocks> = {
     commands.addCommand(BLOCK_COMMANDS.accept, {
       label: trans.__('Keep or Accept the Change'),
       caption: trans.__('Keep or accept the change in which the focus is'),
-      isEnabled,
+      isEnabled: () => getCurrent()?.hasAction('accept') ?? false,
       execute: requireUserGesture(() => getCurrent()?.runAction('accept'))
     });
     commands.addCommand(BLOCK_COMMANDS.reject, {
       label: trans.__('Undo or Reject the Change'),
       caption: trans.__('Undo or reject the change in which the focus is'),
-      isEnabled,
+      isEnabled: () => getCurrent()?.hasAction('reject') ?? false,
       execute: requireUserGesture(() => getCurrent()?.runAction('reject'))
     });
     const category = trans.__('Agent Edits');

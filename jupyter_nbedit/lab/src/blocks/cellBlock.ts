@@ -99,10 +99,26 @@ export class CellBlock extends Widget {
     return this._diff?.node.contains(document.activeElement) ?? false;
   }
 
+  /** Show these actions; the buttons of the same ones stay. */
   set actions(actions: readonly BlockAction[]) {
+    const isSame = listNames(actions) === listNames(this._actions);
     this._actions = actions;
-    this._buttons = actions.map(makeActionButton);
+    if (isSame) {
+      return;
+    }
+    const hadFocus = this._actionBox.contains(document.activeElement);
+    this._buttons = actions.map((action, index) =>
+      makeActionButton({ ...action, run: () => this._actions[index]?.run() })
+    );
     this._actionBox.replaceChildren(...this._buttons);
+    if (hadFocus) {
+      this.node.focus({ preventScroll: true });
+    }
+  }
+
+  /** Return whether there is an action of a kind. */
+  hasAction(kind: BlockAction['kind']): boolean {
+    return this._actions.some(action => action.kind === kind);
   }
 
   /** Run the action of a kind, if there is one that is enabled. */
@@ -146,6 +162,11 @@ export class CellBlock extends Widget {
  */
 export function suppressShortcuts({ dataset }: HTMLElement): void {
   dataset.lmSuppressShortcuts = 'true';
+}
+
+/** Return a text that differs if actions need other buttons. */
+export function listNames(actions: readonly BlockAction[]): string {
+  return JSON.stringify(actions.map(({ label, name }) => [label, name]));
 }
 
 /** Make the button of an action. */

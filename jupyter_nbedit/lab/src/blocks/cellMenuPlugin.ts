@@ -2,6 +2,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { requireUserGesture } from '../ui/userGesture';
 import { INotebookBlocks } from './blocksPlugin';
 import type { BlockEntry, NotebookBlocks } from './notebookBlocks';
@@ -17,12 +18,13 @@ export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:cell-menu',
   description: 'Lets the user decide on what waits at the active cell, from its context menu.',
   autoStart: true,
-  requires: [INotebookTracker, INotebookBlocks],
+  requires: [INotebookTracker, INotebookBlocks, IWriteRight],
   optional: [ICommandPalette, ITranslator],
   activate: (
     { commands }: JupyterFrontEnd,
     tracker: INotebookTracker,
     blocks: INotebookBlocks,
+    right: WriteRight,
     palette: ICommandPalette | null,
     translator: ITranslator | null
   ) => {
@@ -47,6 +49,8 @@ export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
     };
     // Elsewhere these entries would only lengthen the menu.
     const isVisible = (): boolean => find() !== null;
+    const mayChange = right.restrict(isVisible);
+    const canDecide = (): boolean => mayChange() || find()?.entry.isLocal === true;
 
     commands.addCommand(COMMANDS.show, {
       label: trans.__('Show What Changed'),
@@ -59,13 +63,15 @@ export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
     commands.addCommand(COMMANDS.keep, {
       label: trans.__('Keep or Accept This Change'),
       caption: trans.__('Keep the change of the active cell, or accept what is proposed for it'),
-      isVisible,
+      isVisible: canDecide,
+      isEnabled: canDecide,
       execute: requireUserGesture(async () => (await show())?.runAction('accept'))
     });
     commands.addCommand(COMMANDS.undo, {
       label: trans.__('Undo or Reject This Change'),
       caption: trans.__('Undo the change of the active cell, or reject what is proposed for it'),
-      isVisible,
+      isVisible: canDecide,
+      isEnabled: canDecide,
       execute: requireUserGesture(async () => (await show())?.runAction('reject'))
     });
     const category = trans.__('Agent Edits');

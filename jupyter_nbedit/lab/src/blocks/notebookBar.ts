@@ -3,7 +3,7 @@ import { caretLeftIcon, caretRightIcon } from '@jupyterlab/ui-components';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { makeElement, makeIconButton, setEnabled, showAlert, showText } from '../ui/elements';
-import { makeActionButton, suppressShortcuts, type BlockAction } from './cellBlock';
+import { listNames, makeActionButton, suppressShortcuts, type BlockAction } from './cellBlock';
 
 /** Separates what the bar says about several kinds of changes. */
 const SEPARATOR = ' · ';
@@ -187,9 +187,10 @@ class BarItemView {
 
   /** Return whether an item needs the same buttons. */
   canShow(item: BarItem): boolean {
-    const listNames = ({ actions, noticeActions }: BarItem): string =>
-      JSON.stringify([actions, noticeActions].map(list => list.map(({ name }) => name)));
-    return listNames(item) === listNames(this._item);
+    return (
+      listNames(item.actions) === listNames(this._item.actions) &&
+      listNames(item.noticeActions) === listNames(this._item.noticeActions)
+    );
   }
 
   show(item: BarItem): void {

@@ -39,6 +39,8 @@ export interface BlockEntry extends NavigatorEntry {
   readonly block: CellBlock | null;
   /** Whether it is about the cell at its position, and not about a place beside it. */
   readonly isAboutCell: boolean;
+  /** Whether a decision on it changes the tab only, for which the user needs no right. */
+  readonly isLocal?: boolean;
   /** Show its block; resolves when the block is drawn. */
   open(): Promise<CellBlock | null>;
   /** Hide its block, if it is shown only on demand. */
@@ -244,6 +246,11 @@ export class NotebookBlocks {
     } else {
       this.returnFocus();
     }
+  }
+
+  /** Return whether the block with the focus has an action of a kind. */
+  hasAction(kind: 'accept' | 'reject'): boolean {
+    return this._findFocusedEntry()?.block?.hasAction(kind) ?? false;
   }
 
   /** Run the action of a kind in the block with the focus. */
@@ -507,7 +514,10 @@ export class NotebookBlocks {
     const isTyping = isEditable(target) && !event.ctrlKey && !event.altKey && !event.metaKey;
     if (binding !== undefined && !isTyping) {
       event.preventDefault();
-      void this._commands.execute(binding.command, binding.args);
+      // `execute` also runs a command that is not enabled.
+      if (this._commands.isEnabled(binding.command, binding.args)) {
+        void this._commands.execute(binding.command, binding.args);
+      }
     }
   }
 

@@ -17,18 +17,33 @@ export interface LineAction {
 
 /** A thin line between cells: what was changed there has no cell. */
 export class ChangeLine extends Widget {
-  constructor(actions: readonly LineAction[]) {
+  constructor() {
     super();
     this.addClass('jp-nbedit-line');
     this.node.setAttribute('role', 'group');
-    this._buttons = actions.map(({ label, run }) => {
-      const button = makeButton(label, run);
+    showAlert(this._notice, []);
+    this.node.append(this._text, this._notice);
+  }
+
+  /** Show these actions, before the text is set; the buttons of the same ones stay. */
+  set actions(actions: readonly LineAction[]) {
+    const isSame = listLabels(actions) === listLabels(this._actions);
+    this._actions = actions;
+    if (isSame) {
+      return;
+    }
+    const hadFocus = this._buttons.some(button => button === document.activeElement);
+    this._buttons.forEach(button => button.remove());
+    this._buttons = actions.map(({ label }, index) => {
+      const button = makeButton(label, () => this._actions[index]?.run());
       suppressShortcuts(button);
       keepFocus(button);
       return button;
     });
-    showAlert(this._notice, []);
-    this.node.append(this._text, ...this._buttons, this._notice);
+    this._notice.before(...this._buttons);
+    if (hadFocus) {
+      this._buttons[0]?.focus({ preventScroll: true });
+    }
   }
 
   /** What was done. */
@@ -57,5 +72,10 @@ export class ChangeLine extends Widget {
 
   private readonly _text = makeElement('span', 'jp-nbedit-line-text');
   private readonly _notice = makeElement('span', 'jp-nbedit-notice');
-  private readonly _buttons: readonly HTMLButtonElement[];
+  private _actions: readonly LineAction[] = [];
+  private _buttons: readonly HTMLButtonElement[] = [];
+}
+
+function listLabels(actions: readonly LineAction[]): string {
+  return JSON.stringify(actions.map(({ label }) => label));
 }

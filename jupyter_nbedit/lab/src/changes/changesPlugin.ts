@@ -7,6 +7,7 @@ import { INotebookBlocks } from '../blocks/blocksPlugin';
 import { INbEditSettings, type Settings } from '../notify/settings';
 import { NbEditClient } from '../server/client';
 import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
+import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { requireUserGesture } from '../ui/userGesture';
 import { NotebookChanges } from './notebookChanges';
 
@@ -19,6 +20,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [
     IUnseenModel,
+    IWriteRight,
     INotebookTracker,
     INotebookBlocks,
     INbEditSettings,
@@ -28,6 +30,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
   activate: (
     { commands, serviceManager }: JupyterFrontEnd,
     unseen: UnseenModel,
+    right: WriteRight,
     tracker: INotebookTracker,
     blocks: INotebookBlocks,
     settings: Settings,
@@ -44,6 +47,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
       const getPath = (): string => contents.localPath(panel.context.path);
       const services = {
         unseen,
+        right,
         settings,
         getPath,
         undoEdit: (editId: number) => client.undo(getPath(), editId),
@@ -61,7 +65,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
       const panel = tracker.currentWidget;
       return panel === null ? undefined : changesByPanel.get(panel);
     };
-    const isEnabled = (): boolean => (getCurrent()?.count ?? 0) > 0;
+    const isEnabled = right.restrict(() => (getCurrent()?.count ?? 0) > 0);
     commands.addCommand(KEEP_ALL, {
       label: trans.__('Keep All Changes of This Notebook'),
       caption: trans.__('Mark everything that agents have changed as seen'),

@@ -14,10 +14,11 @@ import type { Settings } from '../notify/settings';
 import { describeError } from '../notify/wording';
 import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import type { UnseenModel } from '../server/unseenModel';
+import type { WriteRight } from '../server/writeRight';
 import { getCellId } from '../ui/cellIds';
 import type { DiffView } from '../ui/diffView';
 import { preserveViewport } from '../ui/viewport';
-import { ChangeLine } from './changeLine';
+import { ChangeLine, type LineAction } from './changeLine';
 import { setMark, type ChangeMark } from './changeMark';
 import { ChangeLocator, type ChangePosition } from './changePosition';
 import * as wording from './wording';
@@ -31,6 +32,7 @@ const REDRAW_DELAY = 400;
 /** What the changes of a notebook need. */
 export interface ChangeServices extends DiffServices {
   readonly unseen: UnseenModel;
+  readonly right: WriteRight;
   readonly settings: Settings;
   /** Return the path of the notebook in the Contents API. */
   readonly getPath: () => string;
@@ -140,7 +142,7 @@ export class NotebookChanges implements BlockProvider {
 
   /** Undo all changes. */
   async undoAll(): Promise<void> {
-    const { unseen, getPath, undoEdit, trans } = this._services;
+    const { unseen, right, getPath, undoEdit, trans } = this._services;
     const keys = await this._listOpenKeys();
     if (keys.length === 0) {
       return;
@@ -157,7 +159,9 @@ export class NotebookChanges implements BlockProvider {
       Notification.success(trans.__('Undone: %1', wording.formatChangeCount(keys.length, trans)), {
         autoClose: TOAST_TIME,
         actions:
-          editId === null ? [] : [{ label: trans.__('Undo'), callback: () => void restore() }]
+          editId === null
+            ? []
+            : [...right.offer([{ label: trans.__('Undo'), callback: () => void restore() }])]
       });
     });
   }
@@ -246,21 +250,7 @@ export class NotebookChanges implements BlockProvider {
     edits: readonly EditOrigin[],
     position: ChangePosition
   ): ShownChange {
-    const { trans } = this._services;
-    const isDeletion = hasNoCell(cells[0]);
-    const line = isDeletion
-      ? new ChangeLine([
-          {
-            label: trans.__('Show'),
-            run: () => void this._toggle(key, this._blocks.canMoveFocus())
-          },
-          { label: trans.__('Keep'), run: () => this._decideAtLine(key, 'keep') },
-          {
-            label: isRestorable(cells) ? trans.__('Restore') : trans.__('Undo'),
-            run: () => this._decideAtLine(key, 'undo')
-          }
-        ])
-      : null;
+    const line = hasNoCell(cells[0]) ? new ChangeLine() : null;
     // A removed cell disposes its widgets: they are made again at their new position.
     line?.disposed.connect(() => {
       if (this._shownChanges.get(key)?.line === line) {
@@ -375,8 +365,25 @@ export class NotebookChanges implements BlockProvider {
     return block;
   }
 
+  private _listLineActions({ key, cells }: ShownChange): LineAction[] {
+    const { right, trans } = this._services;
+    return [
+      {
+        label: trans.__('Show'),
+        run: () => void this._toggle(key, this._blocks.canMoveFocus())
+      },
+      ...right.offer([
+        { label: trans.__('Keep'), run: () => this._decideAtLine(key, 'keep') },
+        {
+          label: isRestorable(cells) ? trans.__('Restore') : trans.__('Undo'),
+          run: () => this._decideAtLine(key, 'undo')
+        }
+      ])
+    ];
+  }
+
   private _listActions(shown: ShownChange, name: string): BlockAction[] {
-    const { trans } = this._services;
+    const { right, trans } = this._services;
     const decide = (decision: Decision): void => {
       void this._blocks.decide(shown.key, () => this._decide(shown, decision));
     };
@@ -393,20 +400,22 @@ export class NotebookChanges implements BlockProvider {
           }
         }
       },
-      {
-        label: isRestorable(shown.cells) ? trans.__('Restore') : trans.__('Undo'),
-        name: isRestorable(shown.cells)
-          ? trans.__('Restore: %1', name)
-          : trans.__('Undo: %1', name),
-        kind: 'reject',
-        run: () => decide('undo')
-      },
-      {
-        label: trans.__('Keep'),
-        name: trans.__('Keep: %1', name),
-        kind: 'accept',
-        run: () => decide('keep')
-      }
+      ...right.offer<BlockAction>([
+        {
+          label: isRestorable(shown.cells) ? trans.__('Restore') : trans.__('Undo'),
+          name: isRestorable(shown.cells)
+            ? trans.__('Restore: %1', name)
+            : trans.__('Undo: %1', name),
+          kind: 'reject',
+          run: () => decide('undo')
+        },
+        {
+          label: trans.__('Keep'),
+          name: trans.__('Keep: %1', name),
+          kind: 'accept',
+          run: () => decide('keep')
+        }
+      ])
     ];
   }
 
@@ -447,19 +456,21 @@ export class NotebookChanges implements BlockProvider {
     const { trans } = this._services;
     if (line !== null) {
       const phrase = wording.describeMissing(cells, trans);
+      line.actions = this._listLineActions(shown);
       line.text = trans.__('%1 %2', wording.formatAuthors(edits, trans), phrase);
       line.notice = block === null ? problem : '';
       line.isEnabled = !isBusy;
       line.isOpen = shown.whenDrawn !== null;
     }
     if (block !== null) {
+      block.actions = this._listActions(shown, block.name);
       block.notice = problem;
       block.isEnabled = !isBusy;
     }
   }
 
   private _describeAll(reply: UnseenReply): BarItem {
-    const { trans } = this._services;
+    const { right, trans } = this._services;
     const openReply = { ...reply, cells: this._openCells };
     const edits = wording.listEdits(this._openCells, reply);
     const truncation = reply.truncated
@@ -471,7 +482,7 @@ export class NotebookChanges implements BlockProvider {
       purpose: wording.summarizeMessages(edits, trans),
       notice: this._problem === '' ? truncation : this._problem,
       noticeActions: [],
-      actions: [
+      actions: right.offer<BlockAction>([
         {
           label: trans.__('Undo all'),
           name: trans.__('Undo all changes'),
@@ -484,7 +495,7 @@ export class NotebookChanges implements BlockProvider {
           kind: 'accept',
           run: () => void this.keepAll()
         }
-      ],
+      ]),
       isEnabled: !this._isBusy
     };
   }

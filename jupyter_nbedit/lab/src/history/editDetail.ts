@@ -1,9 +1,11 @@
 import type { CellDiff, DetailedEdit } from '../server/models';
+import type { WriteRight } from '../server/writeRight';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
 import { CellDiffList, type CellDiffListOptions } from './cellDiffList';
 
 /** What is needed to show the cell diffs of an edit. */
 export interface DetailHost extends CellDiffListOptions {
+  readonly right: WriteRight;
   /** Request the edit with its cell diffs. */
   fetchEdit(): Promise<DetailedEdit>;
   /** Return the language of the notebook's code, by its MIME type or its name. */
@@ -36,7 +38,7 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
       if (!isOpen) {
         return;
       }
-      element.append(makeRestoreAction(host));
+      element.append(...host.right.offer([makeRestoreAction(host)]));
       list = new CellDiffList(edit.parts, code, host);
       element.append(list.node);
       return list.ready.then(() => {

@@ -11,7 +11,7 @@ import {
 import type { HistoryEdit } from '../server/models';
 import { describeAge } from '../ui/age';
 import { makeElement, makeIcon, makeIconButton, showAlert } from '../ui/elements';
-import { getEditAction } from './historyModel';
+import type { EditAction } from './historyModel';
 import type { ListItem } from './listItem';
 import {
   describeAuthor,
@@ -36,6 +36,8 @@ export interface EditRowHost {
    * @param onShown Called when they are shown.
    */
   showDetail(edit: HistoryEdit, element: HTMLElement, onShown: () => void): () => void;
+  /** Return what the user can do to an edit, or null. */
+  findAction(edit: HistoryEdit): EditAction;
   /** Undo or redo an edit. Return the reasons if that failed, one in each line. */
   undoOrRedo(edit: HistoryEdit, action: 'undo' | 'redo'): Promise<readonly string[]>;
 }
@@ -110,7 +112,7 @@ export class EditRow implements ListItem {
 
   /** Undo the edit, or redo it if it is undone. */
   async undoOrRedo(): Promise<void> {
-    const action = getEditAction(this._edit);
+    const action = this._host.findAction(this._edit);
     if (action === null || this._isBusy) {
       return;
     }
@@ -181,7 +183,7 @@ export class EditRow implements ListItem {
     );
     const caret = makeIcon(this.isOpen ? caretDownIcon : caretRightIcon);
     this.toggle.replaceChildren(caret, lines);
-    const action = getEditAction(edit);
+    const action = this._host.findAction(edit);
     const hadFocus = [this._undo, this._redo].some(node => node === document.activeElement);
     this._undo.hidden = action !== 'undo';
     this._redo.hidden = action !== 'redo';

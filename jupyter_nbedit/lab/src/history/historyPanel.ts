@@ -5,6 +5,7 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 import { describeError } from '../notify/wording';
 import type { NbEditClient } from '../server/client';
 import type { HistoryEdit } from '../server/models';
+import type { WriteRight } from '../server/writeRight';
 import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { HISTORY_PANEL } from '../ui/commands';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
@@ -15,7 +16,7 @@ import { selectEdits } from './editFilter';
 import { EditList } from './editList';
 import type { EditRowHost } from './editRow';
 import { FilterBar } from './filterBar';
-import type { HistoryModel, HistoryUpdate } from './historyModel';
+import { getEditAction, type HistoryModel, type HistoryUpdate } from './historyModel';
 import type { NotebookNavigator } from './notebookNavigator';
 import { restoreNotebook } from './restoreDialog';
 import { getAuthorKey } from './editGroups';
@@ -25,6 +26,7 @@ import { describeAuthor, describeEdit, describeUndoError } from './wording';
 /** What the panel needs. */
 export interface HistoryPanelHost {
   readonly trans: TranslationBundle;
+  readonly right: WriteRight;
   readonly server: NbEditClient;
   readonly model: HistoryModel;
   readonly navigator: NotebookNavigator;
@@ -94,6 +96,7 @@ export class HistoryPanel extends Widget {
     layout.addWidget(new Widget({ node: this._filterBar.node }));
     layout.addWidget(body);
     model.changed.connect((_, news) => this._update(news));
+    _host.right.changed.connect(() => this._redraw());
     const { navigator } = _host;
     navigator.changed.connect(() => this._updateFilter());
     // Load one page ahead, so that scrolling does not wait.
@@ -196,6 +199,16 @@ export class HistoryPanel extends Widget {
         this._announcement.textContent = trans._n('%1 edit', '%1 edits', count, count);
       }
     });
+  }
+
+  /** Show the rows with the actions that the user has now. */
+  private _redraw(): void {
+    const hadFocus = this._list.node.contains(document.activeElement);
+    this._list.clear();
+    if (hadFocus) {
+      this._body.node.focus();
+    }
+    void this._showEdits();
   }
 
   private _toggleColumns(): boolean {
@@ -306,10 +319,11 @@ export class HistoryPanel extends Widget {
   }
 
   private _makeRowHost(): Omit<EditRowHost, 'getTime'> {
-    const { trans, server, model, navigator, languages, themes } = this._host;
+    const { trans, right, server, model, navigator, languages, themes } = this._host;
     return {
       trans,
       showsPath: this._scope === 'all',
+      findAction: edit => right.offer([getEditAction(edit)])[0] ?? null,
       showDetail: (edit, element, onShown) => {
         const { path, edit_id: id } = edit;
         const options = { trans, languages, themes, layout: this._diffLayout, path };
@@ -317,6 +331,7 @@ export class HistoryPanel extends Widget {
           navigator.getCodeLanguage(path) ?? languageOnDisk(server, path);
         return showDetail(element, {
           ...options,
+          right,
           fetchEdit: async () => server.getEdit(path, id),
           getCodeLanguage,
           goToCell: async part =>

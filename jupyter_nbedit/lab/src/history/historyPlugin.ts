@@ -12,6 +12,7 @@ import { MenuSvg, redoIcon, undoIcon } from '@jupyterlab/ui-components';
 import { describeError } from '../notify/wording';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
+import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { cleanName } from '../ui/displayText';
 import { CONNECT } from '../ui/commands';
 import { historyIcon } from '../ui/icons';
@@ -34,11 +35,18 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:history',
   description: 'Shows the history of edits, and takes them back.',
   autoStart: true,
-  requires: [IFileChangeFeed, INotebookTracker, IDocumentManager, IEditorLanguageRegistry],
+  requires: [
+    IFileChangeFeed,
+    IWriteRight,
+    INotebookTracker,
+    IDocumentManager,
+    IEditorLanguageRegistry
+  ],
   optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     files: FileChangeFeed,
+    right: WriteRight,
     tracker: INotebookTracker,
     documents: IDocumentManager,
     languages: IEditorLanguageRegistry,
@@ -55,6 +63,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
     const menu = new MenuSvg({ commands });
     const panel = new HistoryPanel({
       trans,
+      right,
       server,
       model,
       navigator,
@@ -75,7 +84,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
       onResync: () => panel.resync()
     });
 
-    const isOpen = (): boolean => navigator.currentPath !== null;
+    const canChange = right.restrict(() => navigator.currentPath !== null);
     commands.addCommand(SHOW, {
       label: trans.__('Show Edit History'),
       caption: trans.__('Show who edited this notebook, and what'),
@@ -99,19 +108,19 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Undo Last Agent Edit'),
       caption: trans.__('Undo the last edit of this notebook that an agent made'),
       icon: undoIcon,
-      isEnabled: isOpen,
+      isEnabled: canChange,
       execute: requireUserGesture(async () => undoOrRedo('undo'))
     });
     commands.addCommand(REDO, {
       label: trans.__('Redo Last Agent Edit'),
       caption: trans.__('Redo the edit that was undone last'),
       icon: redoIcon,
-      isEnabled: isOpen,
+      isEnabled: canChange,
       execute: requireUserGesture(async () => undoOrRedo('redo'))
     });
     commands.addCommand(FORGET, {
       label: trans.__('Forget the Edit History of This Notebook…'),
-      isEnabled: isOpen,
+      isEnabled: canChange,
       execute: async () => {
         const path = navigator.currentPath;
         if (path !== null && (await confirmForget(path, trans))) {

@@ -4,7 +4,6 @@ import type { HistoryEdit } from '../server/models';
 import { describeAge } from '../ui/age';
 import { makeElement, makeIcon, makeIconButton, showAlert } from '../ui/elements';
 import { EditRow, type EditRowHost } from './editRow';
-import { getEditAction } from './historyModel';
 import type { ListItem } from './listItem';
 import type { RowEdits } from './editGroups';
 import { describeUndoBurst } from './wording';
@@ -95,7 +94,7 @@ export class UndoBurstRow implements ListItem {
     lines.append(first);
     this.toggle.replaceChildren(makeIcon(this._isOpen ? caretDownIcon : caretRightIcon), lines);
     const hadFocus = this._redo === document.activeElement;
-    this._redo.hidden = this._edits.every(edit => getEditAction(edit) !== 'redo');
+    this._redo.hidden = this._edits.every(edit => this._host.findAction(edit) !== 'redo');
     if (hadFocus && this._redo.hidden) {
       this.toggle.focus();
     }
@@ -122,7 +121,7 @@ export class UndoBurstRow implements ListItem {
     this._isBusy = true;
     showAlert(this._problem, []);
     this.node.setAttribute('aria-busy', 'true');
-    for (const edit of this._edits.filter(each => getEditAction(each) === 'redo')) {
+    for (const edit of this._edits.filter(each => this._host.findAction(each) === 'redo')) {
       const problems = await this._host.undoOrRedo(edit, 'redo');
       showAlert(this._problem, problems);
       if (problems.length > 0) {

@@ -290,6 +290,7 @@ function makeEntry(shown: ShownConflict): BlockEntry {
     position: { cell: cellIndex, side: 'below' },
     widgets: block === null ? [] : [block],
     isAboutCell: true,
+    isLocal: true,
     block,
     open: async () => {
       await shown.whenDrawn;

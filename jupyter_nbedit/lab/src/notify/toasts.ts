@@ -1,6 +1,7 @@
 import type { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { UnseenReply } from '../server/models';
+import type { WriteRight } from '../server/writeRight';
 import type { UndoResult } from '../server/undoEdits';
 import { findBypassedMode, removeEdit, type AttributedChange } from './attribution';
 import { LiveToast, TOAST_TIME, type ToastContent } from './liveToast';
@@ -28,6 +29,7 @@ export interface ToastHost {
   readonly isCurrent: boolean;
   /** The unseen changes of the notebook; null if they are not known. */
   readonly unseen: UnseenReply | null;
+  readonly right: WriteRight;
   /** Return the keys of its cells. */
   getKeys(): string[];
   /** Return the current indexes of cells, in ascending order, without cells that are removed. */
@@ -183,14 +185,14 @@ export class IncomingChangeToasts {
     return formatMoreClients(new Set(names).size, this._trans);
   }
 
-  /** Return the button "Undo" if everything the toast shows can be undone. */
+  /** Return the button "Undo" if everything the toast shows can be undone, by this user. */
   private _makeUndoActions(
     key: string,
     changes: readonly AttributedChange[]
-  ): Notification.IAction[] {
+  ): readonly Notification.IAction[] {
     const edits = listEdits(changes);
     return changes.every(({ isComplete }) => isComplete)
-      ? [
+      ? this._notebook.right.offer([
           {
             label: this._trans.__('Undo'),
             caption: this._trans._n('Undo this edit', 'Undo these edits', edits.length),
@@ -200,7 +202,7 @@ export class IncomingChangeToasts {
               void this._undoEdits(key, edits);
             }
           }
-        ]
+        ])
       : [];
   }
 

@@ -5,13 +5,19 @@ import type { UnseenNotebook, UnseenReply } from '../server/models';
 export interface UnseenSource {
   get(path: string): UnseenReply | null;
   readonly notebooks: readonly UnseenNotebook[];
+  /** Whether the user may keep what is unseen. */
+  readonly canKeep: boolean;
 }
 
 /**
  * Count what is unseen in a notebook: its changes if they are known, as they are of open notebooks,
- * and else the edits that made them.
+ * and else the edits that made them. It is 0 for a user who may not keep them, because the number
+ * would never become less.
  */
 export function countUnseen(source: UnseenSource, path: string): number {
+  if (!source.canKeep) {
+    return 0;
+  }
   const reply = source.get(path);
   return reply !== null
     ? reply.cells.length

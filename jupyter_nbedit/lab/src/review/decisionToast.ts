@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { TOAST_TIME } from '../notify/liveToast';
 import { TOAST } from '../notify/toastFocusPlugin';
 import { describeError } from '../notify/wording';
+import type { WriteRight } from '../server/writeRight';
 import type { Decision } from './decisionController';
 import type { ProposalModel } from './proposalModel';
 
@@ -14,6 +15,7 @@ export class DecisionToast {
    */
   constructor(
     private readonly _proposals: Pick<ProposalModel, 'reopen' | 'undoEdits'>,
+    private readonly _right: WriteRight,
     private readonly _getPath: () => string,
     private readonly _onUndone: (decision: Decision) => void,
     private readonly _trans: TranslationBundle
@@ -36,17 +38,19 @@ export class DecisionToast {
     this._toast = Notification.emit(text, 'success', {
       autoClose: TOAST_TIME,
       actions: [
-        {
-          label: this._trans.__('Undo'),
-          callback: () => {
-            // The toast keeps the focus while it leaves, and then nothing has it.
-            const focused = document.activeElement;
-            if (focused instanceof HTMLElement && focused.closest(TOAST) !== null) {
-              focused.blur();
+        ...this._right.offer([
+          {
+            label: this._trans.__('Undo'),
+            callback: () => {
+              // The toast keeps the focus while it leaves, and then nothing has it.
+              const focused = document.activeElement;
+              if (focused instanceof HTMLElement && focused.closest(TOAST) !== null) {
+                focused.blur();
+              }
+              void this.undo();
             }
-            void this.undo();
           }
-        }
+        ])
       ]
     });
   }

@@ -2,6 +2,7 @@ import type { Event } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Mode, ModeReply } from '../server/models';
+import { isWritable, type WriteRight } from '../server/writeRight';
 import { cleanText } from '../ui/displayText';
 import { formatChangeCount } from './wording';
 
@@ -21,10 +22,14 @@ export interface ModeClient {
 
 /** The mode of the current notebook, and of the server. */
 export class ModeModel {
-  /** @param events The server's events: hints only. The mode is read from the server. */
+  /**
+   * @param events The server's events: hints only. The mode is read from the server.
+   * @param _right It is set to what is read with each mode.
+   */
   constructor(
     private readonly _client: ModeClient,
     events: Event.IManager,
+    private readonly _right: WriteRight,
     private readonly _trans: TranslationBundle
   ) {
     events.stream.connect((_, { schema_id: schema, path }) => {
@@ -46,6 +51,9 @@ export class ModeModel {
 
   /** Why this user cannot change the mode, or ''. */
   get disabledReason(): string {
+    if (!this._right.isGranted) {
+      return describeMissingRight(this._trans);
+    }
     return this._current?.fixed === true
       ? this._trans.__('The mode is fixed in the configuration of the server')
       : this._disabledReason;
@@ -84,7 +92,9 @@ export class ModeModel {
       await this._client.setMode(path, mode);
       this._disabledReason = '';
     } catch (error) {
-      if ((error as { status?: unknown }).status === FORBIDDEN_STATUS) {
+      // Only servers that do not tell the right need an attempt.
+      const isUntold = this._current?.writable === undefined;
+      if (isUntold && (error as { status?: unknown }).status === FORBIDDEN_STATUS) {
         this._disabledReason = this._trans.__('You have no right to change the mode');
         this._changed.emit();
       }
@@ -102,6 +112,9 @@ export class ModeModel {
       // A server without modes, or without a response: no mode is shown.
     }
     if (readId === this._lastReadId) {
+      if (reply !== null) {
+        this._right.isGranted = isWritable(reply);
+      }
       this._setCurrent(reply);
     }
   }
@@ -219,7 +232,7 @@ export function describeResumption(trans: TranslationBundle): string {
 }
 
 /**
- * Describe what agents may do, and what waits for the user.
+ * Describe what the user and agents may do, and what waits for the user.
  *
  * @returns The two texts of the status item, and its accessible name, which says more.
  */
@@ -239,6 +252,7 @@ export function describeStatus(
           : [trans.__('%1 proposed', otherNotebooks)]
         : [];
   const mode = describeMode(reply, trans);
+  const isReader = reply !== null && !isWritable(reply);
   const here = [
     ...(currentNotebook > 0
       ? [trans.__('%1 proposed', formatChangeCount(currentNotebook, trans))]
@@ -248,9 +262,10 @@ export function describeStatus(
   const elsewhere =
     otherNotebooks > 0 ? trans.__('%1 proposed', formatChangeCount(otherNotebooks, trans)) : '';
   return {
-    mode,
+    mode: isReader ? trans.__('Read only') : mode,
     waiting: [...proposedLabel, ...(unseen > 0 ? [trans.__('%1 unseen', unseen)] : [])].join(' · '),
     name: [
+      ...(isReader ? [describeMissingRight(trans)] : []),
       mode,
       ...(isStopped(reply) ? [describeStop(trans), getStopReason(reply)] : []),
       ...(here === '' ? [] : [trans.__('This notebook: %1', here)]),
@@ -261,6 +276,11 @@ export function describeStatus(
       .map(text => (/[.!?]$/.test(text) ? text : `${text}.`))
       .join(' ')
   };
+}
+
+/** Describe that the user may only read. */
+function describeMissingRight(trans: TranslationBundle): string {
+  return trans.__('You have no right to change notebooks on this server');
 }
 
 /** Describe what agents may do in a few words. */

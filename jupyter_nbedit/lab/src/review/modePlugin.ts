@@ -12,6 +12,7 @@ import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import type { Mode } from '../server/models';
 import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
+import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { makeElement } from '../ui/elements';
 import { requireUserGesture } from '../ui/userGesture';
 import {
@@ -73,13 +74,14 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:modes',
   description: 'Shows and changes how edits are taken: at once, after a review, or not at all.',
   autoStart: true,
-  requires: [IFileChangeFeed, IProposalModel, INotebookTracker],
+  requires: [IFileChangeFeed, IProposalModel, INotebookTracker, IWriteRight],
   optional: [IUnseenModel, ICommandPalette, IStatusBar, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     files: FileChangeFeed,
     proposals: ProposalModel,
     tracker: INotebookTracker,
+    right: WriteRight,
     unseen: UnseenModel | null,
     palette: ICommandPalette | null,
     statusBar: IStatusBar | null,
@@ -88,7 +90,9 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { commands, serviceManager, shell } = app;
     const { contents, events, serverSettings } = serviceManager;
-    const model = new ModeModel(new NbEditClient(serverSettings), events, trans);
+    const model = new ModeModel(new NbEditClient(serverSettings), events, right, trans);
+    // The user may have lost the right since it was read.
+    NbEditClient.refused.connect(() => model.refresh());
     files.addListener({ onFileChange: () => undefined, onResync: () => model.refresh() });
 
     const updatePath = (): void => {
@@ -124,7 +128,11 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       if (isStopped(current)) {
         notice ??= Notification.error(describeStop(trans), {
           autoClose: false,
-          actions: [{ label: trans.__('Resume…'), callback: () => void confirmAndResume() }]
+          actions: [
+            ...right.offer([
+              { label: trans.__('Resume…'), callback: () => void confirmAndResume() }
+            ])
+          ]
         });
       } else if (current !== null && notice !== null) {
         Notification.dismiss(notice);

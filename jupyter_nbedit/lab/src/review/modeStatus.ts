@@ -2,9 +2,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { type LabIcon, MenuSvg } from '@jupyterlab/ui-components';
 import type { CommandRegistry } from '@lumino/commands';
 import { Widget, type Menu } from '@lumino/widgets';
-import type { Mode } from '../server/models';
+import type { Mode, ModeReply } from '../server/models';
+import { isWritable } from '../server/writeRight';
 import { makeElement } from '../ui/elements';
-import { agentIcon, pausedIcon, reviewIcon } from '../ui/icons';
+import { agentIcon, pausedIcon, readOnlyIcon, reviewIcon } from '../ui/icons';
 import { describeStatus, isStopped, type ChangeCounts, type ModeModel } from './modeModel';
 
 /** The icon of each mode. */
@@ -47,7 +48,7 @@ export class ModeStatus extends Widget {
     const { current } = this._model;
     const counts = this._countChanges();
     const { mode, waiting, name } = describeStatus(current, counts, this._trans);
-    const icon = MODE_ICONS[isStopped(current) ? 'plan' : (current?.mode ?? 'edit')];
+    const icon = chooseIcon(current);
     this._button.title = name;
     this._button.setAttribute('aria-label', name);
     this._mode.textContent = mode;
@@ -76,4 +77,11 @@ export class ModeStatus extends Widget {
   /** For narrow windows. */
   private readonly _count = makeElement('span', 'jp-mod-count');
   private readonly _menu: Menu;
+}
+
+function chooseIcon(reply: ModeReply | null): LabIcon {
+  if (reply !== null && !isWritable(reply)) {
+    return readOnlyIcon;
+  }
+  return MODE_ICONS[isStopped(reply) ? 'plan' : (reply?.mode ?? 'edit')];
 }

@@ -11,6 +11,7 @@ import type {
 } from '../blocks/notebookBlocks';
 import { mergeLines } from '../merge/textMerge';
 import type { CellDiff, Proposal, ProposedPart } from '../server/models';
+import type { WriteRight } from '../server/writeRight';
 import { DecisionController, type Decision, type DecisionHost } from './decisionController';
 import { DecisionToast } from './decisionToast';
 import { MoveLine } from './moveLine';
@@ -43,13 +44,14 @@ export class NotebookReview implements BlockProvider {
   constructor(
     private readonly _blocks: NotebookBlocks,
     private readonly _proposals: ProposalModel,
+    private readonly _right: WriteRight,
     private readonly _getPath: () => string,
     drawDiff: DrawDiff,
     private readonly _trans: TranslationBundle
   ) {
     const { panel, requestUpdate } = _blocks;
     const onUndone = (decision: Decision): void => void this._showUndone(decision);
-    this._toast = new DecisionToast(_proposals, _getPath, onUndone, _trans);
+    this._toast = new DecisionToast(_proposals, _right, _getPath, onUndone, _trans);
     this._decisions = new DecisionController(_proposals, this._makeHost(), _trans);
     this._drawer = new PartDrawer(panel, drawDiff, {
       makeBlock: shownPart => this._makeBlock(getPartKey(shownPart), shownPart),
@@ -248,6 +250,7 @@ export class NotebookReview implements BlockProvider {
           this._blocks.update();
         }
       },
+      this._right,
       this._trans
     );
     block.reason = shownPart.reason;
@@ -274,7 +277,7 @@ export class NotebookReview implements BlockProvider {
       purpose: purposes.size === 1 ? ([...purposes][0] ?? '') : '',
       notice: this._notice,
       noticeActions: this._listNoticeActions(shownParts),
-      actions: [
+      actions: this._right.offer<BlockAction>([
         {
           label: trans.__('Reject all'),
           name: trans.__('Reject all proposed changes'),
@@ -287,17 +290,19 @@ export class NotebookReview implements BlockProvider {
           kind: 'accept',
           run: () => this.decideAll(true)
         }
-      ],
+      ]),
       isEnabled: !shownParts.every(({ isBusy }) => isBusy)
     };
   }
 
-  private _listNoticeActions(shownParts: readonly ShownPart[]): BlockAction[] {
+  private _listNoticeActions(shownParts: readonly ShownPart[]): readonly BlockAction[] {
     const acceptable = this._acceptable.filter(shownPart => shownParts.includes(shownPart));
     const { length: count } = acceptable;
     const label = this._trans._n('Accept the other %1', 'Accept the other %1', count, count);
     const run = (): void => void this._decisions.acceptAll(acceptable);
-    return this._notice === '' || count === 0 ? [] : [{ label, name: label, kind: 'accept', run }];
+    return this._notice === '' || count === 0
+      ? []
+      : this._right.offer([{ label, name: label, kind: 'accept', run }]);
   }
 
   /** @param isPurposeShown Whether the bar shows the purpose of all proposals. */
@@ -307,7 +312,9 @@ export class NotebookReview implements BlockProvider {
       if (block !== null) {
         const isEdited = editedSource !== null;
         block.purpose = isPurposeShown ? '' : wording.formatPurpose(proposal);
-        block.notice = problem?.text ?? wording.describeOutcome(outcome, isEdited, this._trans);
+        block.notice =
+          problem?.text ??
+          wording.describeOutcome(outcome, isEdited, this._right.isGranted, this._trans);
         const isCellFolded = shownPart.standsForCell ? !shownPart.isCellShown : null;
         block.state = { outcome, isEdited, isCellFolded };
         block.isEnabled = !isBusy;

@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import type { Proposal, ProposedPart } from '../server/models';
+import type { WriteRight } from '../server/writeRight';
 import { makeButton, makeElement } from '../ui/elements';
 import { isEditable, type PartOutcome } from './partOutcome';
 import { describeIdentity, describePart, getProposer } from './wording';
@@ -33,6 +34,7 @@ export class ProposalBlock extends CellBlock {
     proposal: Proposal,
     part: ProposedPart,
     private readonly _partActions: PartActions,
+    private readonly _right: WriteRight,
     private readonly _trans: TranslationBundle
   ) {
     const actor = getProposer(proposal, _trans);
@@ -50,15 +52,12 @@ export class ProposalBlock extends CellBlock {
     this.details.append(this._foldLine, this._form);
   }
 
-  /** Show the actions that are possible in a state. */
+  /** Show the actions that are possible in a state; a user who may only read has none. */
   set state({ outcome, isEdited, isCellFolded }: PartState) {
     this._showFold(isCellFolded);
     this._isEdited = isEdited;
-    const key = JSON.stringify([outcome.kind, isEditable(outcome), isEdited]);
-    if (key !== this._stateKey) {
-      this._stateKey = key;
-      this.actions = this._listActions(outcome, isEdited);
-    }
+    this.actions = this._right.offer(this._listActions(outcome, isEdited));
+    this._form.hidden ||= !this._right.isGranted;
   }
 
   private _listActions(outcome: PartOutcome, isEdited: boolean): BlockAction[] {
@@ -190,7 +189,6 @@ export class ProposalBlock extends CellBlock {
   private readonly _foldLine = this._makeFoldLine();
   private readonly _input = this._makeInput();
   private readonly _form = this._makeForm();
-  private _stateKey = '';
   private _isEdited = false;
 
   private _makeFoldLine(): HTMLElement {

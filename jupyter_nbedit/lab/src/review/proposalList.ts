@@ -5,6 +5,7 @@ import { Widget } from '@lumino/widgets';
 import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type { Proposal, ProposedPart } from '../server/models';
+import type { WriteRight } from '../server/writeRight';
 import { describeAge } from '../ui/age';
 import type { DiffView } from '../ui/diffView';
 import { cleanText } from '../ui/displayText';
@@ -36,6 +37,7 @@ const UPDATE_INTERVAL = 30_000;
 /** What the list needs from the application. */
 export interface ProposalListActions {
   readonly trans: TranslationBundle;
+  readonly right: WriteRight;
   /** Open the notebook of a proposal. */
   readonly open: (proposal: Proposal) => void;
   /** Show a new notebook that was accepted. */
@@ -62,12 +64,14 @@ export class ProposalList extends Widget {
       this._list
     );
     _proposals.changed.connect(this._refresh);
+    _actions.right.changed.connect(this._refresh);
     this.update();
   }
 
   override dispose(): void {
     window.clearInterval(this._updateTimer);
     this._proposals.changed.disconnect(this._refresh);
+    this._actions.right.changed.disconnect(this._refresh);
     this._items.forEach(item => item.dispose());
     super.dispose();
   }
@@ -93,7 +97,7 @@ export class ProposalList extends Widget {
     const focusedIndex = this._items.findIndex(({ node }) => node.contains(document.activeElement));
     const knownItems = new Map(this._items.map(item => [item.snapshot, item]));
     this._items = pending.map(proposal => {
-      const snapshot = JSON.stringify(proposal);
+      const snapshot = JSON.stringify([proposal, this._actions.right.isGranted]);
       const item =
         knownItems.get(snapshot) ??
         new ProposalItem(proposal, snapshot, this._proposals, this._actions);
@@ -139,7 +143,7 @@ export class ProposalList extends Widget {
 class ProposalItem {
   readonly node = makeElement('li', 'jp-nbedit-proposal-item');
 
-  /** @param snapshot The serialized proposal; another state of it makes a new item. */
+  /** @param snapshot The serialized proposal with the right; another state makes a new item. */
   constructor(
     private readonly _proposal: Proposal,
     readonly snapshot: string,
@@ -147,7 +151,7 @@ class ProposalItem {
     private readonly _actions: ProposalListActions
   ) {
     const { path, kind } = _proposal;
-    const { trans } = _actions;
+    const { trans, right } = _actions;
     const parts = listPendingParts(_proposal);
     const shownPath = cleanText(path, MAX_PATH_LENGTH);
     const title = makeElement('div', 'jp-nbedit-proposal-title');
@@ -165,7 +169,7 @@ class ProposalItem {
     title.title = describeIdentity(_proposal, trans);
     this._time.dateTime = _proposal.created;
     this._time.title = Time.format(new Date(_proposal.created));
-    this._buttons = [
+    this._buttons = right.offer([
       makeDecisionButton(
         trans.__('Reject'),
         trans.__('Reject what is proposed for %1', shownPath),
@@ -178,7 +182,7 @@ class ProposalItem {
         'accept',
         () => void this._decide(() => this._accept())
       )
-    ];
+    ]);
     const actions = makeElement('div', 'jp-nbedit-actions');
     actions.append(...this._buttons);
     showAlert(this._notice, []);
@@ -252,6 +256,7 @@ class ProposalItem {
     const proposal = kind === 'create' ? { id } : { id, parts: numbers };
     const toast = new DecisionToast(
       this._proposals,
+      this._actions.right,
       () => path,
       () => undefined,
       this._actions.trans
@@ -272,7 +277,7 @@ class ProposalItem {
   }
 
   private readonly _time = makeElement('time', 'jp-nbedit-proposal-time');
-  private readonly _buttons: HTMLButtonElement[];
+  private readonly _buttons: readonly HTMLButtonElement[];
   private readonly _notice = makeElement('div', 'jp-nbedit-notice');
   private _diffViews: DiffView[] = [];
 }

@@ -13,6 +13,7 @@ import { drawCellDiff } from '../blocks/cellDiffView';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import type { Proposal } from '../server/models';
+import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { reviewIcon } from '../ui/icons';
 import { requireUserGesture } from '../ui/userGesture';
 import { NotebookReview } from './notebookReview';
@@ -59,11 +60,18 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:review',
   description: 'Shows proposed changes at their cells, to be accepted or rejected.',
   autoStart: true,
-  requires: [IProposalModel, INotebookTracker, INotebookBlocks, IEditorLanguageRegistry],
+  requires: [
+    IProposalModel,
+    IWriteRight,
+    INotebookTracker,
+    INotebookBlocks,
+    IEditorLanguageRegistry
+  ],
   optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     proposals: ProposalModel,
+    right: WriteRight,
     tracker: INotebookTracker,
     blocks: INotebookBlocks,
     languages: IEditorLanguageRegistry,
@@ -83,7 +91,10 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
       const path = (): string => contents.localPath(panel.context.path);
       const drawDiff: DrawDiff = (cell, onEdit) =>
         drawCellDiff(cell, panel.content.codeMimetype, services, onEdit);
-      reviews.set(panel, new NotebookReview(blocks.get(panel), proposals, path, drawDiff, trans));
+      reviews.set(
+        panel,
+        new NotebookReview(blocks.get(panel), proposals, right, path, drawDiff, trans)
+      );
       panel.disposed.connect(() => reviews.delete(panel));
     };
     tracker.forEach(addPanel);
@@ -100,6 +111,7 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
     };
     const list = new ProposalList(proposals, {
       trans,
+      right,
       open: openNotebook,
       showNew: showNewNotebook,
       draw: (part, { language }) => drawCellDiff(part, language ?? DEFAULT_LANGUAGE, services)
@@ -114,6 +126,7 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
       return panel === null ? undefined : reviews.get(panel);
     };
     const isEnabled = (): boolean => (getCurrentReview()?.count ?? 0) > 0;
+    const canDecide = right.restrict(isEnabled);
     commands.addCommand(COMMANDS.review, {
       label: trans.__('Review Proposals'),
       caption: trans.__('List all changes that are proposed'),
@@ -131,18 +144,18 @@ export const reviewPlugin: JupyterFrontEndPlugin<void> = {
     });
     commands.addCommand(COMMANDS.acceptAll, {
       label: trans.__('Accept All Proposed Changes of This Notebook'),
-      isEnabled,
+      isEnabled: canDecide,
       execute: requireUserGesture(() => getCurrentReview()?.decideAll(true))
     });
     commands.addCommand(COMMANDS.rejectAll, {
       label: trans.__('Reject All Proposed Changes of This Notebook'),
-      isEnabled,
+      isEnabled: canDecide,
       execute: requireUserGesture(() => getCurrentReview()?.decideAll(false))
     });
     commands.addCommand(COMMANDS.undo, {
       label: trans.__('Undo the Last Accept or Reject'),
       caption: trans.__('Undo what was decided last on changes proposed for this notebook'),
-      isEnabled: () => getCurrentReview()?.canUndo ?? false,
+      isEnabled: right.restrict(() => getCurrentReview()?.canUndo ?? false),
       execute: requireUserGesture(() => getCurrentReview()?.undoDecision())
     });
     const category = trans.__('Agent Edits');

@@ -117,13 +117,18 @@ export function formatChangeCount(count: number, trans: TranslationBundle): stri
   return trans._n('%1 change', '%1 changes', count, count);
 }
 
-/** Describe what is unusual about accepting a part. */
+/**
+ * Describe what is unusual about accepting a part.
+ *
+ * @param canDecide Whether there are buttons that can be explained.
+ */
 export function describeOutcome(
   { kind, diff }: PartOutcome,
   isEdited: boolean,
+  canDecide: boolean,
   trans: TranslationBundle
 ): string {
-  if (isEdited && kind !== 'gone') {
+  if (isEdited && canDecide && kind !== 'gone') {
     return trans.__('Edit the text, then accept it.');
   }
   switch (kind) {
@@ -134,6 +139,9 @@ export function describeOutcome(
             'The cell has changed since this was proposed. Both changes fit together; this is the cell with both.'
           );
     case 'conflict':
+      if (!canDecide) {
+        return trans.__('The cell has changed since this was proposed.');
+      }
       return diff.after === null
         ? trans.__(
             'The cell has changed since this was proposed. Mine keeps the cell, Theirs deletes it.'

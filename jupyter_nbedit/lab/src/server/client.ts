@@ -1,5 +1,6 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
+import { Signal, type ISignal } from '@lumino/signaling';
 import type { EditOptions } from './api';
 import type { NotebookDelta } from '../merge/delta';
 import { localEdits } from './localEdits';
@@ -56,6 +57,11 @@ export interface AcceptOptions extends EditOptions {
 
 /** Calls the REST API of the extension. A request that fails throws an `NbEditError`. */
 export class NbEditClient {
+  /** Emitted when the server refuses a change of any client, because the user has no right to it. */
+  static get refused(): ISignal<typeof NbEditClient, void> {
+    return NbEditClient._refused;
+  }
+
   constructor(private readonly _settings: ServerConnection.ISettings) {}
 
   async getAbout(): Promise<AboutReply> {
@@ -282,7 +288,15 @@ export class NbEditClient {
     address: string,
     options: RequestOptions = {}
   ): Promise<Answer> {
-    return parseResponse<Answer>(await this._send(method, address, options));
+    const response = await this._send(method, address, options);
+    try {
+      return await parseResponse<Answer>(response);
+    } catch (error) {
+      if (method !== 'GET' && isRefusal(error)) {
+        NbEditClient._refused.emit();
+      }
+      throw error;
+    }
   }
 
   private async _send(
@@ -311,6 +325,13 @@ export class NbEditClient {
       throw new NbEditError(0, 'unreachable', 'The server does not answer. Is it running?');
     }
   }
+
+  private static readonly _refused = new Signal<typeof NbEditClient, void>(NbEditClient);
+}
+
+/** Return whether a request failed because the user has no right to it, or is not logged in. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof NbEditError && (error.status === 401 || error.reason === 'forbidden');
 }
 
 /** Return the body of a response, or throw an `NbEditError` if it has none or is an error. */

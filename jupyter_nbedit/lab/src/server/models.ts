@@ -177,6 +177,8 @@ export interface ModeReply {
    * until a user sets a mode. Servers without this field can read them.
    */
   readonly unreadable?: string | null;
+  /** Whether the user may change notebooks. Servers without this field do not say. */
+  readonly writable?: boolean;
 }
 
 export type ProposalStatus = 'pending' | 'accepted' | 'rejected' | 'partly_accepted' | 'expired';

@@ -4,6 +4,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import { NbEditError } from './client';
 import type { FileChangeFeed } from './fileChanges';
 import type { EditReply, UnseenNotebook, UnseenReply } from './models';
+import type { WriteRight } from './writeRight';
 
 const SEEN_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/seen/v1';
 
@@ -37,8 +38,10 @@ export class UnseenModel {
     events: Event.IManager,
     files: Pick<FileChangeFeed, 'addListener'>,
     private readonly _isOpen: (path: string) => boolean,
-    private readonly _isPageVisible: () => boolean
+    private readonly _isPageVisible: () => boolean,
+    private readonly _right: WriteRight
   ) {
+    _right.changed.connect(() => this._notebooksChanged.emit());
     events.stream.connect((_, { schema_id: schema, path }) => {
       if (schema === SEEN_SCHEMA && typeof path === 'string') {
         this._onChange(path.replace(/^\/+/, ''));
@@ -116,12 +119,17 @@ export class UnseenModel {
     }
   }
 
+  /** Whether the user may keep what is unseen; otherwise it stays unseen. */
+  get canKeep(): boolean {
+    return this._right.isGranted;
+  }
+
   /** The notebooks with unseen edits, for badges. */
   get notebooks(): readonly UnseenNotebook[] {
     return this._notebooks;
   }
 
-  /** Emitted when `notebooks` has changed. */
+  /** Emitted when `notebooks` or `canKeep` has changed. */
   get notebooksChanged(): ISignal<this, void> {
     return this._notebooksChanged;
   }

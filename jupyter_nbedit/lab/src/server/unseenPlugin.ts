@@ -3,17 +3,19 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { NbEditClient } from './client';
 import { FileChangeFeed, IFileChangeFeed } from './fileChanges';
 import { IUnseenModel, UnseenModel } from './unseenModel';
+import { IWriteRight, type WriteRight } from './writeRight';
 
 export const unseenPlugin: JupyterFrontEndPlugin<UnseenModel> = {
   id: 'jupyter-nbedit:unseen',
   description: 'Knows the changes of edits that the user has not kept.',
   autoStart: true,
   provides: IUnseenModel,
-  requires: [IFileChangeFeed, INotebookTracker],
+  requires: [IFileChangeFeed, INotebookTracker, IWriteRight],
   activate: (
     { serviceManager }: JupyterFrontEnd,
     files: FileChangeFeed,
-    tracker: INotebookTracker
+    tracker: INotebookTracker,
+    right: WriteRight
   ) => {
     const { contents, events, serverSettings } = serviceManager;
     const model = new UnseenModel(
@@ -21,7 +23,8 @@ export const unseenPlugin: JupyterFrontEndPlugin<UnseenModel> = {
       events,
       files,
       path => tracker.filter(({ context }) => contents.localPath(context.path) === path).length > 0,
-      () => document.visibilityState === 'visible'
+      () => document.visibilityState === 'visible',
+      right
     );
     model.refreshNotebooks();
     return model;

@@ -22,6 +22,7 @@ import { localEdits } from '../server/localEdits';
 import type { UnseenReply } from '../server/models';
 import { makeUndoResult, undoEdits, type UndoResult } from '../server/undoEdits';
 import type { UnseenModel } from '../server/unseenModel';
+import type { WriteRight } from '../server/writeRight';
 import { applyMerge } from './applyMerge';
 import type { NotebookViews } from './notebookViews';
 import type { RunningCells } from './runningCells';
@@ -49,6 +50,7 @@ export interface NotebookServices {
   readonly undo: (path: string, edit: number) => Promise<unknown>;
   /** Null if the server does not know what the user has seen. */
   readonly unseen: UnseenModel | null;
+  readonly right: WriteRight;
 }
 
 /** An open notebook with all its views. */
@@ -65,8 +67,13 @@ export class OpenNotebook {
         this._toasts.refresh();
       }
     };
+    const refreshActions = (): void => this._toasts.refresh();
     _services.unseen?.changed.connect(refreshToasts);
-    _context.disposed.connect(() => _services.unseen?.changed.disconnect(refreshToasts));
+    _services.right.changed.connect(refreshActions);
+    _context.disposed.connect(() => {
+      _services.unseen?.changed.disconnect(refreshToasts);
+      _services.right.changed.disconnect(refreshActions);
+    });
   }
 
   get views(): NotebookViews {
@@ -79,6 +86,10 @@ export class OpenNotebook {
 
   get trans(): TranslationBundle {
     return this._services.trans;
+  }
+
+  get right(): WriteRight {
+    return this._services.right;
   }
 
   /** The name of the file, for display. */
@@ -286,8 +297,12 @@ export class OpenNotebook {
 
   /** Mark the changes of cells as seen: the user has decided on them in conflicts. */
   private async _keepChanges(cellKeys: readonly string[]): Promise<void> {
-    const { unseen } = this._services;
+    const { unseen, right } = this._services;
     const { localPath } = this._context;
+    if (!right.isGranted) {
+      // The decision is about the text of the tab; the marks stay.
+      return;
+    }
     // The conflict may have been shown before its change was known to be unseen.
     const reply = (await unseen?.read(localPath)) ?? null;
     const changes = (reply?.cells ?? []).filter(

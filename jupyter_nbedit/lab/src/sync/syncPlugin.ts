@@ -16,6 +16,7 @@ import {
 } from '../server/fileChanges';
 import { TabConnection, type OpenTab } from '../server/tabReports';
 import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
+import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { NotebookFile } from './diskVersion';
 import { ConditionalSaves } from './jupyterlabInternals';
 import { NotebookSync, type SyncServices } from './notebookSync';
@@ -43,6 +44,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     INotebookTracker,
     INotebookBlocks,
     INbEditSettings,
+    IWriteRight,
     IEditorLanguageRegistry
   ],
   optional: [IEditorThemeRegistry, IUnseenModel, IDocumentManager, ITranslator],
@@ -52,6 +54,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     tracker: INotebookTracker,
     blocks: INotebookBlocks,
     settings: Settings,
+    right: WriteRight,
     languages: IEditorLanguageRegistry,
     themes: IEditorThemeRegistry | null,
     unseen: UnseenModel | null,
@@ -75,6 +78,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
       trans,
       undo: (path, edit) => server.undo(contents.localPath(path), edit),
       unseen,
+      right,
       autosaveInterval: () =>
         documents?.autosave === true ? documents.autosaveInterval * 1000 : null
     });

@@ -40,6 +40,12 @@ export const pausedIcon = buildIcon(
   '<path class="jp-icon3" fill="#616161" d="M6 5h4v14H6zM14 5h4v14h-4z"/>'
 );
 
+/** A lock: the user may only read. */
+export const readOnlyIcon = buildIcon(
+  'read-only',
+  '<path class="jp-icon3" fill="#616161" fill-rule="evenodd" d="M7 10V7a5 5 0 0 1 10 0v3h1a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2v-8a2 2 0 0 1 2-2zM9 10h6V7a3 3 0 0 0-6 0zM11 14v4h2v-4z"/>'
+);
+
 /** A plug: an agent is connected. */
 export const connectIcon = buildIcon(
   'connect',

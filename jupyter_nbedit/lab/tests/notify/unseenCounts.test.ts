@@ -14,6 +14,7 @@ const trans = nullTranslator.load('jupyter_nbedit');
 
 /** `open.ipynb` has two changes, and `kept.ipynb` none; of the others only edits are known. */
 const source: UnseenSource = {
+  canKeep: true,
   get: path => {
     const cells = {
       'open.ipynb': [makeChange('1.0', 'a', 0), makeChange('1.1', 'b', 1)],
@@ -57,4 +58,11 @@ test('notebooks with unseen changes are counted', () => {
   expect(describeUnseenNotebooks(0, trans)).toBe('');
   expect(describeUnseenNotebooks(1, trans)).toBe('Unseen changes in 1 notebook');
   expect(describeUnseenNotebooks(3, trans)).toBe('Unseen changes in 3 notebooks');
+});
+
+test('nothing is counted for a user who may not keep it', () => {
+  const reader = { ...source, canKeep: false };
+  expect(countUnseen(reader, 'open.ipynb')).toBe(0);
+  expect(describeUnseen(reader, 'sub/closed.ipynb', trans)).toBe('');
+  expect(listUnseenNotebooks(reader)).toEqual([]);
 });

@@ -13,6 +13,7 @@ import {
   type ModeClient
 } from '../../src/review/modeModel';
 import type { Mode, ModeReply } from '../../src/server/models';
+import { WriteRight } from '../../src/server/writeRight';
 
 const trans = nullTranslator.load('jupyter_nbedit');
 
@@ -24,13 +25,17 @@ class TestServer implements ModeClient {
   configured: Mode = 'edit';
   fixed = false;
   isForbidden = false;
+  /** Undefined of an older server. */
+  writable: boolean | undefined = undefined;
   asked = 0;
 
   getMode(path: string | null): Promise<ModeReply> {
     this.asked++;
     const own = (path === null ? null : this.own.get(path)) ?? null;
     const server = this.configured;
-    return Promise.resolve({ path, mode: own ?? server, own, server, fixed: this.fixed });
+    const reply = { path, mode: own ?? server, own, server, fixed: this.fixed };
+    const { writable } = this;
+    return Promise.resolve(writable === undefined ? reply : { ...reply, writable });
   }
 
   setMode(path: string | null, mode: Mode | null): Promise<ModeReply> {
@@ -51,15 +56,17 @@ class TestServer implements ModeClient {
 let server: TestServer;
 let emit: (emission: object) => void;
 let modes: ModeModel;
+let right: WriteRight;
 
 beforeEach(() => {
   server = new TestServer();
+  right = new WriteRight();
   const stream = {
     connect: (slot: (sender: unknown, emission: object) => void) => {
       emit = emission => slot(null, emission);
     }
   };
-  modes = new ModeModel(server, { stream } as unknown as Event.IManager, trans);
+  modes = new ModeModel(server, { stream } as unknown as Event.IManager, right, trans);
 });
 
 async function settle(): Promise<void> {
@@ -130,6 +137,52 @@ test('it is said why the mode cannot be changed', async () => {
   modes.refresh();
   await settle();
   expect(modes.disabledReason).toBe('The mode is fixed in the configuration of the server');
+});
+
+describe('The right to change notebooks', () => {
+  const REASON = 'You have no right to change notebooks on this server';
+
+  test('is read with each mode', async () => {
+    modes.path = 'a.ipynb';
+    await settle();
+    expect(right.isGranted).toBe(true);
+    server.writable = false;
+    modes.refresh();
+    await settle();
+    expect(right.isGranted).toBe(false);
+    expect(modes.disabledReason).toBe(REASON);
+    server.writable = true;
+    modes.path = 'b.ipynb';
+    await settle();
+    expect(right.isGranted).toBe(true);
+    expect(modes.disabledReason).toBe('');
+  });
+
+  test('is the reason that is named if the mode is fixed, too', async () => {
+    Object.assign(server, { writable: false, fixed: true });
+    modes.refresh();
+    await settle();
+    expect(modes.disabledReason).toBe(REASON);
+  });
+
+  test('stays as it was while the server does not answer', async () => {
+    server.writable = false;
+    modes.refresh();
+    await settle();
+    server.getMode = () => Promise.reject(new Error('unreachable'));
+    modes.refresh();
+    await settle();
+    expect(right.isGranted).toBe(false);
+  });
+
+  test('decides alone where the server tells it: a refused change of the mode is no reason', async () => {
+    server.writable = true;
+    modes.path = 'a.ipynb';
+    await settle();
+    server.isForbidden = true;
+    await expect(modes.setMode('notebook', 'plan')).rejects.toThrow('no right');
+    expect(modes.disabledReason).toBe('');
+  });
 });
 
 const answer = (more: Partial<ModeReply> = {}): ModeReply => ({
@@ -235,6 +288,21 @@ describe('The status item', () => {
       mode: 'Agents: edits allowed',
       waiting: '2 proposed · 1 unseen',
       name: 'Agents: edits allowed. This notebook: 2 changes proposed, 1 change unseen.'
+    });
+  });
+
+  test('says that the user may only read, and in full what agents may do', () => {
+    const reader = answer({ mode: 'review', writable: false });
+    expect(describeStatus(reader, counts(2, 0), trans)).toEqual({
+      mode: 'Read only',
+      waiting: '2 proposed',
+      name: 'You have no right to change notebooks on this server. Agents: review first. This notebook: 2 changes proposed.'
+    });
+    expect(
+      describeStatus({ ...reader, unreadable: 'Damaged.' }, counts(0, 0), trans)
+    ).toMatchObject({
+      mode: 'Read only',
+      name: expect.stringContaining('Agents: stopped.') as string
     });
   });
 

@@ -103,8 +103,8 @@ test('a cell in the way is that of the part with its id, or with its index where
 
 test('what is unusual about accepting a part is said, and whether its text changes', () => {
   const part = makeChangedPart('a', 0, { before: makeCellState('a'), after: makeCellState('b') });
-  const describe = (kind: OutcomeKind, diff = part) =>
-    wording.describeOutcome({ kind, diff }, false, trans);
+  const describe = (kind: OutcomeKind, diff = part, canDecide = true) =>
+    wording.describeOutcome({ kind, diff }, false, canDecide, trans);
   expect(describe('as-proposed')).toBe('');
   expect(describe('merged')).toContain('Both changes fit together; this is the cell with both.');
   const move = { ...part, after: part.before, index: 1, moved: true };
@@ -112,4 +112,5 @@ test('what is unusual about accepting a part is said, and whether its text chang
   expect(describe('conflict')).toContain('Theirs overwrites these lines.');
   expect(describe('conflict', { ...part, after: null })).toContain('Theirs deletes it.');
   expect(describe('gone')).toBe('The cell is gone.');
+  expect(describe('conflict', part, false)).toBe('The cell has changed since this was proposed.');
 });

@@ -121,3 +121,18 @@ test('query parameters are sent in a browser whose URLSearchParams has no `size`
     Object.defineProperty(URLSearchParams.prototype, 'size', size ?? {});
   }
 });
+
+test('it is reported whenever the server refuses a change for want of the right', async () => {
+  let count = 0;
+  NbEditClient.refused.connect(() => count++);
+  const forbidden = '{"reason": "forbidden", "message": "You may not write nbedit."}';
+  const { server } = makeClient(403, forbidden);
+  expect((await catchError(server.keep('a.ipynb'))).reason).toBe('forbidden');
+  expect(count).toBe(1);
+  await catchError(server.getMode(null));
+  await catchError(makeClient(403, '{"reason": "plan_mode"}').server.undo('a.ipynb'));
+  await catchError(makeClient(409, '{"reason": "undo_conflict"}').server.undo('a.ipynb'));
+  expect(count).toBe(1);
+  await catchError(makeClient(401, '{}').server.purgeHistory('a.ipynb'));
+  expect(count).toBe(2);
+});

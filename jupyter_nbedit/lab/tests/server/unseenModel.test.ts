@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { NbEditError } from '../../src/server/client';
 import type { FileChange, FileChangeListener } from '../../src/server/fileChanges';
 import { UnseenModel } from '../../src/server/unseenModel';
+import { WriteRight } from '../../src/server/writeRight';
 import { makeChange, makeEdit, UnseenServer } from './unseenServer';
 
 const SEEN = 'https://schema.jupyter.org/jupyter_nbedit/seen/v1';
@@ -14,6 +15,7 @@ let listener: FileChangeListener;
 let openPaths: string[];
 let changes: string[];
 let isPageVisible: boolean;
+let right: WriteRight;
 
 beforeEach(() => {
   vi.restoreAllMocks();
@@ -23,6 +25,7 @@ beforeEach(() => {
   server.edits = [makeEdit(5), makeEdit(6)];
   openPaths = ['a.ipynb'];
   isPageVisible = true;
+  right = new WriteRight();
   const stream = {
     connect: (slot: (sender: unknown, emission: object) => void) => {
       emit = emission => slot(null, emission);
@@ -33,7 +36,8 @@ beforeEach(() => {
     { stream } as unknown as Event.IManager,
     { addListener: added => (listener = added) },
     path => openPaths.includes(path),
-    () => isPageVisible
+    () => isPageVisible,
+    right
   );
   changes = [];
   model.changed.connect((_, path) => changes.push(path));
@@ -187,4 +191,12 @@ test('the notebooks with unseen edits are listed', async () => {
   reportEdit('b.ipynb');
   await settle();
   expect(count).toBe(1);
+});
+
+test('it is reported that the user may keep nothing any more', () => {
+  const reports: boolean[] = [];
+  model.notebooksChanged.connect(({ canKeep }) => reports.push(canKeep));
+  right.isGranted = false;
+  right.isGranted = true;
+  expect(reports).toEqual([false, true]);
 });
