@@ -6,9 +6,11 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar
 
 from jupyter_nbedit.errors import Busy
@@ -17,6 +19,9 @@ _Result = TypeVar("_Result")
 
 #: For notebooks of up to so many bytes, a thread switch costs more than the work.
 SMALL_BYTES = 100_000
+# More threads would hold the memory of more requests at once, and keep the event loop from the
+# interpreter's lock.
+_LARGE_WORK = ThreadPoolExecutor(2, thread_name_prefix="jupyter_nbedit")
 # How much longer than its timeout a thread waits for a coroutine on an event loop.
 _BLOCKED_SECONDS = 1.0
 
@@ -24,10 +29,14 @@ _BLOCKED_SECONDS = 1.0
 async def run_in_thread_if_large(
     size: int, function: Callable[..., _Result], *arguments: Any
 ) -> _Result:
-    """Call a function, in a thread if it works on more than `SMALL_BYTES` bytes."""
+    """Call a function, in a thread if it works on more than `SMALL_BYTES` bytes.
+
+    The function may not wait for anything: there are few such threads, because only one can run.
+    """
     if size <= SMALL_BYTES:
         return function(*arguments)
-    return await asyncio.to_thread(function, *arguments)
+    call = partial(copy_context().run, function, *arguments)
+    return await asyncio.get_running_loop().run_in_executor(_LARGE_WORK, call)
 
 
 class Polling:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
 from jupyter_nbedit.history.models import Kind
 from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
 from jupyter_nbedit.notebook.apply_batch import apply_operations
@@ -19,13 +20,17 @@ from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_li
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan, OperationResult
-from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.notebook.operations import Operation, ReplaceText, TextEdit
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.reading.loading import LoadedNotebook
 from jupyter_nbedit.storage.base import Storage, WriteResult
 
 # How long one operation takes, as the number of bytes of a notebook that take as long to parse.
 _OPERATION_WEIGHT = 2_000
+# How long one value of an operation takes, in the same unit.
+_VALUE_WEIGHT = 50
+# So many characters are replaced in the time of one unit.
+_CHARACTERS_PER_WEIGHT = 10
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,44 @@ class Planner(Protocol):
         """
 
 
+def estimate_weight(operations: Sequence[Operation], notebook_bytes: int) -> int:
+    """Return how long operations take, as the bytes of a notebook that take as long to parse.
+
+    All that they contain counts, and the longest texts that replacing can make of it. Counting
+    stops where the operations are large: then a thread does the work.
+    """
+    weight = notebook_bytes + len(operations) * _OPERATION_WEIGHT
+    characters = notebook_bytes
+    values: list[Any] = list(operations)
+    while values and weight <= SMALL_BYTES:
+        value = values.pop()
+        if isinstance(value, str):
+            weight += len(value)
+            characters += len(value)
+        elif isinstance(value, dict):
+            values += [*value, *value.values()]
+            weight += len(value) * _VALUE_WEIGHT
+        elif isinstance(value, list | tuple):
+            values += value
+            weight += len(value) * _VALUE_WEIGHT
+        elif isinstance(value, msgspec.Struct):
+            values += [getattr(value, name) for name in value.__struct_fields__]
+    for edit in _iterate_text_edits(operations):
+        if weight > SMALL_BYTES:
+            break
+        if edit.all is True:
+            # Each occurrence of the old text becomes the new one.
+            characters = max(characters, characters * len(edit.new or "") // len(edit.old or "x"))
+        weight += characters // _CHARACTERS_PER_WEIGHT
+    return weight
+
+
+def _iterate_text_edits(operations: Sequence[Operation]) -> Iterator[ReplaceText | TextEdit]:
+    for operation in operations:
+        if isinstance(operation, ReplaceText):
+            yield from [operation] if operation.edits is UNSET else operation.edits
+
+
 @dataclass(frozen=True)
 class BatchPlanner:
     """Plans a batch of operations.
@@ -175,10 +218,7 @@ class BatchPlanner:
         if callable(self.operations):
             # What it reads is not known before.
             return await asyncio.to_thread(self._create, notebook, self.operations, is_current)
-        source_size = sum(
-            len(getattr(operation, "source", None) or "") for operation in self.operations
-        )
-        weight = len(notebook.content.data) + source_size + len(self.operations) * _OPERATION_WEIGHT
+        weight = estimate_weight(self.operations, len(notebook.content.data))
         return await run_in_thread_if_large(
             weight, self._apply, notebook, self.operations, is_current
         )

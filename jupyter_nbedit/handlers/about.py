@@ -15,6 +15,7 @@ from jupyter_nbedit._version import __version__
 from jupyter_nbedit.edits.modes import Mode
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply, build_document
+from jupyter_nbedit.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
 from jupyter_nbedit.models import MOST_OPERATIONS
 from jupyter_nbedit.search.models import MOST_HITS
 from jupyter_nbedit.storage.base import Guard
@@ -23,10 +24,20 @@ from jupyter_nbedit.text.manual import render_manual
 from jupyter_nbedit.tools import TOOLS
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of requests."""
 
     max_request_bytes: Annotated[int, Meta(description="The largest body, in bytes.")]
+    max_json_values: Annotated[
+        int,
+        Meta(
+            description="The most JSON values of a body; lists that a tool takes as strings count "
+            "as well."
+        ),
+    ]
+    max_created_json_values: Annotated[
+        int, Meta(description="The most JSON values of a `PUT` that creates a notebook.")
+    ]
     max_operations: Annotated[int, Meta(description="The most operations of one batch.")]
     max_hits: Annotated[int, Meta(description="The most hits of one reply to a search.")]
 
@@ -101,7 +112,13 @@ class AboutHandler(NbEditHandler):
                 version=__version__,
                 mode=services.modes.server,
                 epoch=services.events.epoch,
-                limits=Limits(services.request_limit, MOST_OPERATIONS, MOST_HITS),
+                limits=Limits(
+                    max_request_bytes=services.request_limit,
+                    max_json_values=MAX_JSON_VALUES,
+                    max_created_json_values=MAX_CREATED_JSON_VALUES,
+                    max_operations=MOST_OPERATIONS,
+                    max_hits=MOST_HITS,
+                ),
                 storage=services.storages.list_kinds(),
                 guards=list_guards(),
                 tools=list(TOOLS),

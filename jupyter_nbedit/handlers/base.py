@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
 from asyncio import Future
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from http import HTTPStatus
 from logging import Logger
@@ -37,6 +38,7 @@ from jupyter_nbedit.handlers.accept import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from jupyter_nbedit.history.service import HistoryService
+from jupyter_nbedit.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.models import LONGEST_LABEL
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.proposals.service import ProposalService
@@ -53,6 +55,8 @@ from jupyter_nbedit.watch import NotebookWatcher
 IDEMPOTENCY_KEY = "Idempotency-Key"
 #: The header with the name of a session; see `ReadTracker`.
 SESSION_NAME = "X-NbEdit-Session"
+# Smaller bodies do not wait for each other.
+_LARGE_BODY_BYTES = 1_000_000
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
@@ -94,6 +98,8 @@ class Services:
     request_limit: int
     routes: Sequence[tuple[str, type[RequestHandler]]]
     log: Logger
+    #: Requests with large bodies are handled one at a time, because each takes much memory.
+    large_requests: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
 
 #: Who has the token or the password of a server without user names. Rights never depend on it.
@@ -110,6 +116,8 @@ class NbEditHandler(APIHandler):
     varying_headers: ClassVar[Sequence[str]] = ("Accept",)
     # The user and the key of a request that other requests may be retries of.
     _idempotency_name: tuple[str, str] | None = None
+    # Whether no other request with a large body is handled until this one is.
+    _has_turn = False
 
     @property
     def services(self) -> Services:
@@ -200,6 +208,9 @@ class NbEditHandler(APIHandler):
             )
             raise TooLarge(message, bytes=len(self.request.body), limit=limit)
         action = self.contents_actions.get(self.request.method or "")
+        if self.current_user and len(self.request.body) > _LARGE_BODY_BYTES:
+            await self.services.large_requests.acquire()
+            self._has_turn = True
         # jupyter_server itself rejects requests without a user, and other methods. `authorized`
         # checks the permission for ``nbedit``.
         if self.current_user and action:
@@ -224,20 +235,24 @@ class NbEditHandler(APIHandler):
             message = f"You may not {action} {resource} on this server."
             raise Forbidden(message)
 
-    async def parse_body(self, body_type: type[_Struct], *, is_lenient: bool = False) -> _Struct:
-        """Decode the body of the request; ``is_lenient`` if a model wrote it, see `decode_body`.
+    async def parse_body(
+        self, body_type: type[_Struct], *, max_values: int = MAX_JSON_VALUES
+    ) -> _Struct:
+        """Decode the body of the request.
 
         Raises
         ------
         UnsupportedMediaType
             If the content type is not JSON.
+        TooLarge
+            If the body has more JSON values.
         InvalidRequest, InvalidOperation
             If the body does not have the type.
         """
         self.check_media_type()
         body = self.request.body
         return await run_in_thread_if_large(
-            len(body), partial(decode_body, is_lenient=is_lenient), body, body_type
+            len(body), partial(decode_body, max_values=max_values), body, body_type
         )
 
     def check_media_type(self) -> None:
@@ -348,7 +363,10 @@ class NbEditHandler(APIHandler):
         self.finish(response.body)
 
     def on_finish(self) -> None:
-        """Let the next retry run if this request has failed."""
+        """Let the next retry run if this request has failed, and the next large request."""
+        if self._has_turn:
+            self._has_turn = False
+            self.services.large_requests.release()
         if self._idempotency_name is not None:
             self.services.idempotency.abandon(self._idempotency_name)
         super().on_finish()

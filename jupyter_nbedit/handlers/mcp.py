@@ -19,14 +19,14 @@ from tornado import web
 
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.errors import Forbidden, InvalidRequest
+from jupyter_nbedit.errors import Forbidden, InvalidRequest, TooLarge
 from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import IDEMPOTENCY_KEY, SESSION_NAME, encode_json
 from jupyter_nbedit.handlers.errors import get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.handlers.tools import ToolRunner
-from jupyter_nbedit.mcp.errors import INVALID_REQUEST, ProtocolError
+from jupyter_nbedit.mcp.errors import INVALID_REQUEST, MessageTooLarge, ProtocolError
 from jupyter_nbedit.mcp.http import PostAnswer, PostHeaders, answer_post, build_error_answer
 from jupyter_nbedit.mcp.messages import Batch, Message, encode, parse
 from jupyter_nbedit.mcp.server import McpServer, ToolAnswer, ToolCall
@@ -171,6 +171,8 @@ class McpHandler(ToolRunner):
             content: Message | Batch = await run_in_thread_if_large(len(body), parse, body)
         except InvalidRequest as error:
             return build_error_answer(ProtocolError(INVALID_REQUEST, error.message))
+        except MessageTooLarge as error:
+            raise TooLarge(error.message, **(error.data or {})) from None
         except ProtocolError as error:
             return build_error_answer(error)
         if isinstance(content, Batch) and IDEMPOTENCY_KEY in self.request.headers:

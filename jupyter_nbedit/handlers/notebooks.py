@@ -31,6 +31,7 @@ from jupyter_nbedit.handlers.editing import (
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.json_values import MAX_CREATED_JSON_VALUES
 from jupyter_nbedit.models import (
     LONGEST_LABEL,
     MOST_OPERATIONS,
@@ -283,7 +284,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @authorized
     async def put(self, path: str) -> None:
         """Create the notebook in an existing folder; never replace a file."""
-        body = await self.parse_body(CreateBody)
+        body = await self.parse_body(CreateBody, max_values=MAX_CREATED_JSON_VALUES)
         self._check_only_new()
         request = self.build_request(path, body)
         if await self.replay_response():

@@ -210,7 +210,9 @@ class ToolHandler(ToolRunner):
             super().write_error(status_code, **kwargs)
             return
         error = kwargs.get("exc_info", (None, None, None))[1]
-        failure = self.build_failure(tool, error, status_code, self._parse_arguments())
+        # What is too large is not decoded for the sake of an error either.
+        arguments = {} if isinstance(error, errors.TooLarge) else self._parse_arguments()
+        failure = self.build_failure(tool, error, status_code, arguments)
         self.finish(encode_json(failure))
 
     def _parse_arguments(self) -> dict[str, Any]:

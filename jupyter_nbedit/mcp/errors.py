@@ -32,3 +32,7 @@ class ProtocolError(Exception):
         if self.data is not None:
             error["data"] = dict(self.data)
         return error
+
+
+class MessageTooLarge(ProtocolError):
+    """A message with more JSON values than are decoded."""

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from jupyter_nbedit.mcp.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, ProtocolError
+from jupyter_nbedit.json_values import MAX_JSON_VALUES, count_json_values
+from jupyter_nbedit.mcp.errors import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    MessageTooLarge,
+    ProtocolError,
+)
 
 RequestId = str | int
 Reply = dict[str, Any]
@@ -58,7 +65,16 @@ class Batch:
 
 
 def parse(data: bytes) -> Message | Batch:
-    """Parse what a client has sent at once; raise `ProtocolError` if it is not JSON."""
+    """Parse what a client has sent at once.
+
+    Raise `MessageTooLarge` if it has too many JSON values, `ProtocolError` if it is not JSON.
+    """
+    if count_json_values(data, MAX_JSON_VALUES) > MAX_JSON_VALUES:
+        message = (
+            f"The message has more than {MAX_JSON_VALUES} JSON values, which is the most that this "
+            "server takes. Send the operations in several calls."
+        )
+        raise MessageTooLarge(INVALID_REQUEST, message, {"limit": MAX_JSON_VALUES})
     try:
         # Without these functions, `json` takes repeated members, and numbers such as `NaN`.
         value = json.loads(

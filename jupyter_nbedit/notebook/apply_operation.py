@@ -97,7 +97,7 @@ def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: in
     cell = working_copy.get_cell(operation.cell, operation.expect)
     working_copy.check_editable(cell)
     try:
-        cell.source = source_edit.replace_texts(cell.source, operation)
+        cell.source = source_edit.replace_texts(cell.source, operation, working_copy.text_budget)
     except TextMismatch as error:
         stored_source = cell.source
         if cell.cell is not None:
@@ -161,6 +161,7 @@ def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedC
 def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     working_copy.check_editable(cell)
+    working_copy.text_budget.spend(cell.lines_weight)
     parts = [cell, *(working_copy.get_cell_by_token(token) for token in cell.split_tokens)]
     parts = [part for part in parts if part.removed_by is None]
     part, line = source_edit.locate_line(
@@ -224,6 +225,7 @@ def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> Affected
     for cell in other_cells:
         working_copy.remove(cell, number)
         cell.clears_outputs = True
+    working_copy.text_budget.spend(sum(len(cell.source) for cell in cells))
     first.source = "\n".join(cell.source for cell in cells)
     first.clears_outputs = True
     return AffectedCells(first, cells)
@@ -270,6 +272,7 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
     if operation.cell is UNSET:
         notebook_style = working_copy.style.get_notebook_style()
         metadata = working_copy.metadata or b"{}"
+        working_copy.text_budget.spend_members(metadata)
         working_copy.metadata = json_edit.apply_merge_patch(
             metadata, operation.patch, notebook_style
         )
@@ -280,6 +283,7 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
         working_copy.check_editable(cell)
     style = cell.get_style(working_copy.style)
     metadata = cell.get_member("metadata") or b"{}"
+    working_copy.text_budget.spend_members(metadata)
     cell.members["metadata"] = json_edit.apply_merge_patch(metadata, operation.patch, style)
     _check_members(cell.members["metadata"], operation.patch, cell.cell_type, working_copy)
     return AffectedCells(cell)
@@ -341,6 +345,7 @@ def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: in
         if cell.cell_type != _MARKDOWN or cell.removed_by is not None:
             continue
         extent = _find_extent(working_copy, section, cell)
+        working_copy.text_budget.spend(cell.markdown_weight)
         if cell.section_text.remove_entries(extent, operation.match):
             working_copy.check_editable(cell)
             affected_cells.append(cell)

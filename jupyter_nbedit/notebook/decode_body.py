@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from jupyter_nbedit.errors import InvalidOperation, InvalidRequest
+from jupyter_nbedit.errors import InvalidOperation, InvalidRequest, TooLarge
+from jupyter_nbedit.json_values import MAX_JSON_VALUES, count_json_values
 
 BodyType = TypeVar("BodyType", bound=msgspec.Struct)
 
@@ -31,7 +32,30 @@ _SIMPLE_TYPES = (
 _HIGH_SURROGATES, _LOW_SURROGATES = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 
 
-def decode_body(body: bytes, form: type[BodyType], *, is_lenient: bool = False) -> BodyType:
+class _ValueBudget:
+    """How many more JSON values a request may have, lists that were sent as strings included."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = self._left = limit
+
+    def check(self, text: bytes) -> None:
+        """Count the values of a text, before it is decoded; raise `TooLarge` for too many."""
+        self._left -= count_json_values(text, self._left)
+        if self._left < 0:
+            message = (
+                f"The request's body has more than {self._limit} JSON values, which is the most "
+                "that this server takes. Send the operations in several requests."
+            )
+            raise TooLarge(message, limit=self._limit)
+
+
+def decode_body(
+    body: bytes,
+    form: type[BodyType],
+    *,
+    is_lenient: bool = False,
+    max_values: int = MAX_JSON_VALUES,
+) -> BodyType:
     """Decode the body of a request.
 
     Parameters
@@ -44,15 +68,23 @@ def decode_body(body: bytes, form: type[BodyType], *, is_lenient: bool = False) 
         Whether optional members may be null, which means absent, integers may be strings or have a
         fraction of zero, and lists may be JSON in a string. Models that must send every member of a
         schema send null, and some write numbers and lists as strings.
+    max_values
+        The most JSON values that the body may have.
 
     Raises
     ------
+    TooLarge
+        If the body has more values.
     InvalidRequest, InvalidOperation
         If the body is not JSON, does not have the form, or has a repeated member.
     """
+    budget = _ValueBudget(max_values)
+    budget.check(body)
     try:
         request = (
-            _decode_lenient(body, form) if is_lenient else msgspec.json.decode(body, type=form)
+            _decode_lenient(body, form, budget)
+            if is_lenient
+            else msgspec.json.decode(body, type=form)
         )
         # Valid JSON may still repeat a member. Numbers stay strings here: they may have any length.
         json.loads(body, object_pairs_hook=_check_single, parse_int=str, parse_float=str)
@@ -75,32 +107,33 @@ def decode_body(body: bytes, form: type[BodyType], *, is_lenient: bool = False) 
     return request
 
 
-def _decode_lenient(body: bytes, form: type[BodyType]) -> BodyType:
+def _decode_lenient(body: bytes, form: type[BodyType], budget: _ValueBudget) -> BodyType:
     info = msgspec.inspect.type_info(form)
-    return msgspec.convert(_relax(msgspec.json.decode(body), info), form, strict=False)
+    return msgspec.convert(_relax(msgspec.json.decode(body), info, budget), form, strict=False)
 
 
-def _relax(value: Any, info: msgspec.inspect.Type) -> Any:
+def _relax(value: Any, info: msgspec.inspect.Type, budget: _ValueBudget) -> Any:
     """Remove optional members that are null, and decode lists that were sent as strings."""
     if isinstance(info, msgspec.inspect.Metadata):
-        return _relax(value, info.type)
+        return _relax(value, info.type, budget)
     if isinstance(info, msgspec.inspect.UnionType):
         # Of plain types with UNSET; no union in the input of a tool has two types with members.
         types = [each for each in info.types if not isinstance(each, _SIMPLE_TYPES)]
-        return _relax(value, types[0]) if types else value
+        return _relax(value, types[0], budget) if types else value
     if isinstance(info, msgspec.inspect.ListType):
         if isinstance(value, str) and value.lstrip().startswith("["):
             # What is not JSON stays a string, and is then refused as one.
             with suppress(msgspec.DecodeError, UnicodeEncodeError):
+                budget.check(value.encode())
                 inner = msgspec.json.decode(value)
                 json.loads(value, object_pairs_hook=_check_single, parse_int=str, parse_float=str)
                 value = inner
         is_list = isinstance(value, list)
-        return [_relax(item, info.item_type) for item in value] if is_list else value
+        return [_relax(item, info.item_type, budget) for item in value] if is_list else value
     if isinstance(info, msgspec.inspect.StructType) and isinstance(value, dict):
         fields = {field.encode_name: field for field in info.fields}
         return {
-            name: _relax(member, fields[name].type) if name in fields else member
+            name: _relax(member, fields[name].type, budget) if name in fields else member
             for name, member in value.items()
             if member is not None or name not in fields or fields[name].required
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan
@@ -19,34 +19,41 @@ _CONTEXT_LINES = 3
 def render_unified_diff(path: str, plan: EditPlan) -> str:
     """Render an edit like ``diff -u``: the notebook's metadata, then the cells in order."""
     lines: list[str] = []
+    length = 0
+    # Of a diff of millions of lines, only those that are shown are in memory.
+    for line in _render_plan(path, plan):
+        if length < _MAX_CHARACTERS:
+            lines.append(line)
+        length += len(line)
+    if length <= _MAX_CHARACTERS:
+        return "".join(lines)
+    text = "".join(lines)[:_MAX_CHARACTERS]
+    return f"{text}\n… {length - _MAX_CHARACTERS} more characters\n"
+
+
+def _render_plan(path: str, plan: EditPlan) -> Iterator[str]:
     if plan.changes_metadata:
-        metadata = _render_metadata(plan.document.metadata, decode_object(plan.metadata))
-        lines += [f"--- {path}\n", f"+++ {path}\n", *metadata]
+        yield from (f"--- {path}\n", f"+++ {path}\n")
+        yield from _render_metadata(plan.document.metadata, decode_object(plan.metadata))
     for change in sorted(plan.changes, key=lambda change: change.sort_key):
-        lines += _render_cell(path, change)
-    text = "".join(lines)
-    if len(text) <= _MAX_CHARACTERS:
-        return text
-    return f"{text[:_MAX_CHARACTERS]}\n… {len(text) - _MAX_CHARACTERS} more characters\n"
+        yield from _render_cell(path, change)
 
 
-def _render_cell(path: str, change: CellChange) -> list[str]:
+def _render_cell(path: str, change: CellChange) -> Iterator[str]:
     before, after = change.before, change.after
     notes, metadata = _list_notes(change), list[str]()
     source_before, source_after = before.source if before else "", after.source if after else ""
-    hunks = render_hunks(source_before.splitlines(), source_after.splitlines())
     if after is not None and (before is None or "metadata" in change.changed_members):
         metadata = _render_metadata(before.metadata if before else {}, after.metadata)
     if source_before == source_after and not (notes or metadata):
-        return []
-    return [
-        f"--- {_name_cell(path, change.id, change.index_before)}\n",
-        f"+++ {_name_cell(path, change.id, change.index)}\n",
-        *notes,
-        *metadata,
-        *(["# source\n"] if metadata and source_before != source_after else []),
-        *hunks,
-    ]
+        return
+    yield f"--- {_name_cell(path, change.id, change.index_before)}\n"
+    yield f"+++ {_name_cell(path, change.id, change.index)}\n"
+    yield from notes
+    yield from metadata
+    if metadata and source_before != source_after:
+        yield "# source\n"
+    yield from render_hunks(source_before.splitlines(), source_after.splitlines())
 
 
 def _name_cell(path: str, cell_id: str | None, index: int | None) -> str:
@@ -68,20 +75,21 @@ def _render_json_lines(metadata: dict[str, Any]) -> list[str]:
     return text.splitlines() if metadata else []
 
 
-def render_hunks(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Return the hunks of ``diff -u`` between two texts as lines."""
+def render_hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """Yield the hunks of ``diff -u`` between two texts as lines."""
     groups: list[list[Difference]] = []
     for difference in list_differences(before, after):
         if groups and difference.start - groups[-1][-1].stop <= 2 * _CONTEXT_LINES:
             groups[-1].append(difference)
         else:
             groups.append([difference])
-    return [line for group in groups for line in _render_hunk(before, after, group)]
+    for group in groups:
+        yield from _render_hunk(before, after, group)
 
 
 def _render_hunk(
     before: Sequence[str], after: Sequence[str], group: Sequence[Difference]
-) -> list[str]:
+) -> Iterator[str]:
     """Render neighbouring differences and the lines around them."""
     first, last = group[0], group[-1]
     start = max(0, first.start - _CONTEXT_LINES)
@@ -90,13 +98,13 @@ def _render_hunk(
     new_range = _format_range(
         first.new_start - (first.start - start), last.new_stop + (stop - last.stop)
     )
-    lines = [f"@@ -{old_range} +{new_range} @@\n"]
+    yield f"@@ -{old_range} +{new_range} @@\n"
     for difference in group:
-        lines += [f" {line}\n" for line in before[start : difference.start]]
-        lines += [f"-{line}\n" for line in before[difference.start : difference.stop]]
-        lines += [f"+{line}\n" for line in after[difference.new_start : difference.new_stop]]
+        yield from (f" {line}\n" for line in before[start : difference.start])
+        yield from (f"-{line}\n" for line in before[difference.start : difference.stop])
+        yield from (f"+{line}\n" for line in after[difference.new_start : difference.new_stop])
         start = difference.stop
-    return lines + [f" {line}\n" for line in before[start:stop]]
+    yield from (f" {line}\n" for line in before[start:stop])
 
 
 def _format_range(start: int, stop: int) -> str:

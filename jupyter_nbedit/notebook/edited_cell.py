@@ -19,6 +19,9 @@ from jupyter_nbedit.notebook.markdown.section_text import SectionText
 from jupyter_nbedit.notebook.sequence_diff import count_common_start
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 
+# What going over a line costs besides its characters, in characters.
+_LINE_WEIGHT, _MARKDOWN_WEIGHT = 20, 500
+
 
 @dataclass
 class EditedCell:
@@ -69,6 +72,19 @@ class EditedCell:
             self._section_text = SectionText(self._source, list_headings(self._source))
         return self._section_text
 
+    @cached_property
+    def lines_weight(self) -> int:
+        """What it costs to make objects of the lines before the batch; see `TextBudget`."""
+        return self._weigh(_LINE_WEIGHT)
+
+    @cached_property
+    def markdown_weight(self) -> int:
+        """What it costs to parse the source before the batch as Markdown."""
+        return self._weigh(_MARKDOWN_WEIGHT)
+
+    def _weigh(self, line_weight: int) -> int:
+        return len(self.original_source) + line_weight * self.original_source.count("\n")
+
     def get_member(self, name: str) -> bytes | None:
         """Return the encoded value of a member, or None if there is no such member."""
         if name in self.members or self.cell is None:
@@ -78,6 +94,8 @@ class EditedCell:
     @property
     def metadata(self) -> dict[str, Any]:
         """The metadata; empty if it is missing or not an object."""
+        if self.cell is not None and "metadata" not in self.members:
+            return self.cell.metadata
         return json_spans.decode_object(self.get_member("metadata"))
 
     @property

@@ -39,6 +39,35 @@ _SHOWN_CHARACTERS = 1_500
 # Replacing a text everywhere by a longer one may grow without limit: it may double with each of a
 # thousand edits.
 _MAX_RESULT_LENGTH = 1 << 24
+#: A second of work, or 1,000 operations on a cell of 128,000 characters.
+MAX_BATCH_CHARACTERS = 1 << 27
+# What going over a member of an object costs besides its characters.
+_MEMBER_WEIGHT = 200
+
+
+class TextBudget:
+    """How many more characters the operations of a batch may go over.
+
+    Each goes over all of a cell, and a thousand edits may go over one that they have made long.
+    """
+
+    def __init__(self) -> None:
+        self._left = MAX_BATCH_CHARACTERS
+
+    def spend_members(self, value: bytes) -> None:
+        """Count an encoded object whose members become objects; raise as `spend` does."""
+        self.spend(len(value) + _MEMBER_WEIGHT * value.count(b":"))
+
+    def spend(self, count: int) -> None:
+        """Count characters before the work; raise `InvalidOperation` for too many."""
+        self._left -= count
+        if self._left < 0:
+            message = (
+                "The operations of this request go over long cells too often, over more than "
+                f"{MAX_BATCH_CHARACTERS} characters together. Send them in several requests, or "
+                "replace the whole source."
+            )
+            raise InvalidOperation(message, limit=MAX_BATCH_CHARACTERS)
 
 
 def use_line_feeds(text: str) -> str:
@@ -171,19 +200,23 @@ class NormalizedText:
         return [match.start() for match in _LINE_END.finditer(self._original)]
 
 
-def replace_texts(source: str, operation: ReplaceText) -> str:
+def replace_texts(source: str, operation: ReplaceText, budget: TextBudget) -> str:
     """Apply the edits of a `ReplaceText` one after the other.
 
     Raises
     ------
+    InvalidOperation
+        If an edit would make the text too long, or the budget does not suffice.
     TextMismatch
         With the number of occurrences and their lines; ``details["edit"]`` is the index of the edit
         if there are several.
     """
     if operation.edits is not UNSET:
         for number, edit in enumerate(operation.edits):
+            budget.spend(len(source))
             source = _replace_text(source, edit, {"edit": number})
         return source
+    budget.spend(len(source))
     everywhere = operation.all is True
     edit = TextEdit(old=operation.old, new=operation.new, all=everywhere)  # type: ignore[arg-type] # check_form
     return _replace_text(source, edit, {})

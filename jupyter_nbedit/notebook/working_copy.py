@@ -16,7 +16,7 @@ from jupyter_nbedit.notebook.edited_cell import EditedCell, list_filled_members
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.operations import Expect, Position
 from jupyter_nbedit.notebook.sections import Outline
-from jupyter_nbedit.notebook.source_edit import is_same_source
+from jupyter_nbedit.notebook.source_edit import TextBudget, is_same_source
 
 
 @dataclass
@@ -35,6 +35,7 @@ class WorkingCopy:
     def __post_init__(self) -> None:
         self.style = Style(self.document)
         self.cell_order = CellOrder(self.document)
+        self.text_budget = TextBudget()
         #: The new encoded metadata of the notebook.
         self.metadata = self.document.written_metadata
 
@@ -51,7 +52,7 @@ class WorkingCopy:
         CellNotFound, AmbiguousCell, CellChanged
             As `Document.locate` does.
         InvalidOperation
-            If the batch has removed the cell.
+            If the batch has removed the cell, or goes over long cells too often.
         CellChanged
             If the cell is not as expected, too.
         """
@@ -62,7 +63,9 @@ class WorkingCopy:
             )
             raise InvalidOperation(message, cell=address)
         if expect is not UNSET:
-            _check_expected(cell.cell.source if cell.cell else cell.source, expect, address)
+            source = cell.cell.source if cell.cell else cell.source
+            self.text_budget.spend(len(source))
+            _check_expected(source, expect, address)
         return cell
 
     def get_cells(self, addresses: list[CellAddress]) -> list[EditedCell]:

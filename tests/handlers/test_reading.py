@@ -202,6 +202,8 @@ async def test_the_about_route_returns_version_mode_limits_and_links(local: Loca
         "mode": "edit",
         "limits": {
             "max_request_bytes": 16 * 1024 * 1024,
+            "max_json_values": 200_000,
+            "max_created_json_values": 1_000_000,
             "max_operations": 1000,
             "max_hits": 1000,
         },
