@@ -216,12 +216,14 @@ class ToolHandler(ToolRunner):
         self.finish(encode_json(failure))
 
     def _parse_arguments(self) -> dict[str, Any]:
-        """Return the arguments for an error; none if the body is no JSON object."""
+        """Return the arguments for an error, without null; none if the body is no JSON object."""
         try:
             arguments = msgspec.json.decode(self.request.body) if self._is_called else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             arguments = None
-        return arguments if isinstance(arguments, dict) else {}
+        if not isinstance(arguments, dict):
+            return {}
+        return {name: value for name, value in arguments.items() if value is not None}
 
 
 class ReadingToolHandler(ToolHandler):

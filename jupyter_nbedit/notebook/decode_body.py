@@ -65,9 +65,9 @@ def decode_body(
     form
         The struct to decode into.
     is_lenient
-        Whether optional members may be null, which means absent, integers may be strings or have a
-        fraction of zero, and lists may be JSON in a string. Models that must send every member of a
-        schema send null, and some write numbers and lists as strings.
+        Whether null means absent wherever the type of a member does not include it, integers may be
+        strings or have a fraction of zero, and lists may be JSON in a string. Models that must send
+        every member of a schema send null, and some write numbers and lists as strings.
     max_values
         The most JSON values that the body may have.
 
@@ -113,7 +113,7 @@ def _decode_lenient(body: bytes, form: type[BodyType], budget: _ValueBudget) -> 
 
 
 def _relax(value: Any, info: msgspec.inspect.Type, budget: _ValueBudget) -> Any:
-    """Remove optional members that are null, and decode lists that were sent as strings."""
+    """Remove members that are null and may not be, and decode lists that were sent as strings."""
     if isinstance(info, msgspec.inspect.Metadata):
         return _relax(value, info.type, budget)
     if isinstance(info, msgspec.inspect.UnionType):
@@ -135,9 +135,18 @@ def _relax(value: Any, info: msgspec.inspect.Type, budget: _ValueBudget) -> Any:
         return {
             name: _relax(member, fields[name].type, budget) if name in fields else member
             for name, member in value.items()
-            if member is not None or name not in fields or fields[name].required
+            if member is not None or name not in fields or _has_null(fields[name].type)
         }
     return value
+
+
+def _has_null(info: msgspec.inspect.Type) -> bool:
+    """Return whether null is a value of a type."""
+    if isinstance(info, msgspec.inspect.Metadata):
+        return _has_null(info.type)
+    if isinstance(info, msgspec.inspect.UnionType):
+        return any(map(_has_null, info.types))
+    return isinstance(info, msgspec.inspect.NoneType | msgspec.inspect.AnyType)
 
 
 def _find_lone_surrogate(body: bytes) -> int | None:

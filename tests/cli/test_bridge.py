@@ -460,6 +460,71 @@ def test_nothing_outside_of_the_root_is_read_or_written(tmp_path: Path) -> None:
     assert sorted(file.name for file in root.parent.iterdir()) == ["outside.ipynb", "root"]
 
 
+#: Values of an argument that is a path: those that mean the root, and all others.
+ROOTS: tuple[Any, ...] = (
+    None,
+    "",
+    "/",
+    "//",
+    ".",
+    "./",
+    "{root}",
+    "{root}/",
+    "../root",
+    "../root/",
+    "{root}/./",
+)
+NO_ROOTS: tuple[Any, ...] = (
+    *("..", "../", "./..", "../.", "../outside", "../outside/", "{root}/..", "{root}/../outside/"),
+    *("up", "up/outside", "/outside", "~", " ", "\ud800", "a\0", "..\\outside", "file://{root}/.."),
+    *(0, False, 1.5, [], [None], ["../outside"], {}, {"path": None}, '["../outside"]', "null"),
+)
+#: Arguments that need a path of a notebook.
+CALLS: dict[str, dict[str, Any]] = {
+    "notebook_read": {},
+    "notebook_edit": {"operations": [INSERT]},
+    "notebook_create": {"cells": [{"source": "SECRET"}]},
+    "notebook_history list": {"action": "list"},
+    "notebook_history show": {"action": "show", "edit_id": 1},
+    "notebook_history undo": {"action": "undo"},
+    "notebook_history proposal": {"action": "proposal"},
+}
+
+
+@pytest.mark.threat("S34")
+@pytest.mark.parametrize("way", ["with a server", "without"])
+def test_no_value_of_a_path_leads_out_of_the_root(tmp_path: Path, way: str) -> None:
+    root, outside = tmp_path / "notebooks" / "root", tmp_path / "notebooks" / "outside"
+    root.mkdir(parents=True)
+    outside.mkdir()
+    (root / NAME).write_bytes(samples.notebook(samples.code("SECRET = 1", "a")))
+    secret = samples.notebook(samples.code("SECRET = 'hunter2'", "s"))
+    for name in (NAME, "b.ipynb", ".ipynb"):
+        (outside / name).write_bytes(secret)
+    (root / "up").symlink_to(root.parent)
+    with ExitStack() as stack:
+        if way == "with a server":
+            stack.enter_context(run_server(tmp_path))
+        bridge = stack.enter_context(run_bridge(tmp_path, "--root", str(root)))
+        for value in (*ROOTS, *NO_ROOTS):
+            folder = value.format(root=root) if isinstance(value, str) else value
+            for text in ({}, {"text": "SECRET"}, {"text": "SECRET", "cursor": None}):
+                if value in ROOTS and not isinstance(value, bool | int):
+                    found = bridge.call("notebook_search", folder=folder, **text)
+                    assert found == bridge.call("notebook_search", **text), folder
+                    assert "outside" not in found
+                else:
+                    bridge.fail("notebook_search", folder=folder, **text)
+            for tool, arguments in CALLS.items():
+                refusal = bridge.fail(tool.partition(" ")[0], path=folder, **arguments)
+                assert "hunter2" not in refusal
+                if value is None:
+                    assert refusal == bridge.fail(tool.partition(" ")[0], **arguments)
+    files = [*outside.iterdir(), *(file for file in root.parent.iterdir() if file.is_file())]
+    assert sorted(file.name for file in files) == [".ipynb", NAME, "b.ipynb"]
+    assert all(file.read_bytes() == secret for file in files)
+
+
 @pytest.mark.threat("S34")
 @pytest.mark.parametrize("way", ["with a server", "without"])
 def test_a_proposal_for_a_notebook_outside_of_the_root_is_not_shown(

@@ -10,7 +10,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +112,19 @@ class BridgeCaller:
             return ToolAnswer.from_text(message, is_error=True)
 
     def _find_target(self, call: ToolCall) -> _TargetedCall:
-        """Return a call with its target."""
+        """Return a call with its target; raise `InvalidRequest` if its path is no string."""
         argument = "folder" if call.name == "notebook_search" else "path"
-        path = call.arguments.get(argument)
-        if isinstance(path, str) and (path.strip("/") if argument == "folder" else path):
+        # The server leaves out null, too. What it would use in its place may be outside the root.
+        given = {name: value for name, value in call.arguments.items() if value is not None}
+        call = replace(call, arguments=given)
+        path = given.get(argument, "")
+        if not isinstance(path, str):
+            message = f"Expected a string at `$.{argument}`; found {json.dumps(path)[:100]}."
+            raise InvalidRequest(message)
+        if path.strip("/") if argument == "folder" else path:
             return _TargetedCall(call, self._targets.resolve(path), argument, path)
-        if call.arguments.get("action") == "proposal":
-            number = call.arguments.get("proposal_id")
+        if given.get("action") == "proposal":
+            number = given.get("proposal_id")
             if isinstance(number, int) and number in self._proposals:
                 return _TargetedCall(call, self._proposals[number], argument, "")
         return _TargetedCall(call, self._find_default_target(), argument, "")
@@ -257,9 +263,9 @@ class BridgeCaller:
             refusal = self._check_proposal(sender, arguments["proposal_id"], folder)
             if refusal is not None:
                 return refusal
-        is_search = request.argument == "folder"
-        # The server refuses other values, and calls without a path that need one.
-        if request.path or (is_search and isinstance(arguments.get("folder", ""), str)):
+        # The server refuses calls without a path that need one. Without a folder it would search
+        # all that it serves.
+        if request.path or request.argument == "folder":
             # The server reads a quoted name, too.
             is_quoted = unquote_name(path) is not None
             arguments[request.argument] = json.dumps(path) if is_quoted else path

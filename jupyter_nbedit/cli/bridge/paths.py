@@ -47,6 +47,11 @@ class Targets:
         if "\0" in path:
             message = "A path has no null character."
             raise InvalidRequest(message)
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            message = f"A path is Unicode text; found {path[-200:]!r}, with a half of a character."
+            raise InvalidRequest(message) from None
         if os.path.isabs(path):
             return self._check(path, path)
         found = self._list_existing(path, [self.root, *self._folders])
