@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from jupyter_nbedit.os_calls import retry_while_in_use, sync_file
+from jupyter_nbedit.errors import (
+    Forbidden,
+    NbEditError,
+    NotAPlainFile,
+    NotebookExists,
+    StorageFailure,
+)
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.os_calls import sync_file
 from jupyter_nbedit.setup.clients import ClientSetup
 from jupyter_nbedit.setup.merge import MergeRefused, merge_entries
+from jupyter_nbedit.storage.base import Content, StaleContent
+from jupyter_nbedit.storage.files.atomic_write import atomic_create, atomic_replace, write_all
+from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
+from jupyter_nbedit.storage.files.file_attributes import copy_attributes
+from jupyter_nbedit.storage.files.read import read_file
 
 _LARGEST_BYTES = 32 * 1024 * 1024
 _MOST_BACKUPS = 100
+# Clients write their own files often.
+_MOST_TRIES = 5
+_REASONS: Mapping[type[NbEditError], str] = {
+    Forbidden: "Permission denied",
+    NotAPlainFile: "it has several names (hard links), or an owner or attributes that a new file "
+    "cannot get from this user",
+}
 
 
 class WriteRefused(Exception):
@@ -43,12 +62,12 @@ def write_setup(setup: ClientSetup, project: Path, *, replace: bool = False) -> 
     """
     files = [setup.file, *setup.other_files]
     file = next((file for file in files if os.path.lexists(file)), files[0])
-    with _explain_failure(file):
-        _check_location(file, project if setup.scope == "project" else None)
-        old = _read_file(file)
-        text = "" if old is None else old.decode()
-        merged = merge_entries(text, setup.entries, setup.client.syntax, replace=replace)
-        return _write_content(file, old, merged.encode())
+
+    def merge(old: bytes) -> bytes:
+        syntax = setup.client.syntax
+        return merge_entries(old.decode(), setup.entries, syntax, replace=replace).encode()
+
+    return _change_file(file, project if setup.scope == "project" else None, merge)
 
 
 def write_file(file: Path, content: bytes, project: Path | None) -> WriteOutcome:
@@ -56,94 +75,156 @@ def write_file(file: Path, content: bytes, project: Path | None) -> WriteOutcome
 
     Raise `WriteRefused` if the file cannot be replaced; then nothing was written.
     """
+    return _change_file(file, project, lambda _: content)
+
+
+def _change_file(
+    file: Path, project: Path | None, change: Callable[[bytes], bytes]
+) -> WriteOutcome:
+    """Change the bytes of a file; if another program does so meanwhile, change its bytes."""
     with _explain_failure(file):
-        _check_location(file, project)
-        return _write_content(file, _read_file(file), content)
+        target = _find_target(file, project)
+        for _ in range(_MOST_TRIES):
+            with suppress(StaleContent, NotebookExists):
+                return _try_to_change(file, target, change)
+    raise WriteRefused(file, "another program changes it again and again; try again")
 
 
-@contextmanager
-def _explain_failure(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeError as error:
-        reason = f"it is not valid UTF-8: {error}"
-        raise WriteRefused(file, reason) from error
-    except MergeRefused as error:
-        raise WriteRefused(file, str(error)) from error
-    except OSError as error:
-        raise WriteRefused(file, error.strerror or str(error)) from error
-
-
-def _check_location(file: Path, project: Path | None) -> None:
-    """Raise `WriteRefused` if the file is no plain file, or leads out of the project."""
-    reason = None
-    if file.is_symlink():
-        reason = f"it is a symbolic link to {file.readlink()}"
-    elif file.is_dir():
-        reason = "it is a folder"
-    elif file.exists() and not file.is_file():
-        reason = "it is no plain file"
-    elif project is not None and not file.resolve().is_relative_to(project.resolve()):
-        reason = f"a symbolic link leads it out of {project}"
-    if reason is not None:
-        raise WriteRefused(file, reason)
-
-
-def _read_file(file: Path) -> bytes | None:
-    """Return the bytes of a file; None if there is none."""
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(_LARGEST_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    if len(content) > _LARGEST_BYTES:
+def _try_to_change(file: Path, target: Path, change: Callable[[bytes], bytes]) -> WriteOutcome:
+    """Raise `StaleContent` or `NotebookExists` if another program has changed the file since."""
+    if not os.path.lexists(target):
+        new = change(b"")
+        _create_folders(target.parent)
+        atomic_create(str(target), new)
+        _give_to_owner_of_folder(target, os.O_RDONLY)
+        return WriteOutcome(file, has_changed=True)
+    content = read_file(str(target))
+    if content is None:
+        raise StaleContent
+    if len(content.data) > _LARGEST_BYTES:
         raise WriteRefused(file, f"it has more than {_LARGEST_BYTES} bytes")
-    return content
-
-
-def _write_content(file: Path, old: bytes | None, new: bytes) -> WriteOutcome:
-    """Replace a file atomically if it still has the old bytes, which go into a backup."""
+    old = content.text
+    new = change(old)
     if new == old:
         return WriteOutcome(file, has_changed=False)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}.tmp")
-    leftovers = [temporary]
+    backup = _back_up(target, content)
     try:
-        _create_file(temporary, new, like=None if old is None else file)
-        _check_content(file, old)
-        backup = None if old is None else _back_up(file, old)
-        leftovers += [] if backup is None else [backup]
-        retry_while_in_use(lambda: temporary.replace(file))
-    except BaseException:
-        for leftover in leftovers:
-            leftover.unlink(missing_ok=True)
+        # This checks last that the file still is what was read, and changes nothing else.
+        atomic_replace(str(target), content, [Splice(0, len(old), new)])
+    except BaseException as error:
+        # If it is unknown what is in the file, the backup is needed.
+        if not isinstance(error, StorageFailure) or error.details["applied"] is not None:
+            backup.unlink(missing_ok=True)
         raise
     return WriteOutcome(file, has_changed=True, backup=backup)
 
 
-def _check_content(file: Path, expected: bytes | None) -> None:
-    if _read_file(file) != expected:
-        raise WriteRefused(file, "another program has changed it just now; try again")
+@contextmanager
+def _explain_failure(file: Path) -> Iterator[None]:
+    """Raise `WriteRefused` in place of other errors. No message has a part of the file in it."""
+    try:
+        yield
+    except UnicodeError as error:
+        position = f": byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+        reason = f"it is not valid UTF-8{position}"
+        raise WriteRefused(file, reason) from error
+    except MergeRefused as error:
+        raise WriteRefused(file, str(error)) from error
+    except NbEditError as error:
+        # Their messages are about notebooks.
+        cause = error.__cause__
+        known = cause.strerror if isinstance(cause, OSError) else _REASONS.get(type(error))
+        raise WriteRefused(file, known or f"it cannot be written ({error.reason})") from error
+    except OSError as error:
+        raise WriteRefused(file, error.strerror or str(error)) from error
 
 
-def _back_up(file: Path, content: bytes) -> Path:
-    """Write a copy beside a file, under a name that is not used yet."""
-    for number in range(1, _MOST_BACKUPS + 1):
-        suffix = ".bak" if number == 1 else f".bak{number}"
-        backup = file.with_name(file.name + suffix)
-        with suppress(FileExistsError):
-            _create_file(backup, content, like=file)
-            return backup
-    raise OSError(errno.EEXIST, f"there are {_MOST_BACKUPS} backups beside it; remove some")
+def _find_target(file: Path, project: Path | None) -> Path:
+    """Return the file that a name means, without links.
+
+    Raise `WriteRefused` if it is no plain file, or if links lead out of the project.
+    """
+    reason = None
+    target = Path(os.path.realpath(file))
+    if project is not None and not target.is_relative_to(project.resolve()):
+        reason = f"a symbolic link leads it out of {project}"
+    elif file.is_symlink() and not target.exists():
+        reason = f"it is a symbolic link to {file.readlink()}, where there is no file"
+    elif target.is_dir():
+        reason = "it is a folder"
+    elif target.exists() and not target.is_file():
+        reason = "it is no plain file"
+    elif (link := _find_foreign_link(file)) is not None:
+        reason = f"{link} is a symbolic link that its owner has made to something of another user"
+    if reason is not None:
+        raise WriteRefused(file, reason)
+    return target
 
 
-def _create_file(file: Path, content: bytes, *, like: Path | None) -> None:
-    """Create a file, durably, with the mode of another one."""
-    mode = 0o666 if like is None else 0o600
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(content)
-        opened.flush()
-        sync_file(descriptor)
-    if like is not None:
-        file.chmod(stat.S_IMODE(like.stat().st_mode))
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _find_foreign_link(file: Path) -> Path | None:
+    """Return the link by which a user leads root to what is not the user's; None without one."""
+    if _is_root():
+        for path in (file, *file.parents):
+            if path.is_symlink() and path.lstat().st_uid not in {0, path.stat().st_uid}:
+                return path
+    return None
+
+
+def _create_folders(folder: Path) -> None:
+    """Create the missing folders of a path; each belongs to the owner of that above it."""
+    if not folder.is_dir():
+        _create_folders(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _give_to_owner_of_folder(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+
+
+def _give_to_owner_of_folder(file: Path, flags: int) -> None:
+    """Give a new file or folder to the owner of its folder, if root has made it."""
+    if not _is_root():
+        return
+    owner = file.parent.stat()
+    with open_directory(str(file.parent)) as folder:
+        descriptor = folder.open(file.name, flags)
+        try:
+            status = os.fstat(descriptor)
+            # A user can put another file of root there, but only under one more name.
+            if status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        finally:
+            os.close(descriptor)
+
+
+def _back_up(file: Path, content: Content) -> Path:
+    """Write a copy beside a file, with its owner and mode, under a name that is not used yet."""
+    with open_directory(str(file.parent)) as folder:
+        for number in range(1, _MOST_BACKUPS + 1):
+            name = file.name + (".bak" if number == 1 else f".bak{number}")
+            with suppress(FileExistsError):
+                descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                break
+        else:
+            message = f"there are {_MOST_BACKUPS} backups beside it; remove some"
+            raise OSError(errno.EEXIST, message)
+        try:
+            try:
+                write_all(descriptor, content.text)
+                _copy_attributes(folder, file.name, descriptor)
+                sync_file(descriptor)
+            finally:
+                os.close(descriptor)
+        except BaseException:
+            folder.unlink(name)
+            raise
+    return file.with_name(name)
+
+
+def _copy_attributes(folder: OpenDirectory, name: str, new_file: int) -> None:
+    original = folder.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        copy_attributes(original, new_file, os.fstat(original))
+    finally:
+        os.close(original)

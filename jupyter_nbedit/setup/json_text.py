@@ -176,6 +176,7 @@ def _skip_comma(text: str, position: int) -> tuple[int, int | None]:
 
 
 def _build_problem(text: str, position: int, expected: str) -> SyntaxProblem:
+    # What stands there may be a secret.
     line = text.count("\n", 0, position) + 1
-    found = repr(text[position : position + 20]) if position < len(text) else "the end"
-    return SyntaxProblem(f"line {line}: expected {expected}, found {found}")
+    column = position - text.rfind("\n", 0, position)
+    return SyntaxProblem(f"line {line}, column {column}: expected {expected}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from copy import deepcopy
@@ -19,6 +20,10 @@ from jupyter_nbedit.setup.json_text import (
 
 if sys.version_info >= (3, 11):
     import tomllib
+
+
+# How the parser of TOML says where a text is wrong.
+_PLACE = re.compile(r"\(at (line \d+, column \d+|end of document)\)$")
 
 
 class MergeRefused(Exception):
@@ -65,8 +70,18 @@ def _parse(text: str, syntax: Syntax) -> Any:
         return parse_json(text).value
     except (SyntaxProblem, ValueError, RecursionError) as error:
         name = "TOML" if syntax == "toml" else "JSON"
-        message = f"it is not valid {name}: {error}"
+        message = f"it is not valid {name}{_describe_place(error)}"
         raise MergeRefused(message) from error
+
+
+def _describe_place(error: Exception) -> str:
+    """Return where a text is wrong, without a part of the text: it may be a secret."""
+    if isinstance(error, SyntaxProblem):
+        return f": {error}"
+    if isinstance(error, json.JSONDecodeError):
+        return f": line {error.lineno}, column {error.colno}"
+    found = _PLACE.search(str(error))
+    return f": {found[1]}" if found else ""
 
 
 def _parse_toml(text: str) -> dict[str, Any]:
@@ -101,9 +116,19 @@ def _put_entry(root: Any, entry: Entry, *, replace: bool, can_replace: bool) -> 
 def _check_type(value: Any, expected: type, keys: Sequence[str]) -> None:
     if not isinstance(value, expected):
         place = f"its member {'.'.join(keys)}" if keys else "it"
-        kind = "a list" if expected is list else "an object"
-        message = f"{place} is {json.dumps(value)[:40]}, not {kind}"
+        message = f"{place} is {_describe_type(value)}, not {_describe_type(expected())}"
         raise MergeRefused(message)
+
+
+def _describe_type(value: Any) -> str:
+    """Return what kind of value it is; the value itself may be a secret."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, dict):
+        return "an object"
+    return "a list" if isinstance(value, list) else "a number or boolean"
 
 
 def _find_item(items: Sequence[Any], entry: Entry) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import re
@@ -147,9 +148,14 @@ def test_the_second_name_of_a_file_is_used_if_it_is_there(home: Path) -> None:
 
 
 def prepare_link(file: Path) -> str:
-    (file.parent / "target").write_text("{}")
     file.symlink_to("target")
-    return "it is a symbolic link to target"
+    return "it is a symbolic link to target, where there is no file"
+
+
+def prepare_hard_link(file: Path) -> str:
+    (file.parent / "other").write_text("{}")
+    file.hardlink_to(file.parent / "other")
+    return "it has several names (hard links)"
 
 
 def prepare_folder(file: Path) -> str:
@@ -169,7 +175,7 @@ def prepare_broken(file: Path) -> str:
 
 def prepare_latin(file: Path) -> str:
     file.write_bytes(b'{"a": "\xe9"}')
-    return "it is not valid UTF-8: "
+    return "it is not valid UTF-8: byte 7."
 
 
 def prepare_large(file: Path) -> str:
@@ -190,6 +196,7 @@ def prepare_backups(file: Path) -> str:
     "prepare",
     [
         prepare_link,
+        prepare_hard_link,
         prepare_folder,
         prepare_pipe,
         prepare_broken,
@@ -231,6 +238,159 @@ def test_a_parent_that_is_no_folder_or_leads_out_of_the_project_is_refused(
     assert f"{home}/.cursor/mcp.json was not changed: " in error
     assert "a symbolic link leads it out of " in error
     assert list_files(home.parent) == {"home/.cursor"}
+
+
+@pytest.mark.parametrize("options", [(), ("--project",)])
+def test_a_link_stays_and_the_file_that_it_leads_to_is_changed(
+    home: Path, options: tuple[str, ...]
+) -> None:
+    folder = Path.cwd() if options else home
+    target = folder / "dotfiles" / "cursor.json"
+    target.parent.mkdir()
+    target.write_text('{"a": 1}')
+    (folder / ".cursor").mkdir()
+    (folder / ".cursor" / "mcp.json").symlink_to("../dotfiles/cursor.json")
+
+    assert main(["setup", "cursor", "--write", *options]) == 0
+
+    assert (folder / ".cursor" / "mcp.json").readlink() == Path("../dotfiles/cursor.json")
+    assert json.loads(target.read_text()).keys() == {"a", "mcpServers"}
+    assert target.with_name("cursor.json.bak").read_text() == '{"a": 1}'
+
+
+# Other writers ------------------------------------------------------------------------------------
+
+
+def save_anew(file: Path, content: str) -> None:
+    """Save as most programs do: write a new file, and put it there."""
+    new = file.with_name("new")
+    new.write_text(content)
+    new.replace(file)
+
+
+def save_in_place(file: Path, content: str) -> None:
+    file.write_text(content)
+
+
+def delete(file: Path, _content: str) -> None:
+    file.unlink()
+
+
+@pytest.mark.parametrize("save", [save_anew, save_in_place, delete])
+@pytest.mark.parametrize("call", ["first fsync", "second fsync"])
+@pytest.mark.parametrize("client_id", ["claude", "codex", "cursor"])
+def test_what_the_client_writes_meanwhile_is_kept(
+    client_id: str,
+    call: str,
+    save: Callable[[Path, str], None],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_toml = client_id == "codex"
+    if is_toml and sys.version_info < (3, 11):
+        pytest.skip("this Python has no parser of TOML")
+    before, after = ("n = 0\n", "n = 1\n") if is_toml else ('{"n": 0}', '{"n": 1}')
+    file = build_setup(client_id, find_bridge(), Places.from_system(Path.cwd())).file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(before)
+    sync, calls = os.fsync, iter(["first fsync", "second fsync"])
+
+    def write_and_sync(descriptor: int) -> None:
+        if next(calls, None) == call:
+            save(file, after)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", write_and_sync)
+
+    code = main(["setup", client_id, "--write"])
+
+    if save is delete:
+        assert code == 1
+        assert list_files(home) == set()
+        return
+    assert code == 0
+    text = file.read_text()
+    assert COMMAND in text
+    assert after.strip("{}\n") in text
+    assert {path.read_text() for path in file.parent.iterdir() if path != file} == {after}
+
+
+def test_a_file_that_another_program_changes_all_the_time_is_refused(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / ".claude.json"
+    file.write_text("{}")
+    sync, numbers = os.fsync, itertools.count(1)
+
+    def write_and_sync(descriptor: int) -> None:
+        save_anew(file, json.dumps({"n": next(numbers)}))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", write_and_sync)
+
+    assert main(["setup", "claude", "--write"]) == 1
+
+    assert "another program changes it again and again" in capsys.readouterr().err
+    assert json.loads(file.read_text()) == {"n": next(numbers) - 1}
+    assert list_files(home) == {".claude.json"}
+
+
+# Owners -------------------------------------------------------------------------------------------
+
+USER, GROUP = 12_345, 23_456
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has files of others")
+
+
+def read_owner(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_uid, status.st_gid
+
+
+@needs_root
+@pytest.mark.parametrize("client_id", ["claude", "codex", "gemini", "opencode"])
+def test_what_root_writes_in_the_home_of_a_user_is_the_users(client_id: str, home: Path) -> None:
+    if client_id == "codex" and sys.version_info < (3, 11):
+        pytest.skip("this Python has no parser of TOML")
+    os.chown(home, USER, GROUP)
+
+    assert main(["setup", client_id, "--write"]) == 0
+    assert main(["skill", "--install", "user"]) == 0
+
+    assert {read_owner(path) for path in home.rglob("*")} == {(USER, GROUP)}
+
+    file = build_setup(client_id, find_bridge(), Places.from_system(Path.cwd())).file
+    file.write_text("a = 1\n" if client_id == "codex" else "{}")
+    file.chmod(0o640)
+    os.chown(file, USER, GROUP + 1)
+
+    assert main(["setup", client_id, "--write"]) == 0
+
+    backup = file.with_name(f"{file.name}.bak")
+    assert COMMAND in file.read_text()
+    assert COMMAND not in backup.read_text()
+    for path in (file, backup):
+        assert read_owner(path) == (USER, GROUP + 1)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@needs_root
+@pytest.mark.threat("S35")
+def test_a_user_cannot_lead_root_to_files_of_others(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.chown(home, USER, GROUP)
+    target = home.parent / "mcp.json"
+    target.write_text("{}")
+    for name, place in ((".claude.json", target), (".cursor", home.parent)):
+        (home / name).symlink_to(place)
+        os.lchown(home / name, USER, GROUP)
+
+    for client_id in ("claude", "cursor"):
+        assert main(["setup", client_id, "--write"]) == 1
+        assert "to something of another user" in capsys.readouterr().err
+
+    assert target.read_text() == "{}"
+    assert list_files(home) == {".claude.json"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -138,8 +138,8 @@ def test_what_the_user_has_added_to_the_entry_stays() -> None:
 SECRET = "s3cret"  # noqa: S105 -- must not be shown
 REFUSED: list[tuple[str, Syntax, Entry, str]] = [
     ('{"mcpServers": {', "json", ENTRY, "not valid JSON"),
-    ('{"a": 1} x', "jsonc", ENTRY, "line 1: expected the end of the file, found 'x'"),
-    ('{\n"a" 1}', "jsonc", ENTRY, "line 2: expected a colon, found '1}'"),
+    ('{"a": 1} x', "jsonc", ENTRY, "line 1, column 10: expected the end of the file"),
+    ('{\n"a" 1}', "jsonc", ENTRY, "line 2, column 5: expected a colon"),
     ('{"a": 1 "b": 2}', "jsonc", ENTRY, "expected a comma or }"),
     ('{"a": [1 2]}', "jsonc", ENTRY, "expected a comma or ]"),
     ("{'a': 1}", "jsonc", ENTRY, "expected a key in double quotes"),
@@ -150,16 +150,16 @@ REFUSED: list[tuple[str, Syntax, Entry, str]] = [
     ("[" * 50_000, "jsonc", ENTRY, "at most 100 levels"),
     ("[" * 50_000, "json", ENTRY, "not valid JSON"),
     ('{"a": 1} // comment', "json", ENTRY, "not valid JSON"),
-    ("[]", "json", ENTRY, "it is [], not an object"),
+    ("[]", "json", ENTRY, "it is a list, not an object"),
     ('{"mcpServers": null}', "json", ENTRY, "its member mcpServers is null, not an object"),
-    ('{"mcp_servers": {}}', "json", ITEM, "its member mcp_servers is {}, not a list"),
+    ('{"mcp_servers": {}}', "json", ITEM, "its member mcp_servers is an object, not a list"),
     ('{"mcpServers": {"nbedit": 1}}', "json", ENTRY, "another entry 'nbedit'"),
     (f'{{"mcpServers": {{"nbedit": {{"command": "{SECRET}"}}}}}}', "json", ENTRY, "another entry"),
     (f'{{"mcp_servers": [{{"name": "nbedit", "url": "{SECRET}"}}]}}', "json", ITEM, "another"),
 ]
 REFUSED_TOML = [
     ("a = ", "not valid TOML"),
-    ("mcpServers = 1", "its member mcpServers is 1, not an object"),
+    ("mcpServers = 1", "its member mcpServers is a number or boolean, not an object"),
     (f'[mcpServers.nbedit]\ncommand = "{SECRET}"', "another entry 'nbedit'"),
     ("mcpServers = {b = {}}", "not valid TOML"),
 ]
@@ -184,6 +184,48 @@ def test_what_cannot_be_merged_is_refused(
     assert reason in str(refused.value)
     assert SECRET not in str(refused.value)
     assert len(str(refused.value)) < 300
+
+
+LEAKS = [
+    '{"mcpServers": {"b": {"env": {"KEY" "%s"}}}}',
+    '{"mcpServers": "%s"}',
+    '["%s"]',
+    '"%s"',
+    '{"a": %s}',
+    '{"key": "%s\n"}',
+    '{"key": "\\x%s"}',
+    '{"a": ["%s" "b"]}',
+    '{"a": "%s", "a": 1}',
+    '{"mcpServers": {}} %s',
+    '{"mcpServers": {"nbedit": "%s"}}',
+]
+LEAKS_TOML = [
+    'key = "%s',
+    "key = %s",
+    'key = "a" %s',
+    'mcpServers = "%s"',
+    'mcpServers = ["%s"]',
+    'a = 1\na = "%s"',
+    '[mcpServers]\nnbedit = "%s"',
+    'key = "%s\\x"',
+    'key = "%s\x01"',
+    "%s",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [
+        *((text, syntax) for text in LEAKS for syntax in ("json", "jsonc")),
+        *(pytest.param(text, "toml", marks=needs_toml) for text in LEAKS_TOML),
+    ],
+)
+def test_no_part_of_a_value_is_in_a_message(text: str, syntax: Syntax) -> None:
+    with pytest.raises(MergeRefused) as refused:
+        merge_entries(text.replace("%s", f"§¶{SECRET}"), [ENTRY], syntax)
+
+    assert not set("§¶\x01\\") & set(str(refused.value))
+    assert SECRET not in str(refused.value)
 
 
 # Random documents ---------------------------------------------------------------------------------
