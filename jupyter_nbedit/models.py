@@ -79,6 +79,8 @@ class WriteRequest:
     hash: str | None = None
     #: The beginning of the hash of the version that the request knows; see `Document.locate`.
     rev: str | None = None
+    #: The address by which a tool names the cell, if the operations do not have it.
+    cell: str | None = None
     #: Whether the session must have read the current version of the notebook.
     must_have_read: bool = False
     #: The user who has accepted the change, if it is a proposal, and the claim on that proposal,

@@ -191,7 +191,7 @@ def build_services(  # noqa: PLR0913 -- what differs without a server
         log,
     )
     path_observers: Sequence[PathObserver] = [edit_history, modes, proposals]
-    reader = ReadService(storages, trust, read_tracker, versions, documents)
+    reader = ReadService(storages, trust, read_tracker, versions, documents, edit_history)
     publisher = Publisher(edit_history, read_tracker, versions, tabs, events, log)
     watcher = None
     if settings.follow_outside_changes:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.edits.checked_batch import CheckedBatchPlanner
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.planned_edit import (
@@ -69,7 +70,7 @@ class EditService:
         self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
     ) -> EditReply:
         """Apply a batch of operations to a notebook, all of them or none."""
-        planner = BatchPlanner(operations, rev=request.rev or request.hash)
+        planner = CheckedBatchPlanner(operations, request, self.publisher.history)
         return await self.run(request, planner)
 
     async def undo(

@@ -58,8 +58,8 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     },
     "cell": {
         "description": "The cell's id or, only if no cell has that id, its guarded name "
-        "`N:hhhhhh` (its index, and the first 6 digits of its `source_hash`), or `cell-N` or `N`, "
-        "its index from 0.",
+        "`N:hhhhhh` (its index, and the first 6 digits of its `source_hash`), or `N`, its index "
+        "from 0; or `cell-N`, the same, if no cell has or had an id of this form.",
         "schema": {"type": "string", "minLength": 1},
     },
     "proposal_id": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Collection
@@ -21,6 +22,7 @@ from jupyter_nbedit.history.models import (
     build_edit_from_row,
     encode_entry,
 )
+from jupyter_nbedit.notebook.cell_names import is_numbered_id
 from jupyter_nbedit.notebook.undo.known_history import PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 
@@ -30,6 +32,11 @@ _PRUNE_SECONDS = 60.0
 # What a row takes besides its texts.
 _ROW_BYTES = 200
 _LARGEST_NUMBER = 1 << 62
+# How many records are read for the ids of cells, and how many bytes.
+_MOST_RECORDS = 100
+_MOST_RECORD_BYTES = 32 * 1024 * 1024
+# In the JSON of an entry: a quote inside a string would have a backslash.
+_NUMBERED_ID = re.compile(rb'"cell_id": ?"(cell-[0-9]+)"')
 # What `build_edit_from_row` takes.
 _COLUMNS = "edit_id, time, kind, undoes, undone_by, payload, has_record"
 _OF_NOTEBOOK = " FROM edits JOIN notebooks USING (notebook_id) WHERE root = ? AND name = ?"
@@ -241,6 +248,40 @@ class EditHistory:
             ]
 
         return await self.database.read(select)
+
+    async def list_numbered_ids(self, path: str) -> frozenset[str]:
+        """Return all ids of the form ``cell-N`` of cells that edits of a notebook have changed.
+
+        Entries list at most 20 cells. Of those that list fewer cells than were changed, the newest
+        records are read, up to a number and a size.
+        """
+        condition = f"{_OF_NOTEBOOK} AND time > ?"
+        values = (*self._get_key(path), self._compute_oldest_time())
+
+        def read(connection: sqlite3.Connection) -> frozenset[str]:
+            found: set[str] = set()
+            payloads = connection.execute(
+                f"SELECT payload{condition} AND instr(payload, CAST(? AS BLOB))",
+                (*values, '"cell-'),
+            )
+            for (payload,) in payloads:
+                found.update(number.decode() for number in _NUMBERED_ID.findall(payload))
+            size = 0
+            records = connection.execute(
+                f"SELECT record{condition} AND record IS NOT NULL"
+                " AND instr(payload, CAST(? AS BLOB)) ORDER BY edit_id DESC LIMIT ?",
+                (*values, '"truncated":true', _MOST_RECORDS),
+            )
+            for (record,) in records:
+                size += len(record)
+                if size > _MOST_RECORD_BYTES:
+                    break
+                if (order := _decode_order(record)) is not None:
+                    ids = (part.cell_id for part in order.parts)
+                    found.update(each for each in ids if each is not None and is_numbered_id(each))
+            return frozenset(found)
+
+        return await self.database.read(read)
 
     async def find_next_undoable(
         self, path: str, kinds: Collection[Kind], *, before: int | None = None

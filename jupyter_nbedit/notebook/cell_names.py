@@ -14,6 +14,7 @@ from dataclasses import dataclass
 #: The number of hex digits of the source hash in a name.
 DIGEST_LENGTH = 6
 
+_NUMBERED_ID = re.compile(r"cell-[0-9]+")
 _NAME = re.compile(r"(0|[1-9][0-9]{0,8}):([0-9a-f]{6})(~?)")
 
 
@@ -46,6 +47,11 @@ class CellName:
     def from_hash(cls, index: int, source_hash: str) -> CellName:
         """Return the name of a cell whose source has a hash."""
         return cls(index, source_hash[:DIGEST_LENGTH])
+
+
+def is_numbered_id(text: str) -> bool:
+    """Return whether a text is of the form ``cell-N``, which may be an id or mean an index."""
+    return _NUMBERED_ID.fullmatch(text) is not None
 
 
 def compute_source_hash(source: str) -> str:

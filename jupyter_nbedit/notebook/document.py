@@ -23,6 +23,7 @@ from jupyter_nbedit.notebook.cell_names import (
     DIGEST_LENGTH,
     CellName,
     compute_source_hash,
+    is_numbered_id,
 )
 from jupyter_nbedit.notebook.excerpt import build_excerpt
 from jupyter_nbedit.notebook.json_spans import Member, Span
@@ -39,7 +40,8 @@ from jupyter_nbedit.notebook.shown_text import unquote_name
 from jupyter_nbedit.notebook.splices import Splice, splice_buffer
 
 #: How a request names a cell: a string is an id or, only if no cell has that id, a `CellName` or
-#: ``cell-N`` counted from 0; an integer is an index from 0.
+#: ``cell-N`` counted from 0; an integer is an index from 0. Where a cell has an id of the form
+#: ``cell-N``, another such text is no index: it may be the id of a cell that was deleted.
 CellAddress = str | int
 
 _BOM = b"\xef\xbb\xbf"
@@ -315,6 +317,11 @@ class Document:
         """The indexes of the cells that have each id, usually one."""
         return _IndexesById(self.headers)
 
+    @cached_property
+    def has_numbered_ids(self) -> bool:
+        """Whether a cell has an id of the form ``cell-N``."""
+        return any(cell_id is not None and is_numbered_id(cell_id) for cell_id, _ in self.headers)
+
     def get_cell(self, index: int) -> Cell:
         """Return the cell at an index that exists."""
         cell_id, cell_type = self.headers[index]
@@ -371,6 +378,8 @@ class Document:
                     "its index, an integer."
                 )
                 raise AmbiguousCell(message, cell=address, indexes=list(indexes))
+            if not indexes and self.has_numbered_ids and is_numbered_id(address):
+                raise self.build_numbered_id_error(address)
             index = indexes[0] if indexes else _parse_ordinal(address)
         if index is None or not 0 <= index < len(self):
             raise self._build_not_found_error(address)
@@ -460,9 +469,44 @@ class Document:
             message, cell=str(name), indexes=indexes[:_SHOWN_CANDIDATES], candidates=names, rev=rev
         )
 
+    def build_numbered_id_error(self, address: str) -> CellNotFound:
+        """Return the error for a text ``cell-N`` that no cell has as its id and is no index here.
+
+        It has addresses that can be used, also of cells without ids.
+        """
+        available = [
+            self._find_usable_address(index) for index in range(min(len(self), _SHOWN_IDS))
+        ]
+        message = (
+            f"No cell has the id {address!r}. It is not taken for an index, because cells of this "
+            "notebook have, or had, ids of this form: the cell may have been deleted."
+        )
+        index = _parse_ordinal(address)
+        if index is not None and index < len(self) and self.headers[index][0] is None:
+            usable = self._find_usable_address(index)
+            name = f"its guarded name {usable!r}, or " if isinstance(usable, str) else ""
+            message += (
+                f" If you mean the cell at index {index}, which has no id, send {name}the integer "
+                f"{index} where a cell may be an integer."
+            )
+        message += f" The notebook has {len(self)} cells; read it again."
+        return CellNotFound(message, cell=address, available_ids=available, total_cells=len(self))
+
+    def _find_usable_address(self, index: int) -> CellAddress:
+        """Return the id of a cell, or else its guarded name; its index if others have that name."""
+        cell_id, _ = self.headers[index]
+        if cell_id is not None:
+            return cell_id
+        with suppress(InvalidNotebook):
+            name = self.get_name(index)
+            return index if name.is_repeated else str(name)
+        return index
+
     def _build_not_found_error(self, address: CellAddress) -> CellNotFound:
         available = [
-            cell_id if cell_id is not None else f"cell-{index}"
+            f"cell-{index}"
+            if cell_id is None and not self.has_numbered_ids
+            else self._find_usable_address(index)
             for index, (cell_id, _) in enumerate(self.headers[:_SHOWN_IDS])
         ]
         message = (

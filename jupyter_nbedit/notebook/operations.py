@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidOperation
+from jupyter_nbedit.notebook.cell_names import is_numbered_id
 
 #: The largest integer that all JSON implementations can be expected to read: RFC 8259, 6.
 LARGEST_INTEGER = 2**53 - 1
@@ -30,10 +31,11 @@ AddressField = Annotated[
     str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
     Meta(
         description="The cell: a string is its id or, only if no cell has that id, its guarded "
-        "name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or `cell-N` with "
-        "N from 0; an integer is its index from 0. All refer to the notebook before the batch; an "
-        "id may also be that of a cell that an earlier operation of the batch inserted. A guarded "
-        "name means the cell with that source, wherever it is now."
+        "name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell "
+        "has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. "
+        "All refer to the notebook before the batch; an id may also be that of a cell that an "
+        "earlier operation of the batch inserted. A guarded name means the cell with that source, "
+        "wherever it is now."
     ),
 ]
 AddressList = Annotated[
@@ -379,6 +381,12 @@ def _(operation: ReplaceText) -> None:
 
 @_check.register
 def _(operation: Insert) -> None:
+    if operation.id is not UNSET and is_numbered_id(operation.id):
+        message = (
+            f"A new cell cannot have the id {operation.id!r}: `cell-N` also means the cell at "
+            "index N. Choose another id, or leave it out."
+        )
+        raise InvalidOperation(message, id=operation.id)
     if operation.metadata is not UNSET:
         validate_metadata("metadata", operation.metadata)
 

@@ -13,6 +13,8 @@ from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import ChangedDuringRead, NbEditError
+from jupyter_nbedit.history.numbered_ids import check_numbered_ids
+from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import get_or_none
 from jupyter_nbedit.notebook.document import REV_LENGTH, Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
@@ -70,6 +72,8 @@ class ReadService:
     read_tracker: ReadTracker
     versions: VersionCache
     documents: DocumentCache = field(default_factory=DocumentCache)
+    #: Knows the ids of deleted cells; None if there is no history.
+    history: EditHistory | None = None
     # The versions that tabs have reported last, by the paths that are being read for them.
     _shown_hashes: dict[str, str] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -211,6 +215,8 @@ class ReadService:
         notebook = await load_notebook(storage, path, self.documents)
         document, digest = notebook.document, await notebook.compute_hash()
         self.documents.put(digest, document)
+        if self.history is not None:
+            await check_numbered_ids(self.history, path, document, options.cell)
         size = len(document.text)
         indexes, since = await run_in_thread_if_large(
             size, self._select_cells, document, digest, options

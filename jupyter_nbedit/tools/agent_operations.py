@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidOperation, NbEditError, TextMismatch
-from jupyter_nbedit.notebook.cell_names import CellName
+from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.document import CellAddress, Document
 from jupyter_nbedit.notebook.excerpt import build_excerpt
 from jupyter_nbedit.notebook.operations import (
@@ -379,11 +379,13 @@ def _check_name(
         return text
     details: dict[str, Any] = {"cell": text}
     hint = "Read the notebook to see the names of its cells."
-    with suppress(NbEditError):
-        cell = document.get_cell(document.locate(document.parse_address(text)))
-        name = str(document.get_name(cell.index))
-        details |= {"name": name, **build_excerpt(cell.source, _SHOWN_CHARACTERS)}
-        hint = f"If you mean the cell below, send {name!r}."
+    # What may have been the id of a cell that is gone does not suggest another cell.
+    if not is_numbered_id(text) or text in document.ids:
+        with suppress(NbEditError):
+            cell = document.get_cell(document.locate(document.parse_address(text)))
+            name = str(document.get_name(cell.index))
+            details |= {"name": name, **build_excerpt(cell.source, _SHOWN_CHARACTERS)}
+            hint = f"If you mean the cell below, send {name!r}."
     message = (
         f"`{operation.op}` takes the name of a cell as texts show it, its index and its hash, such "
         f"as '3:9f2c1a'; found {text[:100]!r}. {hint}"

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
+from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.long_text import cut_middle, fold_frames
 from jupyter_nbedit.notebook.outputs import to_readable
 from jupyter_nbedit.notebook.source_edit import NormalizedText, SearchedText
@@ -87,9 +88,14 @@ def _render_parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
         f"Notebook with {reply.total_cells} cells, {language}. Edit it with NotebookEdit, by the "
         "ids of the cells."
     )
+    # Where ids have the form `cell-N`, it is no index.
+    has_numbered_ids = any(cell.id is not None and is_numbered_id(cell.id) for cell in reply.cells)
     following, remaining_text, remaining_images = reply.next, _MOST_TEXT, _MOST_IMAGES
     for number, cell in enumerate(reply.cells):
-        parts = list(_render_cell(cell))
+        name = f"cell-{cell.index}" if cell.id is None else cell.id
+        if cell.id is None and has_numbered_ids and cell.source_hash:
+            name = str(CellName.from_hash(cell.index, cell.source_hash))
+        parts = list(_render_cell(cell, name))
         text = sum(len(part) + 1 for part in parts if isinstance(part, str))
         images = sum(isinstance(part, ImageBlock) for part in parts)
         if number and (text > remaining_text or images > remaining_images):
@@ -105,8 +111,7 @@ def _render_parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
         )
 
 
-def _render_cell(cell: CellView) -> Iterator[str | ImageBlock]:
-    name = f"cell-{cell.index}" if cell.id is None else cell.id
+def _render_cell(cell: CellView, name: str) -> Iterator[str | ImageBlock]:
     count = f" execution_count={cell.execution_count}" if cell.execution_count else ""
     yield f'\n<cell id="{name}" index={cell.index} type={cell.cell_type}{count}>'
     if cell.problem is not UNSET:

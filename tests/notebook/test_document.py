@@ -177,13 +177,16 @@ def test_what_is_no_cell_with_a_type_cannot_be_read_and_hides_no_other_cell(
 # Addresses ---------------------------------------------------------------------------------------
 
 NAMED = document(
-    raw(id="a"), raw(id="7"), raw(id="twice"), raw(id="twice"), raw(), raw(id="cell-0")
+    raw(id="a"), raw(id="7"), raw(id="twice"), raw(id="twice"), raw(), raw(id="cell-x")
+)
+NUMBERED = document(
+    raw(id="a"), raw(), raw(), raw(source="x"), raw(source=1), raw(id="cell-0"), raw(id="cell-7")
 )
 
 
 @pytest.mark.parametrize(
     ("address", "index"),
-    [("a", 0), ("7", 1), (0, 0), (5, 5), ("cell-4", 4), ("cell-0", 5), ("cell-1", 1)],
+    [("a", 0), ("7", 1), (0, 0), (5, 5), ("cell-4", 4), ("cell-5", 5), ("cell-1", 1)],
 )
 def test_an_address_is_an_id_or_an_index(address: str | int, index: int) -> None:
     assert NAMED.locate(address) == index
@@ -191,16 +194,47 @@ def test_an_address_is_an_id_or_an_index(address: str | int, index: int) -> None
 
 @pytest.mark.parametrize(
     "address",
-    ["b", "", "cell-6", "cell-", "cell-01", "Cell-1", "cell-x", "1", 6, "cell-" + "1" * 10],
+    ["b", "", "cell-6", "cell-", "cell-01", "Cell-1", "cell-y", "1", 6, "cell-" + "1" * 10],
 )
 def test_an_unknown_address_is_refused_with_the_existing_ones(address: str | int) -> None:
     with pytest.raises(CellNotFound) as error:
         NAMED.locate(address)
     assert error.value.details == {
         "cell": address,
-        "available_ids": ["a", "7", "twice", "twice", "cell-4", "cell-0"],
+        "available_ids": ["a", "7", "twice", "twice", "cell-4", "cell-x"],
         "total_cells": 6,
     }
+
+
+NUMBERED_NAMES: list[str | int] = ["a", 1, 2, "3:2d7116", 4, "cell-0", "cell-7"]
+
+
+@pytest.mark.parametrize(("address", "index"), [("cell-0", 5), ("cell-7", 6), (1, 1), (4, 4)])
+def test_among_ids_with_numbers_an_address_is_an_id(address: str | int, index: int) -> None:
+    assert NUMBERED.locate(address) == index
+
+
+@pytest.mark.parametrize(
+    ("address", "hint"),
+    [
+        ("cell-1", "the cell at index 1, which has no id, send the integer 1 where"),
+        ("cell-3", "which has no id, send its guarded name '3:2d7116', or the integer 3 where"),
+        ("cell-4", "send the integer 4 where"),
+        ("cell-6", ""),
+        ("cell-9", ""),
+        ("cell-01", ""),
+        ("b", ""),
+        (7, ""),
+    ],
+)
+def test_among_ids_with_numbers_no_other_is_an_index(address: str | int, hint: str) -> None:
+    with pytest.raises(CellNotFound) as error:
+        NUMBERED.locate(address)
+    assert error.value.details["available_ids"] == NUMBERED_NAMES
+    assert hint in error.value.message
+    assert ("which has no id" in error.value.message) == bool(hint)
+    for index, name in enumerate(NUMBERED_NAMES):
+        assert NUMBERED.locate(name) == index
 
 
 def test_at_most_ten_ids_are_listed() -> None:

@@ -27,6 +27,24 @@ and any with a body `unsupported_media_type`.
 
 | status | reason | |
 |---|---|---|"""
+_ADDRESSES = """\
+## Addresses of cells
+
+A text that addresses a cell is the first of these:
+
+| text | means |
+|---|---|
+| the id of a cell | this cell |
+| `N:hhhhhh`, a guarded name | the cell with this source, wherever it is now |
+| `cell-N`, if a cell of the notebook has another id of this form | no cell: `cell_not_found` |
+| `cell-N`, if the history of the notebook has a cell with this id | no cell: `cell_not_found` |
+| `cell-N` | the cell at index `N` |
+| `N`, in an address or a query | the cell at index `N` |
+
+The cell of an id such as `cell-3` may have been deleted; then the text must not mean another \
+cell. For cells without ids the error has the guarded names. A new cell cannot get an id of this \
+form.
+"""
 _ANY_REQUEST = {
     "invalid_request",
     "forbidden",
@@ -50,10 +68,11 @@ def _build_lines(document: Json) -> Iterator[str]:
     yield f"{document['info']['description']}\n\n| request | |\n|---|---|"
     for request, operation in operations:
         yield f"| `{request}` | {_link(operation['summary'])} |"
-    yield "\n[Errors](#errors) · [Forms](#forms)\n"
+    yield "\n[Errors](#errors) · [Addresses of cells](#addresses-of-cells) · [Forms](#forms)\n"
     for request, operation in operations:
         yield from _describe_operation(request, operation)
     yield from _describe_errors()
+    yield _ADDRESSES
     yield "## Forms\n"
     for name, schema in document["components"]["schemas"].items():
         yield from _describe_form(name, schema)

@@ -344,9 +344,10 @@ class NotebookEditInput(CellEditInput, frozen=True, kw_only=True):
     cell_id: Annotated[
         str,
         Meta(
-            description="The id of the cell. Only if no cell has that id, `cell-N` is the cell at "
-            "index N, counted from 0. Required for `replace` and `delete`. For `insert`: the new "
-            "cell goes after this one, or at the beginning if it is left out.",
+            description="The id of the cell. Only if no cell has, or had, that id, and no "
+            "cell has another id of this form, `cell-N` is the cell at index N, counted from 0. "
+            "Required for `replace` and `delete`. For `insert`: the new cell goes after this one, "
+            "or at the beginning if it is left out.",
         ),
     ] = ""
     new_source: Annotated[
@@ -367,7 +368,8 @@ async def _edit_notebook(
         raise InvalidRequest(message)
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
     plan = plan_edit(arguments)
-    reply = await context.edit(WriteRequest(path, author, must_have_read=True), plan)
+    request = WriteRequest(path, author, cell=arguments.cell_id, must_have_read=True)
+    reply = await context.edit(request, plan)
     description = CellEditResult.from_reply(reply).describe(arguments.notebook_path)
     return _build_result(description, proposal_id=reply.proposal_id)
 

@@ -44,8 +44,9 @@ class MycodeInput(CellEditInput, frozen=True, kw_only=True):
     cell_id: Annotated[
         str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
         Meta(
-            description="The id of the cell. Only if no cell has that id, `cell-N` or a bare "
-            "number N is the cell at index N, counted from 0. For `insert`: the new cell goes "
+            description="The id of the cell. Only if no cell has that id, a bare number N is "
+            "the cell at index N, counted from 0, and so is `cell-N` if no cell had that id or has "
+            "another id of this form. For `insert`: the new cell goes "
             "after this one, and an empty text means before all cells.",
         ),
     ]
@@ -75,10 +76,10 @@ class MycodeOutput(msgspec.Struct, frozen=True, kw_only=True):
 async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) -> ToolResult:
     plan = plan_edit(arguments, accepts_numbers=True)
     path = context.map_notebook_path(arguments.notebook_path, relative=True)
-    version, copy_path = None, None
+    version, copy_path, cell = None, None, str(arguments.cell_id)
     if arguments.backup and await context.editor.modes.get_effective(path) == "edit":
         # A dry run first: a call that fails leaves no copy.
-        preview = await context.edit(WriteRequest(path, author, dry_run=True), plan)
+        preview = await context.edit(WriteRequest(path, author, dry_run=True, cell=cell), plan)
         version = preview.hash_before
         if context.read_before_edit and version is not None:
             context.read_tracker.require(author.session, path, version)
@@ -90,7 +91,7 @@ async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) ->
             if copied_version != version:
                 raise _build_changed_error(copy_path)
     try:
-        reply = await context.edit(WriteRequest(path, author, hash=version), plan)
+        reply = await context.edit(WriteRequest(path, author, hash=version, cell=cell), plan)
     except HashMismatch as error:
         if copy_path is None:
             raise

@@ -44,9 +44,10 @@ class NexoInput(CellEditInput, frozen=True, kw_only=True):
     cell_id: Annotated[
         str,
         Meta(
-            description="The id of the cell. Only if no cell has that id, `cell-N` is the cell at "
-            "index N, counted from 0. For `insert`: the new cell goes after this one, and an empty "
-            "text means before all cells.",
+            description="The id of the cell. Only if no cell has, or had, that id, and no "
+            "cell has another id of this form, `cell-N` is the cell at index N, counted from 0. "
+            "For `insert`: the new cell goes after this one, and an empty text means before all "
+            "cells.",
         ),
     ]
     cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
@@ -82,7 +83,7 @@ def _create_id() -> str:
 async def _edit(context: ToolContext, author: Author, arguments: NexoInput) -> ToolResult:
     plan = plan_edit(arguments, create_id=_create_id)
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
-    reply = await context.edit(WriteRequest(path, author), plan)
+    reply = await context.edit(WriteRequest(path, author, cell=arguments.cell_id), plan)
     result = CellEditResult.from_reply(reply)
     proposal = [] if reply.proposal_id is UNSET else [describe_proposal(reply)]
     output = NexoOutput(
