@@ -269,8 +269,10 @@ class EditHistory:
             size = 0
             records = connection.execute(
                 f"SELECT record{condition} AND record IS NOT NULL"
-                " AND instr(payload, CAST(? AS BLOB)) ORDER BY edit_id DESC LIMIT ?",
-                (*values, '"truncated":true', _MOST_RECORDS),
+                # `encode_entry` writes both forms.
+                " AND (instr(payload, CAST(? AS BLOB)) OR instr(payload, CAST(? AS BLOB)))"
+                " ORDER BY edit_id DESC LIMIT ?",
+                (*values, '"truncated":true', '"truncated": true', _MOST_RECORDS),
             )
             for (record,) in records:
                 size += len(record)

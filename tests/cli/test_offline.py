@@ -62,6 +62,19 @@ def test_without_a_server_commands_work_on_the_file_and_a_server_can_undo_it_lat
     assert Path("a.ipynb").read_bytes() == samples.three_cells()
 
 
+def test_an_id_of_a_deleted_cell_means_no_other_cell(alone: Shell) -> None:
+    cells = [samples.raw(f"x{number}", f"cell-{number}") for number in range(4)]
+    for ids in (cells, [cells[2], *(samples.raw("y", each) for each in "abc")]):
+        Path("a.ipynb").write_bytes(samples.notebook(*ids))
+        assert alone.run("edit", "a.ipynb", "--delete", "cell-2").exit_code == exit_codes.DONE
+        left = Path("a.ipynb").read_bytes()
+        second = alone.run("edit", "a.ipynb", "--delete", "cell-2")
+        assert second.exit_code != exit_codes.DONE
+        assert "may have been deleted" in second.err
+        assert "may have been deleted" in alone.run("read", "a.ipynb", "cell-2").err
+        assert Path("a.ipynb").read_bytes() == left
+
+
 def test_a_path_that_leads_nowhere_is_named(alone: Shell) -> None:
     for command in (
         ["read", "missing.ipynb"],

@@ -12,6 +12,7 @@ import pytest
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
 from jupyter_nbedit.history.models import NewEntry
 from jupyter_nbedit.history.store import EditHistory
+from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
 
@@ -58,6 +59,41 @@ async def test_a_cell_id_that_is_not_utf8_is_stored(services: ServiceBuilder) ->
     await history.add(build_entry(operations=[{**REPLACED, "cell_id": "\ud800"}]), None)
     ((entry,),) = [await history.list_page("a.ipynb", limit=1)]
     assert entry.operations[0].cell_id == "\ud800"
+
+
+async def test_ids_with_numbers_are_listed_also_of_cells_that_an_entry_leaves_out(
+    services: ServiceBuilder,
+) -> None:
+    history = services.build_history()
+    ids = ["cell-1", "alpha", "cell-x", "xcell-2", "cell-03", None]
+    await history.add(build_entry(operations=[{**REPLACED, "cell_id": each} for each in ids]), None)
+    await history.add(build_entry(message='"cell_id":"cell-4"', operations=[REPLACED]), None)
+    await history.add(build_entry("b.ipynb", operations=[{**REPLACED, "cell_id": "cell-5"}]), None)
+    assert await history.list_numbered_ids("a.ipynb") == {"cell-1", "cell-03"}
+
+    for first in ("\ud800", "alpha"):
+        operations = [{**REPLACED, "cell_id": first}, *[REPLACED] * 20]
+        parts = [
+            CellUndo(
+                cell_id=f"cell-{first.isascii():d}0{n}", index_before=n, before=None, after=None
+            )
+            for n in range(2)
+        ]
+        record = UndoRecord(parts=parts, gaps=[], reverse_splices=None, total_cells=2, blob=b"")
+        await history.add(build_entry(operations=operations), record.encode())
+    await history.add(build_entry(operations=[REPLACED] * 21), b"damaged")
+    found = await history.list_numbered_ids("a.ipynb")
+    assert found == {"cell-1", "cell-03", "cell-000", "cell-001", "cell-100", "cell-101"}
+
+
+async def test_of_many_large_edits_the_newest_are_read_for_ids(services: ServiceBuilder) -> None:
+    history = services.build_history()
+    for number in range(105):
+        part = CellUndo(cell_id=f"cell-{number}", index_before=0, before=None, after=None)
+        record = UndoRecord(parts=[part], gaps=[], reverse_splices=None, total_cells=0, blob=b"")
+        await history.add(build_entry(operations=[REPLACED] * 21), record.encode())
+    found = await history.list_numbered_ids("a.ipynb")
+    assert found == {f"cell-{number}" for number in range(5, 105)}
 
 
 async def test_histories_are_separate_for_each_root(services: ServiceBuilder) -> None:
