@@ -122,6 +122,18 @@ def test_an_id_of_a_deleted_cell_means_no_other_cell(
     assert list_ids(live, path) == [each for each in ids if each != "cell-2"]
 
 
+@pytest.mark.parametrize("ids", [ALL, ONE], ids=["others have such ids", "none has one"])
+def test_a_cell_that_another_program_has_deleted_is_not_mistaken(
+    live: Client, path: str, ids: list[str]
+) -> None:
+    write(live, path, *ids)
+    assert live.patch(path, {"op": "replace", "cell": "cell-2", "source": "y"}).status == 200
+    write(live, path, *(each for each in ids if each != "cell-2"))
+
+    get_error(live.patch(path, {"op": "delete", "cell": "cell-2"}), 404, "cell_not_found")
+    get_error(live.read(path, cell="cell-2"), 404, "cell_not_found")
+
+
 def test_the_error_names_the_operation_and_the_ids(live: Client, path: str) -> None:
     write(live, path, *ONE)
     live.patch(path, {"op": "delete", "cell": "cell-2"})
