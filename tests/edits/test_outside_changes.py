@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from jupyter_nbedit.errors import CellNotFound
 from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
@@ -50,3 +53,26 @@ async def test_a_change_that_another_server_records_first_is_recorded_once(tmp_p
     kinds = [edit.kind for edit in await first.history.list_page(NAME, limit=9)]
     await builder.close()
     assert kinds == ["outside", "edit"]
+
+
+async def test_an_id_of_a_cell_that_another_program_deletes_means_no_other_cell(
+    tmp_path: Path,
+) -> None:
+    builder = ServiceBuilder(tmp_path)
+    server = builder.build_editing(builder.build_storages())
+    file = builder.root / NAME
+    others = [samples.raw(each, each) for each in "abcd"]
+    file.write_bytes(samples.notebook(*others, samples.raw("x", "cell-2")))
+    look(server, file)
+    await examine(server)
+    left = samples.notebook(*others)
+    file.write_bytes(left)
+
+    # The change is found by this edit.
+    with pytest.raises(CellNotFound, match="may have been deleted"):
+        await server.editor.edit(WriteRequest(NAME), operations({"op": "delete", "cell": "cell-2"}))
+
+    kinds = [edit.kind for edit in await server.history.list_page(NAME, limit=9)]
+    await builder.close()
+    assert kinds == ["outside"]
+    assert file.read_bytes() == left
