@@ -13,6 +13,7 @@ test.describe('The user is told', () => {
     folder.write('told.ipynb', formatNotebook(makeManyCells(40)));
     const tab = await open('told.ipynb');
     await tab.placeCaret(1);
+    await tab.scrollTo(0);
     const before = await tab.getViewState();
 
     await agent.edit(
