@@ -376,6 +376,7 @@ class ModelBatch:
 
     def split(self, cell: Any, at_line: int, expect: JSON = None) -> None:
         found = self.find_cell(cell, expect)
+        self.check_protection(found, "editable")
         pieces = self.pieces.setdefault(id(found), [found])
         live = [piece for piece in pieces if not any(piece is other for other in self.gone)]
         addressed, (found, at_line) = found, find_line(self.before[id(found)], live, at_line)
