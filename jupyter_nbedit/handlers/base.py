@@ -319,24 +319,27 @@ class NbEditHandler(APIHandler):
             request.headers.get("If-Match"),
             self.prefers_text,
         )
-        response = await self.find_response(repr(content).encode() + request.body)
+        response = await self.find_response(repr(content).encode(), request.body)
         if response is None:
             return False
         self.finish_response(response)
         return True
 
-    async def find_response(self, content: bytes) -> StoredResponse | None:
+    async def find_response(self, *content: bytes) -> StoredResponse | None:
         """Return the earlier response if the request is a retry; else None.
 
-        Retries of a request have the same ``content`` and ``Idempotency-Key``. The caller must pass
-        a response that is not an error to `store_response`. Raise errors as `replay_response` does.
+        Retries of a request have the same bytes in ``content``, and the same ``Idempotency-Key``.
+        The caller must pass a response that is not an error to `store_response`. Raise errors as
+        `replay_response` does.
         """
         key = self.read_label(IDEMPOTENCY_KEY)
         if key is None:
             return None
-        digest = hashlib.sha256(repr(self.session).encode() + content).hexdigest()
+        digest = hashlib.sha256(repr(self.session).encode())
+        for part in content:
+            digest.update(part)
         name = (self.principal, key)
-        response = await self.services.idempotency.begin(name, digest)
+        response = await self.services.idempotency.begin(name, digest.hexdigest())
         if response is None:
             self._idempotency_name = name
         return response

@@ -190,8 +190,8 @@ class McpHandler(ToolRunner):
             arguments = await run_in_thread_if_large(
                 len(self.request.body), _encode_arguments, call.arguments
             )
-            content = f"{self.request.path}\n{call.name}\n".encode() + arguments
-            response = await self.find_response(content)
+            name = f"{self.request.path}\n{call.name}\n".encode()
+            response = await self.find_response(name, arguments)
             if response is None:
                 result = await self.run_tool(tool, arguments, call.client or address)
                 response = StoredResponse(encode_json(result.output))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from tests.handlers.error_checks import get_error
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 
+LARGE = 2_000_000
 #: The values around those of the metadata, with room for more of them.
 _AROUND = 20
 
@@ -113,6 +116,37 @@ def test_a_batch_of_messages_counts_together(client: Client) -> None:
     message = {"jsonrpc": "2.0", "method": "ping", "params": {"a": [0] * (MAX_JSON_VALUES // 10)}}
     batch = json.dumps([{**message, "id": number} for number in range(11)])
     get_error(send(client, "POST", "mcp", batch), 413, "too_large")
+
+
+def test_a_large_request_waits_for_no_other_that_has_ended(client: Client) -> None:
+    insert_large = {
+        "operations": [{"op": "insert", "at": "end", "cell_type": "raw", "source": "x" * LARGE}]
+    }
+    body = json.dumps(insert_large).encode()
+    target = f"{client.base_url}nbedit/notebooks/a.ipynb"
+    head = (
+        f"PATCH {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {client.token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    for _ in range(3):
+        # The client is gone before there is a reply.
+        with socket.create_connection(("127.0.0.1", client.port)) as connection:
+            connection.sendall(head.encode() + body)
+        refused = client.request(
+            "PATCH", "nbedit/notebooks/a.ipynb", body.replace(b"end", b"enD"), JSON
+        )
+        assert refused.status == 400
+        foreign = client.request(
+            "PATCH", "nbedit/notebooks/a.ipynb", body, {"Content-Type": "text/plain"}
+        )
+        assert foreign.status == 415
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(
+            pool.map(
+                lambda _: client.request("PATCH", "nbedit/notebooks/a.ipynb", body, JSON), range(8)
+            )
+        )
+    assert [answer.status for answer in answers] == [200] * 8
 
 
 def test_the_limits_are_in_the_description_of_the_server(client: Client) -> None:
