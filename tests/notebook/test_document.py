@@ -152,6 +152,20 @@ def test_an_invalid_notebook_is_refused_with_the_missing_part(
     assert error.value.details == details
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n", "lfs_pointer"),
+        (b"/annex/objects/SHA256E-s1--1.ipynb\n", "annex_pointer"),
+        (b'{\n<<<<<<< ours\n "a": 1\n=======\n "a": 2\n>>>>>>> theirs\n}\n', "conflict"),
+    ],
+)
+def test_what_stands_in_the_place_of_a_notebook_is_named(text: bytes, found: str) -> None:
+    with pytest.raises(InvalidNotebook) as error:
+        Document.parse(text)
+    assert error.value.details["found"] == found
+
+
 def test_a_cell_header_that_msgspec_refuses_is_read_like_json_loads() -> None:
     found = Document.parse(
         b'{"nbformat":4,"cells":[{"id":"a","x":NaN,"cell_type":"raw"},{"cell_type":"raw","id":1}]}'

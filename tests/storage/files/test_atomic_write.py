@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,6 +100,30 @@ def test_a_read_only_file_is_unchanged(
     ):
         place.edit()
     assert access_calls == [(NAME, os.W_OK)]
+    assert_unchanged(notebook)
+
+
+@pytest.mark.parametrize("may_write", [False, True])
+def test_a_folder_in_which_no_file_can_be_created_is_named(
+    place: Root, notebook: Path, monkeypatch: pytest.MonkeyPatch, *, may_write: bool
+) -> None:
+    plain_open, plain_access = os.open, os.access
+
+    def refuse_to_create(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+        if flags & os.O_CREAT and str(path).startswith(".nbedit-"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return plain_open(path, flags, *rest, **more)
+
+    def tell_folder(path: Any, mode: int, **more: Any) -> bool:
+        return may_write if path == os.curdir else plain_access(path, mode, **more)
+
+    monkeypatch.setattr(os, "open", refuse_to_create)
+    monkeypatch.setattr(os, "access", tell_folder)
+    with pytest.raises(Forbidden) as error:
+        place.edit()
+    words = f"may not create files in the folder {place.root.name!r}"
+    # Where the mode of the folder allows it, such as in a sandbox, its owner is not the reason.
+    assert (words in error.value.message) is not may_write
     assert_unchanged(notebook)
 
 
