@@ -20,15 +20,14 @@ def render_unified_diff(path: str, plan: EditPlan) -> str:
     """Render an edit like ``diff -u``: the notebook's metadata, then the cells in order."""
     lines: list[str] = []
     length = 0
-    # Of a diff of millions of lines, only those that are shown are in memory.
+    # Of a diff of millions of lines, only what is shown is in memory.
     for line in _render_plan(path, plan):
         if length < _MAX_CHARACTERS:
-            lines.append(line)
+            lines.append(line[: _MAX_CHARACTERS - length])
         length += len(line)
-    if length <= _MAX_CHARACTERS:
-        return "".join(lines)
-    text = "".join(lines)[:_MAX_CHARACTERS]
-    return f"{text}\n… {length - _MAX_CHARACTERS} more characters\n"
+    if length > _MAX_CHARACTERS:
+        lines.append(f"\n… {length - _MAX_CHARACTERS} more characters\n")
+    return "".join(lines)
 
 
 def _render_plan(path: str, plan: EditPlan) -> Iterator[str]:
