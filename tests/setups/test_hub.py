@@ -21,7 +21,7 @@ from jupyter_nbedit.client import Client as ReplyClient
 from jupyter_nbedit.client import find_server
 from jupyter_nbedit.events.emitters import SCHEMA_ID
 from tests.handlers.error_checks import get_error, no_changes
-from tests.handlers.routes import ROWS
+from tests.handlers.routes import ROWS, write_files
 from tests.setups.hub import WRITE, Hub, run_hub
 from tests.setups.needs import needs
 from tests.support import samples
@@ -153,7 +153,7 @@ def test_every_route_works_below_the_prefix_of_the_user(hub: Hub) -> None:
     client = get_client(hub, ODD, ODD)
 
     for (_, verb), row in ROWS.items():
-        (client.root / "a.ipynb").write_bytes(samples.three_cells())
+        write_files(client.root)
         target, body, headers = row.build_request(client.root)
         answer = client.request(verb, target, body, headers)
 
