@@ -228,6 +228,9 @@ class ModelBatch:
             if len(same) > 1:
                 raise RefusedByModel("ambiguous_cell")
             known = {f"cell-{at}": at for at in range(len(self.was))}
+            # Where a cell has an id of this form, another such text is no index.
+            if any(re.fullmatch("cell-[0-9]+", str(cell.get("id"))) for cell in self.was):
+                known = {}
             address = same[0] if same else known.get(address, -1)
         if not 0 <= address < len(self.was):
             raise RefusedByModel("cell_not_found")
