@@ -40,7 +40,7 @@ class InvalidOperation(InvalidRequest, reason="invalid_operation"):
 
 
 class TooLarge(NbEditError, reason="too_large"):
-    """The request's body exceeds ``NbEditApp.max_request_bytes``, or has too many JSON values."""
+    """The request's body exceeds ``NbEditApp.max_request_bytes`` or another limit of the server."""
 
 
 class UnsupportedMediaType(NbEditError, reason="unsupported_media_type"):

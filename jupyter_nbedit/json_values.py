@@ -8,8 +8,8 @@ from __future__ import annotations
 
 #: The most values of a request. Building so many objects takes some 30 ms.
 MAX_JSON_VALUES = 200_000
-#: The most values of a request that creates a notebook: 1,000 cells with 1,000 values in each.
-MAX_CREATED_JSON_VALUES = 1_000_000
+#: The most values of a request that creates a notebook: 1,000 cells with 400 values in each.
+MAX_CREATED_JSON_VALUES = 400_000
 # Other threads run between two slices.
 _SLICE_BYTES = 1 << 16
 _SPACE = b" \t\r\n"

@@ -17,6 +17,7 @@ from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply, build_document
 from jupyter_nbedit.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
 from jupyter_nbedit.models import MOST_OPERATIONS
+from jupyter_nbedit.notebook.added_lines import MAX_ADDED_LINES
 from jupyter_nbedit.search.models import MOST_HITS
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.storage.files.rename_exchange import list_guards
@@ -37,6 +38,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     ]
     max_created_json_values: Annotated[
         int, Meta(description="The most JSON values of a `PUT` that creates a notebook.")
+    ]
+    max_added_lines: Annotated[
+        int, Meta(description="The most lines that a request can add to sources.")
     ]
     max_operations: Annotated[int, Meta(description="The most operations of one batch.")]
     max_hits: Annotated[int, Meta(description="The most hits of one reply to a search.")]
@@ -83,9 +87,9 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
 class NotFoundHandler(NbEditHandler):
     """Any other address below ``/nbedit``."""
 
-    async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
+    async def check_request(self) -> None:
         """Send 404 with an error body, for every method."""
-        await super().prepare()
+        await super().check_request()
         raise web.HTTPError(404)
 
 
@@ -116,6 +120,7 @@ class AboutHandler(NbEditHandler):
                     max_request_bytes=services.request_limit,
                     max_json_values=MAX_JSON_VALUES,
                     max_created_json_values=MAX_CREATED_JSON_VALUES,
+                    max_added_lines=MAX_ADDED_LINES,
                     max_operations=MOST_OPERATIONS,
                     max_hits=MOST_HITS,
                 ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
@@ -12,14 +11,15 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from http import HTTPStatus
 from logging import Logger
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import msgspec
 from jupyter_server.auth.identity import IdentityProvider, PasswordIdentityProvider
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.handlers import APIHandler
 from jupyter_server.utils import ensure_async
-from tornado.web import RequestHandler
+from tornado import web
+from tornado.web import RequestHandler, stream_request_body
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.accept import AcceptService
@@ -37,6 +37,7 @@ from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers.accept import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
+from jupyter_nbedit.handlers.large_requests import LARGE_BODY_BYTES, LargeRequests, Turn
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.models import LONGEST_LABEL
@@ -55,8 +56,6 @@ from jupyter_nbedit.watch import NotebookWatcher
 IDEMPOTENCY_KEY = "Idempotency-Key"
 #: The header with the name of a session; see `ReadTracker`.
 SESSION_NAME = "X-NbEdit-Session"
-# Smaller bodies do not wait for each other.
-_LARGE_BODY_BYTES = 1_000_000
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
@@ -98,16 +97,20 @@ class Services:
     request_limit: int
     routes: Sequence[tuple[str, type[RequestHandler]]]
     log: Logger
-    #: Requests with large bodies are handled one at a time, because each takes much memory.
-    large_requests: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    large_requests: LargeRequests = field(default_factory=LargeRequests)
 
 
 #: Who has the token or the password of a server without user names. Rights never depend on it.
 ANONYMOUS_USER = "anonymous"
 
 
+# Without this, Tornado keeps each body twice while the request waits for its turn.
+@stream_request_body
 class NbEditHandler(APIHandler):
-    """The base of all handlers."""
+    """The base of all handlers.
+
+    A verb runs when the whole body has been received, as in other handlers.
+    """
 
     auth_resource = "nbedit"
     #: The permission for contents that each method needs.
@@ -116,8 +119,11 @@ class NbEditHandler(APIHandler):
     varying_headers: ClassVar[Sequence[str]] = ("Accept",)
     # The user and the key of a request that other requests may be retries of.
     _idempotency_name: tuple[str, str] | None = None
-    # Whether no other request with a large body is handled until this one is.
-    _has_turn = False
+    # None if the body is not large.
+    _turn: Turn | None = None
+    # Whether the reply is an error, for which the body is not kept.
+    _is_refused = False
+    _received_bytes = 0
 
     @property
     def services(self) -> Services:
@@ -196,25 +202,85 @@ class NbEditHandler(APIHandler):
             raise InvalidRequest(message)
         return value
 
+    def initialize(self) -> None:
+        """Begin to receive the body."""
+        #: The body once `read_body` has returned it.
+        self.body = b""
+        self._received = bytearray()
+
     async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
-        """Check the size of the request and the permission, before any verb runs."""
+        """Check the request before its body is received.
+
+        The verb raises the error: Tornado closes the connection after a reply that is sent before
+        the end of the body, and many clients then never read the reply.
+        """
+        try:
+            await self.check_request()
+        except Exception as error:  # noqa: BLE001 - of any kind, as Tornado does
+            self._refuse(error)
+
+    def decode_argument(self, value: bytes, name: str | None = None) -> str:
+        """Decode an argument; the verb raises the error of a path that is not UTF-8."""
+        try:
+            return super().decode_argument(value, name)
+        except web.HTTPError as error:
+            # The arguments of a query are decoded after those of the path.
+            if hasattr(self, "path_kwargs"):
+                raise
+            self._refuse(error)
+            return ""
+
+    def _refuse(self, error: Exception) -> None:
+        """Let the verb of the request raise an error, and forget the body."""
+
+        def raise_error(*_arguments: str, **_path: str) -> NoReturn:
+            raise error
+
+        self._is_refused = True
+        self._received = bytearray()
+        if self._turn is not None:
+            self._turn.end()
+        setattr(self, (self.request.method or "").lower(), raise_error)
+
+    async def check_request(self) -> None:
+        """Raise an error if the user may not send the request."""
         await super().prepare()
-        limit = self.services.request_limit
-        if len(self.request.body) > limit:
-            message = (
-                f"The request's body has {len(self.request.body)} bytes, more than the {limit} "
-                "this server takes (NbEditApp.max_request_bytes). Send the operations in several "
-                "requests."
-            )
-            raise TooLarge(message, bytes=len(self.request.body), limit=limit)
         action = self.contents_actions.get(self.request.method or "")
-        if self.current_user and len(self.request.body) > _LARGE_BODY_BYTES:
-            await self.services.large_requests.acquire()
-            self._has_turn = True
         # jupyter_server itself rejects requests without a user, and other methods. `authorized`
         # checks the permission for ``nbedit``.
         if self.current_user and action:
             await self._check_right(action, "contents")
+
+    async def data_received(self, chunk: bytes) -> None:
+        """Keep a part of the body; wait for the turn of the request if the body is large."""
+        self._received_bytes += len(chunk)
+        if self._is_refused:
+            return
+        declared_bytes = int(self.request.headers.get("Content-Length", "0"))
+        limit = self.services.request_limit
+        if max(declared_bytes, self._received_bytes) > limit:
+            # Of a body that is sent in chunks, only the end tells the length.
+            size = declared_bytes or self._received_bytes
+            message = (
+                f"The request's body has {'' if declared_bytes else 'at least '}{size} bytes, more "
+                f"than the {limit} this server takes (NbEditApp.max_request_bytes). Send the "
+                "operations in several requests."
+            )
+            self._refuse(TooLarge(message, bytes=size, limit=limit))
+            return
+        self._received += chunk
+        if self._received_bytes > LARGE_BODY_BYTES and self._turn is None:
+            self._turn = Turn(self.services.large_requests)
+            await self._turn.begin_receiving()
+
+    async def read_body(self) -> bytes:
+        """Return the body of the request; if it is large, when the request may be handled."""
+        if self._turn is not None:
+            await self._turn.begin_handling()
+        if self._received:
+            self.body = bytes(self._received)
+            self._received = bytearray()
+        return self.body
 
     async def check_write_right(self) -> None:
         """Raise `Forbidden` if the user may not change notebooks, for verbs that mostly read."""
@@ -250,7 +316,10 @@ class NbEditHandler(APIHandler):
             If the body does not have the type.
         """
         self.check_media_type()
-        body = self.request.body
+        body = await self.read_body()
+        if IDEMPOTENCY_KEY not in self.request.headers:
+            # Only the comparison with a retry reads it again.
+            self.body = b""
         return await run_in_thread_if_large(
             len(body), partial(decode_body, max_values=max_values), body, body_type
         )
@@ -319,7 +388,7 @@ class NbEditHandler(APIHandler):
             request.headers.get("If-Match"),
             self.prefers_text,
         )
-        response = await self.find_response(repr(content).encode(), request.body)
+        response = await self.find_response(repr(content).encode(), await self.read_body())
         if response is None:
             return False
         self.finish_response(response)
@@ -365,11 +434,16 @@ class NbEditHandler(APIHandler):
             return
         self.finish(response.body)
 
+    def on_connection_close(self) -> None:
+        """Let another large body be received if the rest of this one does not come."""
+        super().on_connection_close()
+        if self._turn is not None:
+            self._turn.end_receiving()
+
     def on_finish(self) -> None:
         """Let the next retry run if this request has failed, and the next large request."""
-        if self._has_turn:
-            self._has_turn = False
-            self.services.large_requests.release()
+        if self._turn is not None:
+            self._turn.end()
         if self._idempotency_name is not None:
             self.services.idempotency.abandon(self._idempotency_name)
         super().on_finish()

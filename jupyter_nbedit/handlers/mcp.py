@@ -89,6 +89,8 @@ _CORS_HEADERS = (
 class McpHandler(ToolRunner):
     """``/nbedit/mcp``."""
 
+    # Decides whether a thread encodes the arguments of a call.
+    _message_bytes = 0
     # A message may only list the tools; calls are checked one by one.
     contents_actions: ClassVar[Mapping[str, str]] = {"POST": "read"}
 
@@ -99,7 +101,7 @@ class McpHandler(ToolRunner):
         """
         return self.request.method == "OPTIONS"
 
-    async def prepare(self) -> None:  # type: ignore[override] # as APIHandler's own
+    async def check_request(self) -> None:
         """Refuse the pages of other sites, which Jupyter Server would answer with 404."""
         if not self.check_origin():
             # What follows an error looks for it.
@@ -109,7 +111,7 @@ class McpHandler(ToolRunner):
                 "`ServerApp.allow_origin` does not allow it."
             )
             raise Forbidden(message)
-        await super().prepare()
+        await super().check_request()
 
     def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
         """Send the response; pages of allowed sites may use the headers of the protocol."""
@@ -163,12 +165,14 @@ class McpHandler(ToolRunner):
             self.finish(encode(answer.body))
 
     async def _answer(self, headers: PostHeaders) -> PostAnswer:
-        body = self.request.body
+        body = await self.read_body()
+        self._message_bytes, self.body = len(body), b""
         try:
             # Only calls of tools need them, but a client should know early.
             self.read_label(IDEMPOTENCY_KEY)
             self.read_label(SESSION_NAME)
             content: Message | Batch = await run_in_thread_if_large(len(body), parse, body)
+            del body
         except InvalidRequest as error:
             return build_error_answer(ProtocolError(INVALID_REQUEST, error.message))
         except MessageTooLarge as error:
@@ -188,7 +192,7 @@ class McpHandler(ToolRunner):
             if tool.right == "write":
                 await self.check_write_right()
             arguments = await run_in_thread_if_large(
-                len(self.request.body), _encode_arguments, call.arguments
+                self._message_bytes, _encode_arguments, call.arguments
             )
             name = f"{self.request.path}\n{call.name}\n".encode()
             response = await self.find_response(name, arguments)

@@ -430,7 +430,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
     @authorized
     async def delete(self, path: str, cell: str) -> None:
         """Delete the cell; the reply has its source."""
-        if self.request.body:
+        if await self.read_body():
             # A client that sends `dry_run` in a body must not lose the cell.
             message = (
                 "DELETE takes no body. Send `dry_run`, `source_hash`, `client` and `message` in "

@@ -195,7 +195,7 @@ class ToolHandler(ToolRunner):
             return
         self.check_media_type()
         client = self.read_label(_CLIENT.name) or address
-        result = await self.run_tool(tool, self.request.body, client)
+        result = await self.run_tool(tool, await self.read_body(), client)
         response = StoredResponse(encode_json(result.output))
         if result.proposal_id is not UNSET:
             location = f"{self.base_url}nbedit/proposals/{result.proposal_id}"
@@ -218,7 +218,7 @@ class ToolHandler(ToolRunner):
     def _parse_arguments(self) -> dict[str, Any]:
         """Return the arguments for an error, without null; none if the body is no JSON object."""
         try:
-            arguments = msgspec.json.decode(self.request.body) if self._is_called else None
+            arguments = msgspec.json.decode(self.body) if self._is_called else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.notebook.added_lines import check_added_lines
 from jupyter_nbedit.notebook.apply_operation import AffectedCells, apply_operation
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
@@ -56,6 +57,8 @@ def apply_operations(
     ------
     NbEditError
         The first error; ``details["operation"]`` is the index of the operation that caused it.
+    TooLarge
+        If the batch adds too many lines.
     """
     working_copy = WorkingCopy(document, fresh_id, is_current)
     results: list[tuple[int, Operation, AffectedCells]] = []
@@ -66,6 +69,7 @@ def apply_operations(
         except NbEditError as error:
             error.details.setdefault("operation", number)
             raise
+    check_added_lines(working_copy.cells.values())
     order = working_copy.cell_order.build_order()
     plan = build_plan(working_copy, order, [_build_result(order, *each) for each in results])
     warnings = [

@@ -203,7 +203,8 @@ async def test_the_about_route_returns_version_mode_limits_and_links(local: Loca
         "limits": {
             "max_request_bytes": 16 * 1024 * 1024,
             "max_json_values": 200_000,
-            "max_created_json_values": 1_000_000,
+            "max_created_json_values": 400_000,
+            "max_added_lines": 500_000,
             "max_operations": 1000,
             "max_hits": 1000,
         },
