@@ -132,12 +132,16 @@ class OfflineServer:
     ) -> Response:
         connection = _Connection()
         delegate = self._application.start_request(None, connection)
-        delegate.headers_received(
+        prepared = delegate.headers_received(
             RequestStartLine(method, address, "HTTP/1.1"),
             HTTPHeaders({"Host": "localhost", "Content-Length": str(len(body)), **headers}),
         )
-        if body:
-            delegate.data_received(body)
+        # As a connection does: the body follows when the handler has been prepared.
+        if prepared is not None:
+            await prepared
+        received = delegate.data_received(body) if body else None
+        if received is not None:
+            await received
         delegate.finish()
         return await connection.response
 
