@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from jupyter_server.extension.application import ExtensionApp
@@ -27,6 +28,7 @@ class NbEditApp(NbEditSettings, ExtensionApp):
     description = "Edit the cells of notebooks over HTTP, while they are open in JupyterLab."
 
     wired: WiredServices | None = None
+    _link_task: asyncio.Task[None] | None = None
 
     @default("open_browser")
     def _default_open_browser(self) -> bool:
@@ -62,10 +64,13 @@ class NbEditApp(NbEditSettings, ExtensionApp):
         serverapp: ServerApp,  # noqa: ARG002 -- Jupyter Server passes it
     ) -> None:
         if self.wired is not None:
-            await self.wired.adopt_offline_edits()
+            # A file system that does not answer must not hold the start.
+            self._link_task = asyncio.create_task(self.wired.resolve_link_paths())
 
     async def stop_extension(self) -> None:
         """Close all resources."""
+        if self._link_task is not None:
+            self._link_task.cancel()
         if self.wired is not None:
             await self.wired.close()
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+
+from jupyter_nbedit.names import NotebookName, NotebookNames
 
 #: What a tab does with a new version of the notebook.
 State = Literal["shown", "merged", "waiting"]
@@ -71,10 +73,10 @@ class TabReport(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class TabConnection:
     """The connection of one page, with its open tabs and its reports by notebook."""
 
-    open: Mapping[str, int] = field(default_factory=dict)
-    #: The canonical names of the open notebooks, by the paths by which the page calls them.
-    names: Mapping[str, str] = field(default_factory=dict)
-    reports: dict[str, TabReport] = field(default_factory=dict)
+    open: Mapping[NotebookName, int] = field(default_factory=dict)
+    #: The names of the open notebooks, by the paths by which the page calls them.
+    names: Mapping[str, NotebookName] = field(default_factory=dict)
+    reports: dict[NotebookName, TabReport] = field(default_factory=dict)
 
 
 @dataclass
@@ -85,8 +87,7 @@ class TabRegistry:
     for counts only.
     """
 
-    #: Returns the canonical name of a path, since links give one notebook several paths.
-    get_canonical_name: Callable[[str], str] = str
+    notebook_names: NotebookNames
     _pages: set[TabConnection] = field(default_factory=set)
     # Is set at the next change of any page, and is then replaced.
     _change: asyncio.Event = field(default_factory=asyncio.Event)
@@ -107,8 +108,8 @@ class TabRegistry:
 
     def set_open(self, page: TabConnection, tabs: Mapping[str, int]) -> None:
         """Replace the open tabs of a page: their number by the path of the notebook."""
-        after = dict[str, int]()
-        names = {path: self.get_canonical_name(path) for path in tabs}
+        after = dict[NotebookName, int]()
+        names = {path: self.notebook_names.find(path) for path in tabs}
         for path, name in names.items():
             after[name] = after.get(name, 0) + tabs[path]
         page.open = after
@@ -119,12 +120,15 @@ class TabRegistry:
             self._wake_observers()
 
     def list_open(self) -> dict[str, set[str]]:
-        """Return the open notebooks: by canonical name, the paths by which tabs call them."""
-        notebooks: dict[str, set[str]] = {}
+        """Return the open notebooks: by one path, all paths by which tabs call them."""
+        notebooks: dict[NotebookName, set[str]] = {}
         for page in self._pages:
             for path, name in page.names.items():
                 notebooks.setdefault(name, set()).add(path)
-        return notebooks
+        return {
+            self.notebook_names.get_path(name) or min(paths): paths
+            for name, paths in notebooks.items()
+        }
 
     async def wait_for_open_change(self, seconds: float | None = None) -> None:
         """Wait until a page opens or closes a notebook, at most for so many seconds."""
@@ -133,7 +137,7 @@ class TabRegistry:
 
     def report(self, page: TabConnection, report: TabReport) -> bool:
         """Store the report of a page; return False if the page does not have the notebook open."""
-        name = self.get_canonical_name(report.path)
+        name = self.notebook_names.find(report.path)
         if name not in page.open:
             return False
         page.reports[name] = report
@@ -144,14 +148,14 @@ class TabRegistry:
         """Return whether a page has the notebook open."""
         if not self._pages:
             return False
-        name = self.get_canonical_name(path)
+        name = self.notebook_names.find(path)
         return any(name in page.open for page in self._pages)
 
     def count_open(self, path: str) -> int:
         """Return how many tabs have a notebook open."""
         if not self._pages:
             return 0
-        name = self.get_canonical_name(path)
+        name = self.notebook_names.find(path)
         return sum(page.open.get(name, 0) for page in self._pages)
 
     async def wait_for_reports(
@@ -164,7 +168,7 @@ class TabRegistry:
         """
         if not (self._pages or seconds):
             return TabCounts()
-        name = self.get_canonical_name(path)
+        name = self.notebook_names.find(path)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while True:
@@ -175,7 +179,7 @@ class TabRegistry:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(page_change.wait(), remaining_seconds)
 
-    def _count(self, name: str, edit_id: int | None, digest: str) -> TabCounts:
+    def _count(self, name: NotebookName, edit_id: int | None, digest: str) -> TabCounts:
         counts = dict.fromkeys(("open", "shown", "merged", "waiting"), 0)
         for page in self._pages:
             tabs = page.open.get(name, 0)

@@ -6,19 +6,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.db.database import Database
+from jupyter_nbedit.db.link_paths import resolve_link_paths
 from jupyter_nbedit.edits.accept import AcceptService
 from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.edits.unseen import UnseenService
-from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import Services
@@ -52,16 +52,6 @@ if TYPE_CHECKING:
     from jupyter_nbedit.settings import NbEditSettings
 
 
-class NotebookNames(Protocol):
-    """How the database names notebooks."""
-
-    def get_root_name(self) -> str:
-        """Return the name of the folder that canonical paths are relative to."""
-
-    def get_canonical_path(self, path: str) -> str:
-        """Return the path without links of a notebook, whose API path is given."""
-
-
 @dataclass
 class WiredServices:
     """The services with what only their owner uses."""
@@ -75,21 +65,9 @@ class WiredServices:
     # The names of open resources and the functions that close them, in order.
     _closers: tuple[tuple[str, Callable[[], Awaitable[None] | None]], ...]
 
-    async def adopt_offline_edits(self) -> None:
-        """Make edits and proposals without a server part of this server, if its root holds them.
-
-        See `jupyter_nbedit.offline.root`.
-        """
-        root = Path(self.services.storages.get_root_name())
-        if not root.is_absolute() or not self.database.has_file:
-            return
-        other_root, folder = get_offline_root_name(root), get_offline_name(root)
-        try:
-            await self.edit_history.adopt(other_root, folder)
-            await self.services.proposals.store.adopt(other_root, folder)
-        except HistoryUnavailable as error:
-            # The database has logged what is wrong with it; the next start tries again.
-            self.log.info("Edits without a server were not adopted: %s", error.message)
+    async def resolve_link_paths(self) -> None:
+        """Resolve the links in the history of an older release."""
+        await resolve_link_paths(self.database, self.log)
 
     async def close(self) -> None:
         """Close all resources, and log the exceptions.
@@ -111,44 +89,32 @@ def get_data_folder() -> Path:
     return Path(jupyter_data_dir()) / "nbedit"
 
 
-def get_offline_root_name(folder: Path) -> str:
-    """Return the root under which edits without a server are recorded; it is no folder."""
-    return f"offline:{folder.anchor}"
-
-
-def get_offline_name(path: Path) -> str:
-    """Return the name of a notebook or folder there; "" for the root of the file system."""
-    relative = path.relative_to(path.anchor).as_posix()
-    return "" if relative == "." else f"/{relative}"
-
-
-def build_services(  # noqa: PLR0913 -- what differs without a server
+def build_services(
     settings: NbEditSettings,
     web_settings: dict[str, Any],
     event_logger: EventLogger,
     log: Logger,
     *,
-    names: NotebookNames | None = None,
     has_server: bool = True,
 ) -> WiredServices:
     """Create the services and pass each what it depends on.
 
     ``web_settings`` are those of the web application, with its contents manager and its rooms. The
-    settings are read here, once: a later change of one has no effect. ``names`` are the storages'
-    own unless given. ``has_server`` is False if no server runs, which texts then say.
+    settings are read here, once: a later change of one has no effect. ``has_server`` is False if no
+    server runs, which texts then say.
     """
     locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", log)
     storages = StorageResolver(web_settings, locks, settings.links_outside_root)
-    names = names or storages
+    names = storages.names
 
     def get_notary() -> NotebookNotary:
         notary: NotebookNotary = web_settings["contents_manager"].notary
         return notary
 
     trust = TrustManager(get_notary)
-    read_tracker = ReadTracker(storages.get_canonical_path)
+    read_tracker = ReadTracker(names)
     documents, versions = DocumentCache(), VersionCache()
-    tabs = TabRegistry(storages.get_canonical_path)
+    tabs = TabRegistry(names)
     events = EventEmitter(event_logger)
     database = Database(
         get_data_folder(),
@@ -158,31 +124,27 @@ def build_services(  # noqa: PLR0913 -- what differs without a server
     )
     edit_history = EditHistory(
         database,
-        get_canonical_name=names.get_canonical_path,
-        get_root=names.get_root_name,
+        names=names,
         max_bytes=settings.history_max_bytes,
         max_days=settings.history_max_days,
     )
     seen = SeenEditStore(
         database,
-        get_canonical_name=names.get_canonical_path,
-        get_root=names.get_root_name,
+        names=names,
         max_days=settings.history_max_days,
     )
     modes = ModeManager(
         database,
         events,
         log,
-        get_root=names.get_root_name,
-        get_canonical_name=names.get_canonical_path,
+        names=names,
         configured_mode=cast("Mode", settings.mode),
         is_fixed=settings.mode_is_fixed,
     )
     proposals = ProposalService(
         ProposalStore(
             database,
-            get_root=names.get_root_name,
-            get_canonical_name=names.get_canonical_path,
+            names=names,
             hours=settings.proposal_hours,
             max_pending=settings.max_proposals,
         ),

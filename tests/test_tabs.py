@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from jupyter_nbedit.tabs import TabConnection, TabCounts, TabRegistry, TabReport
+from tests.support.names import FolderNames
 
 OLD, NEW, NEWER = ("0" * 64, "1" * 64, "2" * 64)
 NAME = "a.ipynb"
@@ -42,21 +44,24 @@ async def count(
 async def test_a_tab_has_reported_if_it_shows_the_newest_edit_or_its_hash(
     seen: TabReport, edit_id: int | None, digest: str, shown: int
 ) -> None:
-    tabs = TabRegistry()
+    tabs = TabRegistry(FolderNames())
     page = open_page(tabs)
     tabs.report(page, seen)
     assert (await count(tabs, edit_id, digest)).shown == shown
 
 
 async def test_a_tab_that_shows_the_bytes_of_the_edit_already_needs_no_report() -> None:
-    tabs = TabRegistry()
+    tabs = TabRegistry(FolderNames())
     tabs.report(open_page(tabs), TabReport(NAME, "shown", NEW, 5))
     open_page(tabs)
     assert await count(tabs) == TabCounts(open=2, shown=1)
 
 
-async def test_a_page_may_have_several_tabs_of_a_notebook_under_several_names() -> None:
-    tabs = TabRegistry(lambda path: path.removeprefix("link/"))
+async def test_a_page_may_have_several_tabs_of_a_notebook_under_several_names(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    tabs = TabRegistry(FolderNames(folder=str(tmp_path)))
     page = tabs.connect()
     tabs.set_open(page, {f"link/{NAME}": 1, NAME: 2})
     tabs.report(page, TabReport(f"link/{NAME}", "shown", NEW, 7))
@@ -64,7 +69,7 @@ async def test_a_page_may_have_several_tabs_of_a_notebook_under_several_names() 
 
 
 async def test_a_report_about_a_notebook_that_is_not_open_is_ignored() -> None:
-    tabs = TabRegistry()
+    tabs = TabRegistry(FolderNames())
     page = open_page(tabs, "b.ipynb")
     tabs.report(page, TabReport(NAME, "shown", NEW, 7))
     tabs.set_open(page, {NAME: 1})
@@ -94,7 +99,7 @@ async def take_turns() -> None:
 
 
 async def test_the_wait_includes_tabs_that_open_meanwhile() -> None:
-    tabs = TabRegistry()
+    tabs = TabRegistry(FolderNames())
     one, other = open_page(tabs), open_page(tabs)
     task = await begin_to_wait(tabs)
     late = open_page(tabs)
@@ -110,7 +115,7 @@ async def test_the_wait_includes_tabs_that_open_meanwhile() -> None:
 
 
 async def test_a_tab_that_closes_is_not_waited_for() -> None:
-    tabs = TabRegistry()
+    tabs = TabRegistry(FolderNames())
     one, other = open_page(tabs), open_page(tabs)
     task = await begin_to_wait(tabs)
     tabs.set_open(one, {})
@@ -120,7 +125,7 @@ async def test_a_tab_that_closes_is_not_waited_for() -> None:
 
 
 async def test_a_cancelled_wait_does_not_affect_others() -> None:
-    tabs = TabRegistry()
+    tabs = TabRegistry(FolderNames())
     page = open_page(tabs)
     task, other = await begin_to_wait(tabs), await begin_to_wait(tabs)
     task.cancel()

@@ -177,6 +177,117 @@ _SEEN_EDITS: Migration = (
     """,
 )
 
+# Whether a root is a folder, on POSIX or Windows; and the path on disk of a name below it. Names of
+# edits without a server had the root `offline:`, followed by the anchor of their paths.
+_IS_FOLDER = (
+    "(root GLOB '/*' OR root GLOB '[A-Za-z]:*' OR root GLOB '\\\\*' OR root GLOB 'offline:*')"
+)
+_FILE_NAME = """
+    CASE
+        WHEN root GLOB 'offline:*' THEN rtrim(substr(root, 9), '/\\') || {name}
+        WHEN root GLOB '/*' THEN rtrim(root, '/') || '/' || {name}
+        ELSE rtrim(replace(root, '\\', '/'), '/') || '/' || {name}
+    END
+"""
+
+# A notebook in a file is named by its path on disk. The old names are joined as texts, and no file
+# is read; `link_paths` has what may be the path of a link, until that has been resolved. If a
+# notebook had several names, its edits come together, and what was unseen under one name stays so.
+_FILE_NAMES: Migration = (
+    # Folders that are or were the roots of servers. An older release looks for modes there.
+    "CREATE TABLE roots (root TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID",
+    # How a server calls a notebook whose name is not below its root, because links lead there.
+    """
+    CREATE TABLE link_paths (
+        root TEXT NOT NULL,
+        path TEXT NOT NULL,
+        name TEXT NOT NULL,
+        is_resolved INTEGER NOT NULL,
+        PRIMARY KEY (root, path)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX link_paths_by_name ON link_paths (name)",
+    f"""
+    INSERT OR IGNORE INTO roots
+    SELECT root FROM notebooks WHERE {_IS_FOLDER} UNION
+    SELECT root FROM proposals WHERE {_IS_FOLDER} UNION SELECT root FROM modes WHERE {_IS_FOLDER}
+    """,  # noqa: S608 -- ours
+    f"""
+    INSERT OR IGNORE INTO link_paths
+    SELECT root, name, {_FILE_NAME.format(name="name")}, 0 FROM (
+        SELECT root, name FROM notebooks UNION SELECT root, name FROM proposals
+        UNION SELECT root, name FROM modes WHERE name != ''
+    ) WHERE {_IS_FOLDER}
+    """,  # noqa: S608 -- ours
+    f"""
+    CREATE TEMP TABLE renamed_notebooks AS
+    SELECT notebook_id, file_name, min(notebook_id) OVER (PARTITION BY file_name) AS target_id,
+        count(*) OVER (PARTITION BY file_name) AS names
+    FROM (
+        SELECT notebook_id, {_FILE_NAME.format(name="name")} AS file_name
+        FROM notebooks WHERE {_IS_FOLDER}
+    )
+    """,  # noqa: S608 -- ours
+    "CREATE UNIQUE INDEX temp.renamed_notebooks_by_id ON renamed_notebooks (notebook_id)",
+    # An edit and all older ones were seen: one row for each, before notebooks come together.
+    """
+    CREATE TEMP TABLE seen_until AS
+    SELECT notebook_id, user, edit_id FROM seen_edits JOIN renamed_notebooks USING (notebook_id)
+    WHERE parts IS NULL AND names > 1
+    """,
+    """
+    DELETE FROM seen_edits WHERE parts IS NULL
+        AND notebook_id IN (SELECT notebook_id FROM renamed_notebooks WHERE names > 1)
+    """,
+    """
+    INSERT OR REPLACE INTO seen_edits
+    SELECT seen_until.notebook_id, user, edits.edit_id, '[]', 1
+    FROM seen_until JOIN edits USING (notebook_id) WHERE edits.edit_id <= seen_until.edit_id
+    """,
+    """
+    UPDATE edits SET notebook_id = (
+        SELECT target_id FROM renamed_notebooks AS new WHERE new.notebook_id = edits.notebook_id
+    ) WHERE notebook_id IN (SELECT notebook_id FROM renamed_notebooks WHERE names > 1)
+    """,
+    """
+    UPDATE OR REPLACE seen_edits SET notebook_id = (
+        SELECT target_id FROM renamed_notebooks AS new
+        WHERE new.notebook_id = seen_edits.notebook_id
+    ) WHERE notebook_id IN (SELECT notebook_id FROM renamed_notebooks WHERE names > 1)
+    """,
+    """
+    DELETE FROM notebooks WHERE notebook_id IN (
+        SELECT notebook_id FROM renamed_notebooks WHERE notebook_id != target_id
+    )
+    """,
+    """
+    UPDATE notebooks SET root = 'file:', name = (
+        SELECT file_name FROM renamed_notebooks AS new
+        WHERE new.notebook_id = notebooks.notebook_id
+    ) WHERE notebook_id IN (SELECT notebook_id FROM renamed_notebooks)
+    """,
+    "DROP TABLE temp.seen_until",
+    "DROP TABLE temp.renamed_notebooks",
+    f"""
+    UPDATE proposals SET name = {_FILE_NAME.format(name="name")}, root = 'file:'
+    WHERE {_IS_FOLDER}
+    """,  # noqa: S608 -- ours
+    # Of several own modes of a notebook the strictest holds; what is no mode stays none. The old
+    # rows stay, because an older release reads them.
+    f"""
+    INSERT OR REPLACE INTO modes
+    SELECT 'file:', file_name, CASE max(strictness)
+        WHEN 0 THEN 'server' WHEN 1 THEN 'edit' WHEN 2 THEN 'review' WHEN 3 THEN 'plan'
+        ELSE '?' END
+    FROM (
+        SELECT {_FILE_NAME.format(name="name")} AS file_name, CASE mode
+            WHEN 'server' THEN 0 WHEN 'edit' THEN 1 WHEN 'review' THEN 2 WHEN 'plan' THEN 3 ELSE 4
+            END AS strictness
+        FROM modes WHERE {_IS_FOLDER} AND name != ''
+    ) GROUP BY file_name
+    """,  # noqa: S608 -- ours
+)
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -224,8 +335,8 @@ class Schema:
 
 
 SCHEMA = Schema(
-    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES, _SEEN_EDITS),
-    ("modes", "notebooks", "edits_size", "claims"),
+    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES, _SEEN_EDITS, _FILE_NAMES),
+    ("modes", "notebooks", "edits_size", "claims", "roots", "link_paths"),
 )
 
 

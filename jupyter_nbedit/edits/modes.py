@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING, Literal, cast
 
 from jupyter_nbedit.db.errors import MODES, NEW_MODE
+from jupyter_nbedit.db.link_paths import store_path
+from jupyter_nbedit.db.notebook_rows import get_strictness, write_older_modes
 from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
+from jupyter_nbedit.names import NotebookName, NotebookNames, fold, get_rule_key
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
@@ -26,20 +29,22 @@ _ALL_NOTEBOOKS = ""
 _VALID_VALUES = frozenset(("edit", "review", "plan", _SERVER_MODE))
 # After how long a change by another server on the same folder is noticed.
 _CACHE_SECONDS = 1.0
+_INVALID_MODE = "The modes of notebooks cannot be read: one of them is not a mode."
+_SELECT = "SELECT root, name, mode FROM modes"
 _UPSERT = "INSERT OR REPLACE INTO modes VALUES (:root, :name, :mode)"
 _DELETE = "DELETE FROM modes WHERE root = :root AND name = :name"
 _DELETE_INVALID = """
-    DELETE FROM modes WHERE root = :root AND mode NOT IN ('edit', 'review', 'plan', 'server')
+    DELETE FROM modes WHERE root = :root AND name >= :first AND name < :last
+        AND mode NOT IN ('edit', 'review', 'plan', 'server')
 """
-# A notebook at a path, and all notebooks in the folder of that path.
-_RENAME_ALL = """
-    UPDATE OR REPLACE modes SET name = :new || substr(name, length(:old) + 1)
-    WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
+# A notebook of a name, and all notebooks in the folder of that name.
+_IS_INSIDE = """
+    root = :root AND (name = :name OR substr(name, 1, length(:name) + 1) = :name || '/')
 """
-_DELETE_ALL = """
-    DELETE FROM modes
-    WHERE root = :root AND (name = :old OR substr(name, 1, length(:old) + 1) = :old || '/')
-"""
+_RENAME_ALL = f"""
+    UPDATE OR REPLACE modes SET name = :new || substr(name, length(:name) + 1) WHERE {_IS_INSIDE}
+"""  # noqa: S608 -- ours
+_DELETE_ALL = f"DELETE FROM modes WHERE {_IS_INSIDE}"  # noqa: S608 -- ours
 
 
 @dataclass
@@ -57,15 +62,13 @@ class ModeManager:
     database: Database
     events: EventEmitter
     log: Logger
-    #: Returns the root folder of this server; the database has the modes of several roots.
-    get_root: Callable[[], str]
-    #: Returns the canonical name of a path, so that no link is a way around a mode.
-    get_canonical_name: Callable[[str], str]
+    names: NotebookNames
     configured_mode: Mode = "edit"
     #: Whether requests may not change modes.
     is_fixed: bool = False
     _server: Mode | None = None
-    _own: dict[str, str] = field(default_factory=dict)
+    # The values of notebooks, by the last part of their names in the form of `fold`.
+    _own: dict[str, dict[NotebookName, str]] = field(default_factory=dict)
     _problem: str | None = None
     # The problem that a person has decided on while the decision could not be stored.
     _decided_problem: str | None = None
@@ -89,10 +92,28 @@ class ModeManager:
     async def read_own(self, path: str) -> tuple[Mode | None, str | None]:
         """Return a notebook's own mode, None without one; and why it is unknown, None if known."""
         await self._refresh()
-        mode = self._own.get(self.get_canonical_name(path)) if self._own else None
+        mode = self._find_own(self.names.find(path)) if self._own else None
         if mode is None:
             return None, self._problem
+        if mode not in _VALID_VALUES:
+            return None, _INVALID_MODE
         return None if mode == _SERVER_MODE else cast("Mode", mode), None
+
+    def _find_own(self, name: NotebookName) -> str | None:
+        """Return the strictest value for a notebook, in any spelling and at any mount."""
+        return max(self._find_spellings(name).values(), key=get_strictness, default=None)
+
+    def _find_spellings(self, name: NotebookName) -> dict[NotebookName, str]:
+        """Return the values of all names that mean the same file."""
+        values = self._own.get(_get_folded_base(name), {})
+        if not values.keys() - {name}:
+            return values
+        key = get_rule_key(name)
+        return {
+            each: value
+            for each, value in values.items()
+            if each == name or (key is not None and get_rule_key(each) == key)
+        }
 
     async def explain_unreadable(self) -> str | None:
         """Return why the modes of some notebooks are unknown; None if all are known."""
@@ -120,11 +141,13 @@ class ModeManager:
         """
         self._check_free()
         before, problem = await self.read_own(path)
-        row = {"root": self.get_root(), "name": self.get_canonical_name(path), "mode": mode}
-        if mode is None and self._problem is not None:
-            await self._write(_UPSERT, {**row, "mode": _SERVER_MODE})
-        else:
-            await self._write(_DELETE if mode is None else _UPSERT, row)
+        value = _SERVER_MODE if mode is None and self._problem is not None else mode
+        name = self.names.find(path)
+        await self._write(
+            [(_DELETE, each._asdict()) for each in {name, *self._find_spellings(name)}]
+            + ([] if value is None else [(_UPSERT, {**name._asdict(), "mode": value})]),
+            (path, name),
+        )
         if problem is not None or mode != before:
             effective_mode = mode or self.server
             self.log.info("The mode of %r is %r, by %r", path, effective_mode, user)
@@ -135,26 +158,30 @@ class ModeManager:
 
         Raise `HistoryUnavailable` if the new paths cannot be stored.
         """
-        row = {
-            "root": self.get_root(),
-            "old": self.get_canonical_name(old),
-            "new": self.get_canonical_name(new),
-        }
-        await self._write(_RENAME_ALL, row)
+        if not self.names.is_link(new):
+            row = {**self.names.find(old)._asdict(), "new": self.names.find(new).name}
+            await self._write([(_RENAME_ALL, row)])
 
     async def on_deleted(self, path: str) -> None:
         """Delete the mode of a notebook, or of all notebooks in a folder.
 
         Raise `HistoryUnavailable` if the database fails.
         """
-        await self._write(
-            _DELETE_ALL, {"root": self.get_root(), "old": self.get_canonical_name(path)}
-        )
+        await self._write([(_DELETE_ALL, self.names.find(path)._asdict())])
 
-    async def _write(self, statement: str, row: Mapping[str, str | None]) -> None:
-        await self.database.write(
-            lambda database: database.execute(statement, row), purpose=NEW_MODE
-        )
+    async def _write(
+        self,
+        statements: Sequence[tuple[str, Mapping[str, str]]],
+        used_path: tuple[str, NotebookName] | None = None,
+    ) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            if used_path is not None:
+                store_path(connection, self.names, *used_path)
+            for statement, row in statements:
+                connection.execute(statement, row)
+            write_older_modes(connection)
+
+        await self.database.write(write, purpose=NEW_MODE)
         self._cached_until = 0.0
 
     async def _decide_for_all(self) -> bool:
@@ -163,11 +190,12 @@ class ModeManager:
         problem = self._problem
         if problem is None:
             return False
-        row = {"root": self.get_root(), "name": _ALL_NOTEBOOKS, "mode": _SERVER_MODE}
+        row = {"root": self.names.get_root_name(), "name": _ALL_NOTEBOOKS, "mode": _SERVER_MODE}
 
-        def decide(database: sqlite3.Connection) -> None:
-            database.execute(_DELETE_INVALID, row)
-            database.execute(_UPSERT, row)
+        def decide(connection: sqlite3.Connection) -> None:
+            connection.execute(_DELETE_INVALID, self.names.get_range()._asdict())
+            connection.execute(_UPSERT, row)
+            write_older_modes(connection)
 
         try:
             await self.database.write(decide, purpose=NEW_MODE)
@@ -191,14 +219,12 @@ class ModeManager:
             self.events.emit_mode(path=None, mode=self.server, user="")
 
     async def _read_modes(self) -> None:
-        """Read the modes of this root; other servers may have changed them."""
-        root = self.get_root()
-        statement = "SELECT name, mode FROM modes WHERE root = ?"
+        """Read the modes; other servers may have changed them."""
         try:
             rows, mark = await self.database.read_modes(
-                lambda database: database.execute(statement, (root,)).fetchall(), purpose=MODES
+                lambda connection: connection.execute(_SELECT).fetchall(), purpose=MODES
             )
-            own, problem = _parse_rows(rows or [], mark)
+            own, problem = self._parse_rows(rows or [], mark)
         except HistoryUnavailable as error:
             own, problem = {}, error.message
         if problem is None:
@@ -206,6 +232,30 @@ class ModeManager:
         self._own = own
         self._problem = None if problem == self._decided_problem else problem
         self._cached_until = time.monotonic() + _CACHE_SECONDS
+
+    def _parse_rows(
+        self, rows: Sequence[tuple[str, str, str]], quarantine_reason: str | None
+    ) -> tuple[dict[str, dict[NotebookName, str]], str | None]:
+        """Return the modes, and why other modes are unknown; None if there are no others.
+
+        Rows with the root of a server are those that older releases read.
+        """
+        root, first, last = self.names.get_range()
+        own_root = f"{self.names.get_root_name()}/"
+        own: dict[str, dict[NotebookName, str]] = {}
+        is_decided = has_invalid = False
+        for each, name, mode in rows:
+            if name == _ALL_NOTEBOOKS:
+                is_decided |= own_root.startswith(f"{each.rstrip('/')}/")
+            elif each == root:
+                full_name = NotebookName(root, name)
+                own.setdefault(_get_folded_base(full_name), {})[full_name] = mode
+                has_invalid |= first <= name < last and mode not in _VALID_VALUES
+        if has_invalid:
+            return own, _INVALID_MODE
+        if quarantine_reason is not None and not is_decided:
+            return own, f"The modes of notebooks were lost: {quarantine_reason}."
+        return own, None
 
     def _describe_remedy(self) -> str:
         """Return what a person can do if modes cannot be read."""
@@ -232,14 +282,5 @@ class ModeManager:
             raise Forbidden(message)
 
 
-def _parse_rows(
-    rows: Sequence[tuple[str, str]], quarantine_reason: str | None
-) -> tuple[dict[str, str], str | None]:
-    """Return the modes by name, and why other modes are unknown; None if there are no others."""
-    own = {name: mode for name, mode in rows if mode in _VALID_VALUES}
-    is_decided = own.pop(_ALL_NOTEBOOKS, None) is not None
-    if len(own) + is_decided < len(rows):
-        return own, "The modes of notebooks cannot be read: one of them is not a mode."
-    if quarantine_reason is not None and not is_decided:
-        return own, f"The modes of notebooks were lost: {quarantine_reason}."
-    return own, None
+def _get_folded_base(name: NotebookName) -> str:
+    return fold(name.name.rpartition("/")[2])

@@ -86,7 +86,7 @@ class KnownVersion:
 class OpenNotebook:
     """A notebook that tabs show, and what is known of its file."""
 
-    #: Its canonical API path, and the paths by which tabs call it.
+    #: An API path, and all paths by which tabs call it.
     name: str
     paths: set[str]
     #: Its path on disk, if it has one.
@@ -210,7 +210,7 @@ class OutsideChangeRecorder:
     _notebooks: dict[str, OpenNotebook] = field(default_factory=dict)
 
     def set_open(self, notebooks: Mapping[str, set[str]]) -> None:
-        """Replace the open notebooks: the paths by which tabs call them, by canonical name."""
+        """Replace the open notebooks: all paths by which tabs call them, by one of them."""
         for name in self._notebooks.keys() - notebooks.keys():
             self._set_version(self._notebooks.pop(name), None)
         for name, paths in notebooks.items():
@@ -335,7 +335,13 @@ class OutsideChangeRecorder:
         """
         if not self._notebooks:
             return
-        notebook = self._notebooks.get(self.storages.get_canonical_path(loaded.path))
+        names = self.storages.names
+        name = names.find(loaded.path)
+        path = names.get_path(name)
+        if path is None:
+            # Links lead there from the root, and the tabs may use another.
+            path = next((each for each in self._notebooks if names.find(each) == name), "")
+        notebook = self._notebooks.get(path)
         identity = get_content_identity(loaded.content)
         if notebook is None or notebook.version is None or identity is None:
             return

@@ -146,7 +146,7 @@ class _UnseenState:
                 hash_before=entry.hash_before,
                 hash=entry.hash,
                 record=entry.record,
-                is_seen=entry.is_by(account),
+                is_seen=entry.is_by(account) or entry.edit_id in self.seen.whole_edits,
                 seen_parts=self.seen.parts.get(entry.edit_id, ()),
             )
             for entry in self.entries
@@ -313,7 +313,7 @@ class UnseenService:
 
     async def _build_reply(self, state: _UnseenState, account: str) -> UnseenReply:
         notebook, seen = state.notebook, state.seen
-        name = self.history.get_canonical_name(notebook.path)
+        name = self.history.names.find(notebook.path)
         parts = tuple((edit_id, *sorted(seen.parts[edit_id])) for edit_id in sorted(seen.parts))
         key = (name, account, notebook.hash, state.newest_edit, seen.last_edit, parts)
         reply = self._cache.get(key)

@@ -5,40 +5,43 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timezone
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.db.database import Database
+from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values
 from jupyter_nbedit.history.models import Entry, build_edit_from_row
+from jupyter_nbedit.names import NotebookName, NotebookNames
 
 _DAY_SECONDS = 86_400.0
 # How many edits are read to find the notebooks with unseen ones.
 _MOST_EDITS = 2_000
 _BOUNDARY = (
     "(SELECT coalesce(max(edit_id), 0) FROM seen_edits WHERE notebook_id = {notebook}"
-    " AND parts IS NULL AND (user = ? OR user IS NULL))"
+    " AND parts IS NULL AND (user = :user OR user IS NULL))"
 )
 # The edits of all notebooks that a user has not seen. Of an edit that undoes another unseen one
 # neither counts.
 _UNSEEN_EDITS = f"""
     WITH known AS (
-        SELECT notebook_id, name, {_BOUNDARY.format(notebook="notebooks.notebook_id")} AS last_edit
-        FROM notebooks WHERE root = ?
+        SELECT notebook_id, root, name,
+            {_BOUNDARY.format(notebook="notebooks.notebook_id")} AS last_edit
+        FROM notebooks WHERE {IS_IN_ROOT}
     )
-    SELECT edits.edit_id, time, kind, undoes, undone_by, payload, has_record, name
+    SELECT edits.edit_id, time, kind, undoes, undone_by, payload, has_record, root, name
     FROM known CROSS JOIN edits USING (notebook_id)
-    WHERE edit_id > last_edit AND time > ? AND kind != 'create' AND has_record
+    WHERE edit_id > last_edit AND time > :oldest AND kind != 'create' AND has_record
         AND undone_by IS NULL AND (undoes IS NULL OR undoes <= last_edit)
         AND NOT EXISTS (
-            SELECT * FROM seen_edits WHERE user = ? AND is_whole
+            SELECT * FROM seen_edits WHERE (user = :user OR user IS NULL) AND is_whole
             AND seen_edits.notebook_id = known.notebook_id AND seen_edits.edit_id = edits.edit_id
         )
-    ORDER BY edit_id DESC LIMIT ?
+    ORDER BY edit_id DESC LIMIT :limit
 """  # noqa: S608 -- ours
 
 
@@ -50,6 +53,8 @@ class SeenEdits:
     last_edit: int = 0
     #: The parts that were seen of newer edits.
     parts: Mapping[int, Collection[int]] = field(default_factory=dict)
+    #: The newer edits that were seen under another name of the notebook, with all their parts.
+    whole_edits: Collection[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -83,28 +88,32 @@ class SeenEditStore:
 
     database: Database
     _: KW_ONLY
-    get_canonical_name: Callable[[str], str] = str
-    get_root: Callable[[], str] = str
+    names: NotebookNames
     max_days: float = 30
 
     async def read(self, path: str, user: str) -> SeenEdits:
         """Return what a user has seen of the edits of a notebook."""
-        values = (self.get_root(), self.get_canonical_name(path), user)
+        values = (*self.names.find(path), user)
         rows = await self.database.read(
             lambda connection: connection.execute(
-                "SELECT edit_id, parts FROM seen_edits JOIN notebooks USING (notebook_id)"
+                "SELECT edit_id, parts, is_whole FROM seen_edits JOIN notebooks USING (notebook_id)"
                 " WHERE root = ? AND name = ? AND (user = ? OR user IS NULL)",
                 values,
             ).fetchall()
         )
-        last_edit = max((edit_id for edit_id, parts in rows if parts is None), default=0)
+        last_edit = max((edit_id for edit_id, parts, _ in rows if parts is None), default=0)
         return SeenEdits(
             last_edit,
             {
                 edit_id: frozenset(json.loads(parts))
-                for edit_id, parts in rows
+                for edit_id, parts, _ in rows
                 if parts is not None and edit_id > last_edit
             },
+            frozenset(
+                edit_id
+                for edit_id, parts, is_whole in rows
+                if is_whole and parts == "[]" and edit_id > last_edit
+            ),
         )
 
     async def mark_all(self, path: str, user: str, edit_id: int) -> None:
@@ -134,7 +143,7 @@ class SeenEditStore:
             last_edit = _find_last_edit(connection, notebook_id, user)
             for mark in marks:
                 row = connection.execute(
-                    "SELECT parts FROM edits LEFT JOIN seen_edits ON user = ?"
+                    "SELECT parts, is_whole FROM edits LEFT JOIN seen_edits ON user = ?"
                     " AND seen_edits.notebook_id = edits.notebook_id"
                     " AND seen_edits.edit_id = edits.edit_id"
                     " WHERE edits.notebook_id = ? AND edits.edit_id = ?",
@@ -150,7 +159,7 @@ class SeenEditStore:
                         user,
                         mark.edit_id,
                         json.dumps(numbers),
-                        len(numbers) == mark.total,
+                        len(numbers) == mark.total or bool(row[1]),
                     ),
                 )
 
@@ -162,15 +171,23 @@ class SeenEditStore:
         Edits that undo each other, and those of the user's own JupyterLab, do not count.
         """
         oldest_time = time.time() - self.max_days * _DAY_SECONDS
-        values = (user, self.get_root(), oldest_time, user, _MOST_EDITS)
-        rows = await self.database.read(
-            lambda connection: connection.execute(_UNSEEN_EDITS, values).fetchall()
-        )
-        edits_by_path: dict[str, list[Entry]] = {}
-        for *row, name in rows:
+        values = {
+            **build_root_values(self.names),
+            "user": user,
+            "oldest": oldest_time,
+            "limit": _MOST_EDITS,
+        }
+
+        def select(connection: sqlite3.Connection) -> tuple[PathFinder, list[tuple[Any, ...]]]:
+            finder = PathFinder.read(connection, self.names)
+            return finder, connection.execute(_UNSEEN_EDITS, values).fetchall()
+
+        finder, rows = await self.database.read(select)
+        edits_by_name: dict[NotebookName, list[Entry]] = {}
+        for *row, root, name in rows:
             entry = build_edit_from_row(row, name, Entry)
             if not entry.is_by(user):
-                edits_by_path.setdefault(name, []).append(entry)
+                edits_by_name.setdefault(NotebookName(root, name), []).append(entry)
         return [
             UnseenNotebook(
                 path=path,
@@ -178,18 +195,20 @@ class SeenEditStore:
                 clients=list(dict.fromkeys(edit.client for edit in edits if edit.client)),
                 time=edits[0].time.astimezone(timezone.utc),
             )
-            for path, edits in edits_by_path.items()
+            for name, edits in edits_by_name.items()
+            if (path := finder.find(name)) is not None
         ]
 
     def _find_notebook(self, connection: sqlite3.Connection, path: str) -> int | None:
         row = connection.execute(
             "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?",
-            (self.get_root(), self.get_canonical_name(path)),
+            self.names.find(path),
         ).fetchone()
         return None if row is None else int(row[0])
 
 
 def _find_last_edit(connection: sqlite3.Connection, notebook_id: int, user: str) -> int:
-    select = f"SELECT {_BOUNDARY.format(notebook='?')}"
-    (last_edit,) = connection.execute(select, (notebook_id, user)).fetchone()
+    select = f"SELECT {_BOUNDARY.format(notebook=':notebook_id')}"
+    values = {"notebook_id": notebook_id, "user": user}
+    (last_edit,) = connection.execute(select, values).fetchone()
     return int(last_edit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -13,6 +13,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from jupyter_nbedit.db.database import Database
+from jupyter_nbedit.db.link_paths import (
+    IS_IN_ROOT,
+    PathFinder,
+    build_root_values,
+    move_paths,
+    store_path,
+)
+from jupyter_nbedit.db.notebook_rows import get_notebook_id, list_notebooks, move_edits
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.models import (
     Entry,
@@ -22,6 +30,7 @@ from jupyter_nbedit.history.models import (
     build_edit_from_row,
     encode_entry,
 )
+from jupyter_nbedit.names import NotebookName, NotebookNames
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
 from jupyter_nbedit.notebook.undo.known_history import PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
@@ -56,11 +65,7 @@ class EditHistory:
 
     database: Database
     _: KW_ONLY
-    #: Returns the canonical name of a path, since links give one notebook several paths.
-    get_canonical_name: Callable[[str], str] = str
-    #: Returns the folder that the names are relative to: the servers of one user share the database
-    #: and may have different roots.
-    get_root: Callable[[], str] = str
+    names: NotebookNames
     #: How much is stored, and for how long, for all roots together.
     max_bytes: int = 256 * 1024 * 1024
     max_days: float = 30
@@ -72,7 +77,7 @@ class EditHistory:
         An edit that creates a notebook is the first of that notebook: the history of an older
         notebook of the same path is deleted.
         """
-        root, name = self._get_key(entry.path)
+        name = self.names.find(entry.path)
         payload = encode_entry(entry)
         if record is not None and len(record) > self.max_bytes // 2:
             # It would push out all other edits.
@@ -82,10 +87,11 @@ class EditHistory:
             self._last_pruned = time.monotonic()
 
         def insert(connection: sqlite3.Connection) -> int:
-            notebook_id = _get_notebook_id(connection, root, name)
+            store_path(connection, self.names, entry.path, name)
+            notebook_id = get_notebook_id(connection, name)
             if entry.kind == "create":
                 _delete_edits(connection, "notebook_id = ?", notebook_id)
-                notebook_id = _get_notebook_id(connection, root, name)
+                notebook_id = get_notebook_id(connection, name)
             edit_id = connection.execute(
                 "INSERT INTO edits"
                 " (notebook_id, time, kind, undoes, size, payload, has_record, record)"
@@ -120,30 +126,39 @@ class EditHistory:
 
         If ``before`` is given, only edits with a smaller number are listed.
         """
-        values: tuple[object, ...]
-        if path is None:
+        if path is not None:
+            values: dict[str, object] = dict(self.names.find(path)._asdict())
+            tables = (
+                " FROM edits JOIN notebooks USING (notebook_id) WHERE root = :root AND name = :name"
+            )
+        else:
             # CROSS JOIN makes SQLite read the newest edits of all notebooks from the end of the
             # table, instead of sorting the edits of each notebook.
-            tables = " FROM edits CROSS JOIN notebooks USING (notebook_id) WHERE root = ?"
-            values = (self.get_root(),)
-        else:
-            tables, values = _OF_NOTEBOOK, self._get_key(path)
+            values = dict(build_root_values(self.names))
+            tables = f" FROM edits CROSS JOIN notebooks USING (notebook_id) WHERE {IS_IN_ROOT}"
         select = (
-            f"SELECT {_COLUMNS}, name{tables} AND time > ? AND edit_id < ?"
-            " ORDER BY edit_id DESC LIMIT ?"
+            f"SELECT {_COLUMNS}, root, name{tables} AND time > :oldest AND edit_id < :before"
+            " ORDER BY edit_id DESC LIMIT :limit"
         )
-        values = (
-            *values,
-            self._compute_oldest_time(),
-            _LARGEST_NUMBER if before is None else before,
-            limit,
-        )
-        rows = await self.database.read(
-            lambda connection: connection.execute(select, values).fetchall()
-        )
+        values |= {
+            "oldest": self._compute_oldest_time(),
+            "before": _LARGEST_NUMBER if before is None else before,
+            "limit": limit,
+        }
+
+        def read(connection: sqlite3.Connection) -> tuple[PathFinder, list[tuple[Any, ...]]]:
+            finder = PathFinder.read(connection, self.names)
+            return finder, connection.execute(select, values).fetchall()
+
+        finder, rows = await self.database.read(read)
         return [
-            build_edit_from_row(row, name if path is None else path, HistoryEdit)
-            for *row, name in rows
+            build_edit_from_row(
+                # No path leads to the notebook any more if there is none.
+                row,
+                path or finder.find(NotebookName(root, name)) or "",
+                HistoryEdit,
+            )
+            for *row, root, name in rows
         ]
 
     async def get_entry(self, path: str, edit_id: int) -> Entry:
@@ -152,7 +167,7 @@ class EditHistory:
         Raise `EditNotFound` if the history of the notebook has no edit of that number.
         """
         select = f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id = ?"
-        values = (*self._get_key(path), self._compute_oldest_time(), edit_id)
+        values = (*self.names.find(path), self._compute_oldest_time(), edit_id)
         row = await self.database.read(
             lambda connection: connection.execute(select, values).fetchone()
         )
@@ -176,7 +191,7 @@ class EditHistory:
             f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id > ?"
             " AND kind != 'create' ORDER BY edit_id DESC LIMIT ?"
         )
-        values = (*self._get_key(path), self._compute_oldest_time(), after, limit + 1)
+        values = (*self.names.find(path), self._compute_oldest_time(), after, limit + 1)
 
         def read(connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], bool]:
             rows: list[tuple[Any, ...]] = []
@@ -197,7 +212,7 @@ class EditHistory:
 
     async def find_newest_repeat(self, path: str, edit_id: int) -> int:
         """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did."""
-        root, name = self._get_key(path)
+        root, name = self.names.find(path)
 
         def find(connection: sqlite3.Connection) -> int:
             newest = edit_id
@@ -221,7 +236,7 @@ class EditHistory:
         The oldest comes first. Their records have no texts, and are None if they are damaged. All
         records together may be as large as the history, so only one at a time is in memory.
         """
-        values = (*self._get_key(path), self._compute_oldest_time())
+        values = (*self.names.find(path), self._compute_oldest_time())
         condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
 
         def select(connection: sqlite3.Connection) -> list[PastEdit]:
@@ -256,7 +271,7 @@ class EditHistory:
         records are read, up to a number and a size.
         """
         condition = f"{_OF_NOTEBOOK} AND time > ?"
-        values = (*self._get_key(path), self._compute_oldest_time())
+        values = (*self.names.find(path), self._compute_oldest_time())
 
         def read(connection: sqlite3.Connection) -> frozenset[str]:
             found: set[str] = set()
@@ -299,7 +314,7 @@ class EditHistory:
             " AND undone_by IS NULL ORDER BY edit_id DESC LIMIT 1"
         )
         values = (
-            *self._get_key(path),
+            *self.names.find(path),
             self._compute_oldest_time(),
             _LARGEST_NUMBER if before is None else before,
             *kinds,
@@ -311,58 +326,48 @@ class EditHistory:
 
     async def purge(self, path: str) -> int:
         """Delete the edits of a notebook, or of all in a folder, without a trace; count them."""
-        root, name = self._get_key(path)
+        name = self.names.find(path)
 
         def delete(connection: sqlite3.Connection) -> int:
             return sum(
                 _delete_edits(connection, "notebook_id = ?", notebook_id)
-                for notebook_id, _ in _list_notebooks(connection, root, name)
+                for notebook_id, _ in list_notebooks(connection, name)
             )
 
         return await self.database.write(delete, forget=True)
 
     async def on_deleted(self, path: str) -> None:
-        """Delete the history of a notebook, or of all notebooks in a folder."""
+        """Delete the history of a notebook, or of all notebooks in a folder.
+
+        Of a link, only its paths are deleted.
+        """
         await self.purge(path)
+        await self.database.write(
+            lambda connection: move_paths(connection, self.names, path, None), forget=True
+        )
 
     async def on_renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all notebooks in a folder, to a new path.
 
         The history of an older notebook of the new path stays, because the notice of the rename
-        may be wrong; what users have seen of it is forgotten.
+        may be wrong; what users have seen of it is forgotten. What has renamed a link changes no
+        name.
         """
-        root, old_name = self._get_key(old)
-        new_name = self.get_canonical_name(new)
+        old_name, new_name = self.names.find(old), self.names.find(new)
+        is_link = self.names.is_link(new)
 
         def rename(connection: sqlite3.Connection) -> None:
-            for notebook_id, name in _list_notebooks(connection, root, old_name):
-                target_name = new_name + name[len(old_name) :]
+            move_paths(connection, self.names, old, new)
+            for notebook_id, name in [] if is_link else list_notebooks(connection, old_name):
+                target = name._replace(name=new_name.name + name.name[len(old_name.name) :])
                 connection.execute(
                     "DELETE FROM seen_edits WHERE notebook_id IN"
                     " (SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?)",
-                    (root, target_name),
+                    target,
                 )
-                _move_edits(connection, notebook_id, root, target_name)
+                move_edits(connection, notebook_id, target)
 
         await self.database.write(rename)
-
-    async def adopt(self, other_root: str, folder: str) -> None:
-        """Move the edits of a folder of another root to this root, which is that folder."""
-        root = self.get_root()
-
-        def move(connection: sqlite3.Connection) -> None:
-            for notebook_id, name in _list_notebooks(connection, other_root, folder):
-                _move_edits(connection, notebook_id, root, name[len(folder) + 1 :])
-
-        # As a rule there are none, and the file may be read-only.
-        if await self.database.read(
-            lambda connection: _list_notebooks(connection, other_root, folder)
-        ):
-            await self.database.write(move)
-
-    def _get_key(self, path: str) -> tuple[str, str]:
-        """Return the root and the canonical name of a notebook."""
-        return self.get_root(), self.get_canonical_name(path)
 
     def _compute_oldest_time(self) -> float:
         return time.time() - self.max_days * _DAY_SECONDS
@@ -382,40 +387,6 @@ def _decode_order(data: bytes) -> UndoRecord | None:
     with suppress(ValueError):
         return UndoRecord.decode(data).drop_text()
     return None
-
-
-def _get_notebook_id(connection: sqlite3.Connection, root: str, name: str) -> int:
-    """Return the number of a notebook, and insert the notebook if it has none yet."""
-    row = connection.execute(
-        "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", (root, name)
-    ).fetchone()
-    if row is not None:
-        return int(row[0])
-    insert = "INSERT INTO notebooks (root, name) VALUES (?, ?)"
-    return int(connection.execute(insert, (root, name)).lastrowid or 0)
-
-
-def _list_notebooks(connection: sqlite3.Connection, root: str, name: str) -> list[tuple[int, str]]:
-    """List the notebook of a name, or the notebooks in the folder of that name."""
-    return connection.execute(
-        "SELECT notebook_id, name FROM notebooks"
-        " WHERE root = ? AND (name = ? OR name > ? AND name < ?)",
-        # "0" is the character after the slash.
-        (root, name, f"{name}/", f"{name}0"),
-    ).fetchall()
-
-
-def _move_edits(connection: sqlite3.Connection, notebook_id: int, root: str, name: str) -> None:
-    """Move the edits of a notebook to another name, which may have edits already."""
-    target_id = _get_notebook_id(connection, root, name)
-    connection.execute(
-        "UPDATE edits SET notebook_id = ? WHERE notebook_id = ?", (target_id, notebook_id)
-    )
-    connection.execute(
-        "UPDATE OR REPLACE seen_edits SET notebook_id = ? WHERE notebook_id = ?",
-        (target_id, notebook_id),
-    )
-    connection.execute("DELETE FROM notebooks WHERE notebook_id = ?", (notebook_id,))
 
 
 def _delete_edits(connection: sqlite3.Connection, condition: str, *values: object) -> int:

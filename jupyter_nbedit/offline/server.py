@@ -35,13 +35,15 @@ from jupyter_nbedit.errors import FolderNotFound, ModesUnreadable
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES
 from jupyter_nbedit.offline.config import load_config
-from jupyter_nbedit.offline.root import NotebookRoot, find_known_root, resolve_root
+from jupyter_nbedit.offline.root import choose_root
 from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
 
 _Result = TypeVar("_Result")
 # The server extension of Jupytext.
 _JUPYTEXT = "jupyterlab_jupytext"
+# A file system that does not answer must not hold the command.
+_LINKS_SECONDS = 2.0
 _LOG = logging.getLogger("jupyter_nbedit.offline")
 
 
@@ -61,10 +63,10 @@ class OfflineServer:
     def __init__(self, target: Path, folder: Path) -> None:
         """Prepare for requests about a notebook or a folder.
 
-        ``target`` may not exist yet. ``folder`` is what paths are relative to if the database does
-        not know the root of a server that holds the target, and if it holds the target itself; else
-        it is the target's own folder. Raise `ModesUnreadable` if Jupyter's configuration, which may
-        forbid changes, cannot be read, and `FolderNotFound` if there is no such folder.
+        ``target`` may not exist yet. ``folder`` is what paths are relative to if it holds the
+        target; else it is the target's own folder. Raise `ModesUnreadable` if Jupyter's
+        configuration, which may forbid changes, cannot be read, and `FolderNotFound` if there is
+        no such folder.
         """
         config = load_config()
         # A server makes it when it starts. If that fails, signatures or the history report it.
@@ -73,15 +75,17 @@ class OfflineServer:
         self._loop = asyncio.new_event_loop()
         real_target = Path(os.path.realpath(target))
         try:
-            known_root = self._run(find_known_root(target, _LOG))
-            root = resolve_root(real_target, known_root, folder)
-            _check_folder(root.folder)
-            self.folder, self.path = root.folder, root.get_path(target)
-            self._manager = _build_manager(config, root.folder)
+            self.folder = choose_root(real_target, folder)
+            _check_folder(self.folder)
+            relative_path = real_target.relative_to(self.folder).as_posix()
+            self.path = "" if relative_path == "." else relative_path
+            self._manager = _build_manager(config, self.folder)
             # A notebook that is named may be hidden; of a folder that is, its own path is the root.
             if any(part.startswith(".") for part in self.path.split("/")):
                 self._manager.allow_hidden = True
-            self._application, self._services = _build_application(config, root, self._manager)
+            self._application, self._services = _build_application(config, self._manager)
+            with suppress(asyncio.TimeoutError):
+                self._run(asyncio.wait_for(self._services.resolve_link_paths(), _LINKS_SECONDS))
         except BaseException:
             self._loop.close()
             raise
@@ -231,7 +235,7 @@ def _build_manager(config: Config, folder: Path) -> AsyncLargeFileManager:
 
 
 def _build_application(
-    config: Config, root: NotebookRoot, manager: AsyncLargeFileManager
+    config: Config, manager: AsyncLargeFileManager
 ) -> tuple[Application, WiredServices]:
     """Return the web application with its services."""
     web_settings: dict[str, Any] = {
@@ -252,14 +256,7 @@ def _build_application(
         )
         raise ModesUnreadable(message) from error
     settings.follow_outside_changes = False
-    wired = build_services(
-        settings,
-        web_settings,
-        manager.event_logger,
-        _LOG,
-        names=root.names,
-        has_server=False,
-    )
+    wired = build_services(settings, web_settings, manager.event_logger, _LOG, has_server=False)
     web_settings[SERVICES] = wired.services
     return Application(default_handlers, **web_settings), wired
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,8 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
+from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values, store_path
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.models import Claim
+from jupyter_nbedit.names import NotebookName, NotebookNames
 from jupyter_nbedit.proposals.models import (
     Proposal,
     ProposalContent,
@@ -36,9 +38,11 @@ _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
 _SELECT = """
-    SELECT proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by
-    FROM proposals WHERE root = :root
+    SELECT proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by,
+        root, name
+    FROM proposals
 """
+_SELECT_OWN = f"{_SELECT} WHERE {IS_IN_ROOT}"
 _INSERT = """
     INSERT INTO proposals (root, path, name, status, created, expires, content, parts, payload)
     VALUES (:root, :path, :name, 'pending', :created, :expires, :content, :parts, :payload)
@@ -73,18 +77,10 @@ _IS_OLD = "root = :root AND status != 'pending' AND expires <= :long_ago"
 _MUST_EXPIRE = f"""
     SELECT proposal_id FROM proposals WHERE ({_IS_OVER}) OR ({_IS_FINAL}) OR ({_IS_OLD}) LIMIT 1
 """  # noqa: S608 -- ours
-# A proposal has the canonical name of its notebook, and the path that the proposer has sent.
+# A proposal has the name of its notebook, and the path that the proposer has sent. The server of
+# another root may know the notebook by another path.
 _SELECT_PATHS = "SELECT proposal_id, path, name FROM proposals WHERE root = ?"
 _UPDATE_PATHS = "UPDATE proposals SET path = ?, name = ? WHERE proposal_id = ?"
-# "0" is the character after the slash.
-_IS_IN_FOLDER = "root = :other_root AND name > :folder || '/' AND name < :folder || '0'"
-_MUST_ADOPT = f"SELECT proposal_id FROM proposals WHERE {_IS_IN_FOLDER} LIMIT 1"  # noqa: S608 -- ours
-_ADOPT = f"""
-    UPDATE proposals
-    SET root = :root, path = substr(name, length(:folder) + 2),
-        name = substr(name, length(:folder) + 2)
-    WHERE {_IS_IN_FOLDER}
-"""  # noqa: S608 -- ours
 _PRUNE_CLOSED = """
     DELETE FROM proposals WHERE proposal_id IN (
         SELECT proposal_id FROM (
@@ -115,6 +111,7 @@ _SELECT_CLAIMS = """
         claims.edit_id
     FROM claims JOIN proposals USING (proposal_id) WHERE
 """
+_IS_OF_CLAIM = "proposal_id = :proposal_id"
 _SELECT_CONTENT = "SELECT content FROM proposals WHERE proposal_id = ?"
 _SELECT_SIZE = """
     SELECT length(content) + length(parts) + length(payload), expires
@@ -136,10 +133,7 @@ class ProposalStore:
     """
 
     database: Database
-    #: Returns the root folder of this server; the servers of a user share the database.
-    get_root: Callable[[], str]
-    #: Returns the canonical name of a path, since links give one notebook several paths.
-    get_canonical_name: Callable[[str], str]
+    names: NotebookNames
     #: How long a proposal can be decided. It is deleted after twice that time.
     hours: float = 24
     max_pending: int = 1_000
@@ -151,10 +145,10 @@ class ProposalStore:
     ) -> Proposal:
         """Store a proposal, or raise `TooManyProposals`; ``payload`` is the change, never sent."""
         now = self.get_time()
+        name = self.names.find(path)
         row: dict[str, Any] = {
-            "root": self.get_root(),
+            **name._asdict(),
             "path": path,
-            "name": self.get_canonical_name(path),
             "created": _format_time(now),
             "expires": _format_time(now + timedelta(hours=self.hours)),
             "content": _encode_json(content),
@@ -164,17 +158,17 @@ class ProposalStore:
         size = len(row["content"]) + len(row["parts"]) + len(payload)
 
         def insert(connection: sqlite3.Connection) -> Proposal:
-            self._check_room(connection, row["root"], size)
+            self._check_room(connection, size)
+            store_path(connection, self.names, path, name)
             number = connection.execute(_INSERT, row).lastrowid
-            return _select_proposal(connection, row["root"], number)
+            return self._select_proposal(connection, number)
 
         return await self.database.write(insert, purpose=NEW_PROPOSAL)
 
     async def get(self, proposal_id: int) -> Proposal:
         """Return a proposal, or raise `ProposalNotFound`."""
-        root = self.get_root()
         return await self.database.read(
-            lambda connection: _select_proposal(connection, root, proposal_id), purpose=PROPOSALS
+            lambda connection: self._select_proposal(connection, proposal_id), purpose=PROPOSALS
         )
 
     async def get_payload(self, claim: Claim) -> tuple[Proposal, bytes]:
@@ -183,14 +177,15 @@ class ProposalStore:
         Parts whose edit is in the history count as accepted, though that may not be stored yet.
         Raise `ProposalClosed` if a part is not pending, or is in another claim.
         """
-        root = self.get_root()
 
         def select(connection: sqlite3.Connection) -> tuple[Proposal, bytes]:
-            proposal = _select_undecided(connection, root, claim)
+            proposal = self._select_undecided(connection, claim)
             (payload,) = connection.execute(
                 "SELECT payload FROM proposals WHERE proposal_id = ?", (claim.proposal_id,)
             ).fetchone()
-            for other in _select_claims(connection, "proposal_id = ?", claim.proposal_id):
+            for other in _select_claims(
+                connection, _IS_OF_CLAIM, {"proposal_id": claim.proposal_id}
+            ):
                 if other.edit_id is not None:
                     parts = _set_status(proposal.parts, other.parts, "accepted")
                     proposal = replace(proposal, parts=parts)
@@ -203,23 +198,29 @@ class ProposalStore:
     ) -> list[Proposal]:
         """List proposals of a notebook, or of all, with a smaller number than ``before``."""
         row: dict[str, Any] = {
-            "root": self.get_root(),
-            "name": None if path is None else self.get_canonical_name(path),
+            **build_root_values(self.names),
             "status": "pending" if only_pending else None,
             "before": before,
             "limit": limit,
         }
+        is_chosen = IS_IN_ROOT
+        if path is not None:
+            row |= self.names.find(path)._asdict()
+            is_chosen = "root = :root AND name = :name"
         select = (
-            f"{_SELECT} AND proposal_id < :before"
-            " AND (:name IS NULL OR name = :name) AND (:status IS NULL OR status = :status)"
+            f"{_SELECT} WHERE {is_chosen} AND proposal_id < :before"
+            " AND (:status IS NULL OR status = :status)"
             " ORDER BY proposal_id DESC LIMIT :limit"
         )
-        return await self.database.read(
-            lambda connection: [
-                _build_proposal(columns) for columns in connection.execute(select, row)
-            ],
-            purpose=PROPOSALS,
-        )
+
+        def read(connection: sqlite3.Connection) -> list[Proposal]:
+            finder = PathFinder.read(connection, self.names)
+            return [
+                _build_proposal(columns, finder, path)
+                for columns in connection.execute(select, row)
+            ]
+
+        return await self.database.read(read, purpose=PROPOSALS)
 
     async def decide(self, claim: Claim, verdict: Verdict, reason: str | None = None) -> Proposal:
         """Store a decision and the edit that has applied the parts; delete its claim.
@@ -228,13 +229,13 @@ class ProposalStore:
         in another claim.
         """
         limits = self._build_limits()
-        root, proposal_id = limits["root"], claim.proposal_id
+        proposal_id = claim.proposal_id
 
         def update(connection: sqlite3.Connection) -> Proposal:
             row = connection.execute(_SELECT_EDIT_ID, (claim.claim_id,)).fetchone()
             (edit_id,) = row or (claim.edit_id,)
             connection.execute(_DELETE_CLAIM, (claim.claim_id,))
-            before = _select_undecided(connection, root, claim)
+            before = self._select_undecided(connection, claim)
             parts = _set_status(before.parts, claim.parts, verdict, reason)
             statuses = {part.status for part in parts} or {verdict}
             edit_ids = before.edit_ids + ([] if edit_id is None else [edit_id])
@@ -248,7 +249,7 @@ class ProposalStore:
                 "keeps_payload": not statuses.isdisjoint(("pending", "rejected")),
             }
             connection.execute(_DECIDE, row)
-            after = _select_proposal(connection, root, proposal_id)
+            after = self._select_proposal(connection, proposal_id)
             connection.execute(_PRUNE_CLOSED, limits)
             connection.execute(_PRUNE_PAYLOADS, limits)
             return after
@@ -264,17 +265,16 @@ class ProposalStore:
         change is not stored any more, and `TooManyProposals`.
         """
         limits = self._build_limits()
-        root = limits["root"]
 
         def update(connection: sqlite3.Connection) -> Proposal:
-            before = _select_proposal(connection, root, proposal_id)
+            before = self._select_proposal(connection, proposal_id)
             if not set(numbers) <= set(before.rejected) or before.status == "expired":
                 raise build_final_error(before)
             size, expires = connection.execute(_SELECT_SIZE, (proposal_id,)).fetchone()
             if size is None or expires <= limits["now"]:
                 raise build_final_error(before)
             if before.status != "pending":
-                self._check_room(connection, root, size)
+                self._check_room(connection, size)
             parts = _set_status(before.parts, numbers, "pending")
             reasons = [part.reason for part in parts if part.status == "rejected"]
             reason = (
@@ -288,7 +288,7 @@ class ProposalStore:
                 "decided_by": before.decided_by if is_decided else None,
             }
             connection.execute(_REOPEN, row)
-            return _select_proposal(connection, root, proposal_id)
+            return self._select_proposal(connection, proposal_id)
 
         return await self.database.write(update, purpose=DECISION)
 
@@ -298,11 +298,10 @@ class ProposalStore:
         The caller has locked the notebook. Raise `ProposalClosed` if a part is not pending, or is
         in another claim.
         """
-        root = self.get_root()
         row = (claim.proposal_id, _encode_json(claim.parts), claim.user, claim.client)
 
         def insert(connection: sqlite3.Connection) -> int | None:
-            _select_undecided(connection, root, claim)
+            self._select_undecided(connection, claim)
             # An earlier attempt may have found that the notebook was changed by others.
             values = (claim.claim_id, *row, hash_before, hash_after)
             return connection.execute(_INSERT_CLAIM, values).lastrowid
@@ -318,9 +317,9 @@ class ProposalStore:
 
     async def list_claims(self) -> list[Claim]:
         """List the claims of writes that are going on, or that a killed server has begun."""
-        root = self.get_root()
+        values = build_root_values(self.names)
         return await self.database.read(
-            lambda connection: _select_claims(connection, "root = ?", root), purpose=PROPOSALS
+            lambda connection: _select_claims(connection, IS_IN_ROOT, values), purpose=PROPOSALS
         )
 
     async def expire(self) -> list[Proposal]:
@@ -328,11 +327,11 @@ class ProposalStore:
         row = self._build_limits()
 
         def update(connection: sqlite3.Connection) -> list[Proposal]:
-            over = connection.execute(f"{_SELECT} AND {_IS_OVER}", row).fetchall()
+            over = connection.execute(f"{_SELECT_OWN} AND {_IS_OVER}", row).fetchall()
             numbers = [columns[0] for columns in over]
             connection.executemany(_EXPIRE, [(number,) for number in numbers])
             connection.execute(_FINISH, row)
-            expired = [_select_proposal(connection, row["root"], number) for number in numbers]
+            expired = [self._select_proposal(connection, number) for number in numbers]
             # This deletes them as well, if no server was running for a long time.
             connection.execute(_PRUNE_CLOSED, row)
             return expired
@@ -345,42 +344,31 @@ class ProposalStore:
 
     async def rename_paths(self, old: str, new: str) -> None:
         """Follow a notebook, or all notebooks in a folder, to a new path."""
-        root = self.get_root()
-        old_name, new_name = self.get_canonical_name(old), self.get_canonical_name(new)
+        old_name, new_name = self.names.find(old), self.names.find(new)
+        is_link = self.names.is_link(new)
 
         def update(connection: sqlite3.Connection) -> None:
-            for number, path, name in connection.execute(_SELECT_PATHS, (root,)).fetchall():
-                path_now, name_now = _move(path, old, new), _move(name, old_name, new_name)
+            rows = connection.execute(_SELECT_PATHS, (old_name.root,)).fetchall()
+            for number, path, name in rows:
+                path_now = _move(path, old, new)
+                name_now = name if is_link else _move(name, old_name.name, new_name.name)
                 if path_now == path and name_now != name:
-                    # The path goes through a link, which leads to the old name.
-                    path_now = name_now
+                    # The path goes through a link, or is that of another server.
+                    path_now = self.names.get_path(NotebookName(old_name.root, name_now)) or path
                 connection.execute(_UPDATE_PATHS, (path_now, name_now, number))
 
         await self.database.write(update, purpose=PROPOSALS)
 
-    async def adopt(self, other_root: str, folder: str) -> None:
-        """Move the proposals of a folder of another root to this root, which is that folder."""
-        row = {"root": self.get_root(), "other_root": other_root, "folder": folder}
-        if await self.database.read(
-            lambda connection: connection.execute(_MUST_ADOPT, row).fetchone(), purpose=PROPOSALS
-        ):
-            await self.database.write(
-                lambda connection: connection.execute(_ADOPT, row), purpose=PROPOSALS
-            )
-
     async def delete(self, path: str) -> list[Proposal]:
         """Delete the proposals for a notebook or a folder; return those that were pending."""
-        root, deleted_name = self.get_root(), self.get_canonical_name(path)
+        root, deleted_name = self.names.find(path)
 
         def delete(connection: sqlite3.Connection) -> list[Proposal]:
             proposals = []
-            for number, old_path, name in connection.execute(_SELECT_PATHS, (root,)).fetchall():
+            for number, _, name in connection.execute(_SELECT_PATHS, (root,)).fetchall():
                 if _is_inside(name, deleted_name):
-                    proposals.append(_select_proposal(connection, root, number))
+                    proposals.append(self._select_proposal(connection, number))
                     connection.execute("DELETE FROM proposals WHERE proposal_id = ?", (number,))
-                elif _is_inside(old_path, path):
-                    # The path goes through a link that was deleted.
-                    connection.execute(_UPDATE_PATHS, (name, name, number))
             connection.execute(_DELETE_ORPHANED_CLAIMS)
             return [proposal for proposal in proposals if proposal.status == "pending"]
 
@@ -388,15 +376,47 @@ class ProposalStore:
 
     async def purge(self, path: str) -> None:
         """Delete the closed proposals for a notebook."""
-        row = (self.get_root(), self.get_canonical_name(path))
+        row = self.names.find(path)
         delete = "DELETE FROM proposals WHERE root = ? AND name = ? AND status != 'pending'"
         await self.database.write(
             lambda connection: connection.execute(delete, row), forget=True, purpose=PROPOSALS
         )
 
-    def _check_room(self, connection: sqlite3.Connection, root: str, size: int) -> None:
+    def _select_proposal(self, connection: sqlite3.Connection, proposal_id: int | None) -> Proposal:
+        """Return the proposal of a number, or raise `ProposalNotFound`."""
+        row = {**build_root_values(self.names), "proposal_id": proposal_id}
+        select = f"{_SELECT_OWN} AND proposal_id = :proposal_id"
+        columns = connection.execute(select, row).fetchone()
+        if columns is None:
+            raise ProposalNotFound
+        return _build_proposal(columns, PathFinder.read(connection, self.names), None)
+
+    def _select_undecided(self, connection: sqlite3.Connection, claim: Claim) -> Proposal:
+        """Return the proposal of a claim.
+
+        Raise `ProposalClosed` if a part is not pending, or is in another claim.
+        """
+        proposal = self._select_proposal(connection, claim.proposal_id)
+        check_pending(proposal, claim.parts)
+        for other in _select_claims(connection, _IS_OF_CLAIM, {"proposal_id": claim.proposal_id}):
+            if other.claim_id != claim.claim_id and other.covers(claim.parts):
+                message = (
+                    f"A server is accepting proposal {claim.proposal_id}, or parts of it, at this "
+                    "moment, so it cannot be decided here. Nothing was written; look at the "
+                    "proposal again in a moment."
+                )
+                raise ProposalClosed(
+                    message,
+                    proposal_id=claim.proposal_id,
+                    status="pending",
+                    parts=sorted(set(other.parts).intersection(claim.parts)),
+                )
+        return proposal
+
+    def _check_room(self, connection: sqlite3.Connection, size: int) -> None:
         """Raise `TooManyProposals` if there is no room for one more pending proposal of a size."""
-        count, total_size = connection.execute(_COUNT_PENDING, {"root": root}).fetchone()
+        row = {"root": self.names.get_range().root}
+        count, total_size = connection.execute(_COUNT_PENDING, row).fetchone()
         if count >= self.max_pending or total_size + size > _MOST_BYTES:
             message = (
                 f"There are too many proposals: {count} of {self.max_pending} "
@@ -410,7 +430,7 @@ class ProposalStore:
         """Return the parameters of `_PRUNE_CLOSED`, `_IS_OVER` and `_IS_OLD`."""
         now = self.get_time()
         return {
-            "root": self.get_root(),
+            **build_root_values(self.names),
             "now": _format_time(now),
             "long_ago": _format_time(now - timedelta(hours=self.hours)),
             "most_closed": _MOST_CLOSED,
@@ -418,45 +438,13 @@ class ProposalStore:
         }
 
 
-def _select_proposal(
-    connection: sqlite3.Connection, root: str, proposal_id: int | None
-) -> Proposal:
-    """Return the proposal of a number, or raise `ProposalNotFound`."""
-    row = {"root": root, "proposal_id": proposal_id}
-    columns = connection.execute(f"{_SELECT} AND proposal_id = :proposal_id", row).fetchone()
-    if columns is None:
-        raise ProposalNotFound
-    return _build_proposal(columns)
-
-
-def _select_claims(connection: sqlite3.Connection, condition: str, value: object) -> list[Claim]:
+def _select_claims(
+    connection: sqlite3.Connection, condition: str, values: Mapping[str, object]
+) -> list[Claim]:
     return [
         Claim(proposal_id, json.loads(parts), *rest)
-        for proposal_id, parts, *rest in connection.execute(_SELECT_CLAIMS + condition, (value,))
+        for proposal_id, parts, *rest in connection.execute(_SELECT_CLAIMS + condition, values)
     ]
-
-
-def _select_undecided(connection: sqlite3.Connection, root: str, claim: Claim) -> Proposal:
-    """Return the proposal of a claim.
-
-    Raise `ProposalClosed` if a part is not pending, or is in another claim.
-    """
-    proposal = _select_proposal(connection, root, claim.proposal_id)
-    check_pending(proposal, claim.parts)
-    for other in _select_claims(connection, "proposal_id = ?", claim.proposal_id):
-        if other.claim_id != claim.claim_id and other.covers(claim.parts):
-            message = (
-                f"A server is accepting proposal {claim.proposal_id}, or parts of it, at this "
-                "moment, so it cannot be decided here. Nothing was written; look at the proposal "
-                "again in a moment."
-            )
-            raise ProposalClosed(
-                message,
-                proposal_id=claim.proposal_id,
-                status="pending",
-                parts=sorted(set(other.parts).intersection(claim.parts)),
-            )
-    return proposal
 
 
 def _set_status(
@@ -506,12 +494,17 @@ def _compute_status(verdicts: Collection[str]) -> Status:
     return "accepted" if "accepted" in verdicts else "rejected"
 
 
-def _build_proposal(columns: Sequence[Any]) -> Proposal:
-    proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by = columns
+def _build_proposal(columns: Sequence[Any], finder: PathFinder, path: str | None) -> Proposal:
+    """Return the proposal of a row; ``path`` is that of its notebook if it is known."""
+    proposal_id, sent_path, status, created, expires, content, parts, edit_ids, decided_by = (
+        columns[:-2]
+    )
+    name = NotebookName(*columns[-2:])
     fields = {
         **json.loads(content),
         "proposal_id": proposal_id,
-        "path": path,
+        # Without a path the notebook cannot be read.
+        "path": path or finder.find(name, [sent_path]) or "",
         "status": status,
         "created": created,
         "expires": expires,

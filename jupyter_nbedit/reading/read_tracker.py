@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.errors import HashMismatch, ReadRequired
 from jupyter_nbedit.lru import LRUCache
+from jupyter_nbedit.names import NotebookName, NotebookNames
 
 # Of all sessions together. Older entries are removed; such a session has to read a file again.
 _MOST_FILES = 20_000
@@ -20,14 +20,15 @@ class ReadTracker:
     header.
     """
 
-    #: Returns the canonical name of a path, since links give one file several paths.
-    get_canonical_name: Callable[[str], str] = str
-    # By session and canonical name.
-    _hashes: LRUCache[tuple[str, str], str] = field(default_factory=lambda: LRUCache(_MOST_FILES))
+    names: NotebookNames
+    # By session and name.
+    _hashes: LRUCache[tuple[str, NotebookName], str] = field(
+        default_factory=lambda: LRUCache(_MOST_FILES)
+    )
 
     def record(self, session: str, path: str, digest: str) -> None:
         """Remember that a session has read or written the version of a hash."""
-        self._hashes.put((session, self.get_canonical_name(path)), digest)
+        self._hashes.put((session, self.names.find(path)), digest)
 
     def require(self, session: str, path: str, digest: str) -> None:
         """Check that a session has read the current version of a file.
@@ -35,7 +36,7 @@ class ReadTracker:
         Raise `ReadRequired` if it has not read the file, and `HashMismatch` if the file has changed
         since it was read.
         """
-        known_digest = self._hashes.get((session, self.get_canonical_name(path)))
+        known_digest = self._hashes.get((session, self.names.find(path)))
         if known_digest is None:
             message = (
                 f"{path!r} was not read in this session. Read it, and then send the edit again."

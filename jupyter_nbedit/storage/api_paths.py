@@ -51,6 +51,27 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
     return _get_relative(top, path)
 
 
+def resolve_in_root(top: str, path: str) -> str:
+    """Return the path on disk without links of an API path; the file need not exist.
+
+    What cannot be resolved is joined as it is.
+    """
+    joined = os.path.join(top, path)
+    if is_unsafe(path) or len(joined) > _MAX_PATH_LENGTH or "\0" in joined:
+        return joined
+    if not _may_have_links(top, path):
+        return joined
+    # On Windows, resolving a path on a share would send the server's credentials there.
+    drives = [os.path.normcase(os.path.splitdrive(one)[0]) for one in (joined, top)]
+    return follow_links(joined) if drives[0] == drives[1] else joined
+
+
+def get_root_folder(manager: Any) -> str | None:
+    """Return the root directory of a manager without links; None if it has no directory."""
+    root = _get_root(manager)
+    return None if root is None else _resolve_root(root)
+
+
 def _get_root(manager: Any) -> str | None:
     """Return the directory in which a manager stores its files; None if there is none."""
     return str(manager.root_dir) if is_rooted(manager) else None

@@ -20,7 +20,8 @@ from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.concurrency import run_on_loop
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage.api_paths import get_root_name, is_served, to_api_path
+from jupyter_nbedit.names import NotebookNames
+from jupyter_nbedit.storage.api_paths import is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import (
     ContentsStorage,
@@ -41,6 +42,7 @@ from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.storage.manager_names import ManagerNames
 from jupyter_nbedit.storage.paths import check_suffix, is_unsafe, to_os_path
 from jupyter_nbedit.storage.rtc.room_storage import NotebookRoomStorage, TextRoomStorage
 from jupyter_nbedit.storage.rtc.rooms import (
@@ -195,10 +197,10 @@ class StorageResolver:
     async def _read(self, path: str) -> bytes:
         return (await (await self.resolve(path)).read(path)).text
 
-    def get_canonical_path(self, path: str) -> str:
-        """Return the path without links of a file that may have several paths."""
-        manager = self.manager
-        return to_api_path(manager, path.strip("/"), allow_relative=True) or path
+    @property
+    def names(self) -> NotebookNames:
+        """The names of the notebooks."""
+        return ManagerNames(lambda: self.manager)
 
     async def find_os_path(self, path: str) -> str | None:
         """Return the path on disk of a notebook, links included; None if it has none.
@@ -233,10 +235,6 @@ class StorageResolver:
     def find_live_files(self) -> set[object]:
         """Return the files that are open in rooms: device and inode, or the API path."""
         return list_live_file_identities(self.settings) if has_rooms(self.settings) else set()
-
-    def get_root_name(self) -> str:
-        """Return a name of the root; the servers of one user may have several roots."""
-        return get_root_name(self.manager)
 
     def is_served(self, folder: Path) -> bool:
         """Return whether the Contents API shows a directory of the file system."""

@@ -31,6 +31,7 @@ from jupyter_nbedit.storage.base import Content, WriteResult
 from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.memory_storage import MemoryStorage, SingleStorage
+from tests.support.names import FolderNames
 from tests.support.services import EditingServices, ServiceBuilder
 from tests.support.waiting import wait_until_async
 
@@ -149,7 +150,8 @@ async def test_an_edit_without_history_is_made_with_a_warning(
     services: ServiceBuilder,
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
-    service = build_service(services, storage, history=FailingHistory(services.build_database()))
+    failing = FailingHistory(services.build_database(), names=FolderNames())
+    service = build_service(services, storage, history=failing)
     reply = await service.edit(NAME, REPLACE)
     assert b'"ours"' in storage.notebooks[NAME]
     assert reply.edit_id is None

@@ -14,6 +14,7 @@ from jupyter_nbedit.history.models import NewEntry
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 from tests.support.clock import Clock
+from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
 
 DAY_SECONDS = 86_400
@@ -97,7 +98,7 @@ async def test_of_many_large_edits_the_newest_are_read_for_ids(services: Service
 
 
 async def test_histories_are_separate_for_each_root(services: ServiceBuilder) -> None:
-    one, other = (services.build_history(get_root=lambda root=root: root) for root in ("/x", "/y"))
+    one, other = (services.build_history(names=FolderNames(folder=root)) for root in ("/x", "/y"))
     number = await one.add(build_entry(), b"record")
     await other.add(build_entry(), None)
     assert await list_numbers(one, None) == await list_numbers(one) == [number]
@@ -176,8 +177,8 @@ async def test_edits_in_effect_and_the_next_undo_and_redo_are_computed(
 
 
 async def test_the_oldest_edits_are_pruned_above_the_size_limit(services: ServiceBuilder) -> None:
-    one = services.build_history(get_root=lambda: "/x", max_bytes=100_000)
-    other = services.build_history(get_root=lambda: "/y", max_bytes=100_000)
+    one = services.build_history(names=FolderNames(folder="/x"), max_bytes=100_000)
+    other = services.build_history(names=FolderNames(folder="/y"), max_bytes=100_000)
     for number in range(50):
         await (one, other)[number % 2].add(build_entry(), os.urandom(10_000))
     numbers = sorted([*await list_numbers(one), *await list_numbers(other)])

@@ -15,6 +15,7 @@ from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.proposals.models import Proposal, ProposalContent, ProposedPart, Verdict
 from jupyter_nbedit.proposals.service import ProposalService
 from tests.support import samples
+from tests.support.names import FolderNames
 from tests.support.sampling import is_nightly
 from tests.support.services import START, ServiceBuilder
 from tests.support.waiting import wait_until_async
@@ -98,7 +99,7 @@ async def test_a_proposal_is_unchanged_after_a_restart(services: ServiceBuilder)
 
 async def test_proposals_are_separate_for_each_root(services: ServiceBuilder) -> None:
     number = (await add_proposal(services.build_proposals())).proposal_id
-    other = services.build_proposals(get_root=lambda: "/other")
+    other = services.build_proposals(names=FolderNames(folder="/other"))
     assert await list_proposals(other) == []
     await other.on_deleted("a.ipynb")
     with pytest.raises(ProposalNotFound):

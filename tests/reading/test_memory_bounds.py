@@ -10,6 +10,7 @@ from jupyter_nbedit.reading.loading import DocumentCache
 from jupyter_nbedit.reading.read_tracker import ReadTracker
 from jupyter_nbedit.reading.versions import VersionCache
 from tests.support import samples
+from tests.support.names import FolderNames
 
 
 def build_document(number: int, cells: int = 1) -> Document:
@@ -26,7 +27,7 @@ def has_read(readings: ReadTracker, session: str, path: str) -> bool:
 
 
 def test_tracked_reads_of_files_and_sessions_have_a_limit() -> None:
-    readings = ReadTracker()
+    readings = ReadTracker(FolderNames())
     paths = [f"{n}.ipynb" for n in range(30_000)]
     for path in paths:
         readings.record("ann", path, "1")

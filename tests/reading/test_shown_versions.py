@@ -13,6 +13,7 @@ from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.trust.manager import TrustManager
 from tests.support import samples
 from tests.support.memory_storage import MemoryStorage, SingleStorage
+from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
 
 TEXT = samples.three_cells()
@@ -35,7 +36,9 @@ class CountingStorage(MemoryStorage):
 def build_reader(folder: Path, storage: MemoryStorage) -> tuple[ReadService, VersionCache]:
     notary, versions = ServiceBuilder(folder).build_notary(":memory:"), VersionCache()
     trust = TrustManager(lambda: notary)
-    return ReadService(SingleStorage(storage), trust, ReadTracker(), versions), versions
+    return ReadService(
+        SingleStorage(storage), trust, ReadTracker(FolderNames()), versions
+    ), versions
 
 
 async def wait_for_tasks() -> None:

@@ -249,7 +249,7 @@ def test_a_linked_root_is_the_same_root(place: Root, root: Path, top: str) -> No
     for name in ("alias", "root"):
         spelling = f"{root.parent}/{name}/sub/a.ipynb"
         assert to_api_path(manager, spelling, allow_relative=False) == "sub/a.ipynb"
-    assert storages(place, manager).get_root_name() == str(root)
+    assert storages(place, manager).names.get_root_name() == str(root)
 
 
 def test_the_root_may_be_the_root_of_the_file_system(root: Path) -> None:
@@ -263,11 +263,11 @@ def test_without_a_folder_the_root_is_identified_by_class_and_location(place: Ro
     other = BucketManager()
     other.bucket = "other"
     names = [
-        storages(place, one).get_root_name()
+        storages(place, one).names.get_root_name()
         for one in (BucketManager(), BucketManager(), other, InheritingManager())
     ]
     assert names[0] == names[1]
-    assert len({*names, storages(place, AsyncContentsManager()).get_root_name()}) == 4
+    assert len({*names, storages(place, AsyncContentsManager()).names.get_root_name()}) == 4
 
 
 @pytest.mark.parametrize("kind", [BucketManager, InheritingManager])

@@ -12,6 +12,7 @@ from functools import partial
 from typing import ClassVar
 
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
+from jupyter_nbedit.names import NotebookNames
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import (
     Content,
@@ -23,6 +24,7 @@ from jupyter_nbedit.storage.base import (
     WriteResult,
 )
 from jupyter_nbedit.storage.resolver import StorageResolver
+from tests.support.names import FolderNames
 
 
 class MemoryStorage:
@@ -99,6 +101,10 @@ class SingleStorage(StorageResolver):
 
     async def resolve(self, _path: str) -> Storage:
         return self.storage
+
+    @property
+    def names(self) -> NotebookNames:
+        return FolderNames()
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[Storage]:

@@ -40,6 +40,7 @@ from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.trust.manager import TrustManager
 from tests.support.fixed_mode import FixedMode
 from tests.support.memory_storage import MemoryStorage, SingleStorage
+from tests.support.names import FolderNames
 
 LOG = logging.getLogger("tests")
 START = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -130,14 +131,14 @@ class ServiceBuilder:
 
     def build_history(self, **options: Any) -> EditHistory:
         """Build an edit history on a connection of its own."""
-        return EditHistory(self.build_database(), **options)
+        return EditHistory(self.build_database(), **{"names": FolderNames(), **options})
 
     def build_modes(
         self, root: str = "/root", database: Database | None = None, **options: Any
     ) -> ModeManager:
         """Build the modes of a server."""
         events = EventEmitter(self.event_logger)
-        options = {"get_root": lambda: root, "get_canonical_name": str, **options}
+        options = {"names": FolderNames(folder=root), **options}
         return ModeManager(database or self.build_database(), events, LOG, **options)
 
     def build_proposals(
@@ -148,8 +149,7 @@ class ServiceBuilder:
     ) -> ProposalService:
         """Build a proposal service with its store, to which the options go."""
         options = {
-            "get_root": lambda: "/root",
-            "get_canonical_name": str,
+            "names": FolderNames(),
             "get_time": lambda: self.now,
             **options,
         }
@@ -170,10 +170,11 @@ class ServiceBuilder:
         """Build the services of one server; by default all is in memory, in mode `edit`."""
         where = storages or SingleStorage(self.storage)
         database = self.build_database()
-        history = history or EditHistory(database)
+        names = where.names
+        history = history or EditHistory(database, names=names)
         signer = notary or self.build_notary(":memory:")
         trust = TrustManager(lambda: signer)
-        read_tracker, versions, tabs = ReadTracker(), VersionCache(), TabRegistry()
+        read_tracker, versions, tabs = ReadTracker(names), VersionCache(), TabRegistry(names)
         publisher = Publisher(
             history=history,
             read_tracker=read_tracker,
@@ -182,7 +183,7 @@ class ServiceBuilder:
             events=EventEmitter(self.event_logger),
             log=LOG,
         )
-        proposals = self.build_proposals(where, database)
+        proposals = self.build_proposals(where, database, names=names)
         modes = modes or FixedMode()
         outside_changes = OutsideChangeRecorder(
             storages=where,
@@ -200,7 +201,7 @@ class ServiceBuilder:
             where, publisher, trust, proposals, modes, outside_changes=outside_changes
         )
         reader = ReadService(where, trust, read_tracker, versions)
-        seen = SeenEditStore(history.database)
+        seen = SeenEditStore(history.database, names=names)
         unseen = UnseenService(editor, history, seen, publisher.events, LOG)
         return EditingServices(database, history, editor, reader, tabs, outside_changes, unseen)
 

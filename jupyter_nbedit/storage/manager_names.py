@@ -1,0 +1,35 @@
+"""The names of the notebooks of a contents manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from jupyter_nbedit.names import FILES, NotebookName, NotebookNames
+from jupyter_nbedit.storage.api_paths import get_root_folder, get_root_name, resolve_in_root
+
+
+@dataclass(frozen=True)
+class ManagerNames(NotebookNames):
+    """The names of the notebooks of a server, by its contents manager."""
+
+    #: Returns the manager, which extensions may replace at any time.
+    get_manager: Callable[[], Any]
+
+    def get_folder(self) -> str | None:
+        """Return the root folder without links; None if notebooks are not in files."""
+        return get_root_folder(self.get_manager())
+
+    def get_root_name(self) -> str:
+        """Return a name of the root; the servers of one user may have several roots."""
+        return get_root_name(self.get_manager())
+
+    def find(self, path: str) -> NotebookName:
+        """Return the name of the notebook at an API path; it need not exist."""
+        path = path.strip("/")
+        folder = self.get_folder()
+        if folder is None:
+            return NotebookName(self.get_root_name(), path)
+        return NotebookName(FILES, PurePath(resolve_in_root(folder, path)).as_posix())

@@ -1,0 +1,310 @@
+"""A notebook that two servers know by different paths has one history and one mode."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.handlers.error_checks import get_error
+from tests.support import samples
+from tests.support.http import JSON, Answer, Client
+from tests.support.servers import run_server
+from tests.support.waiting import wait_until
+
+CHANGE = {"op": "replace", "cell": "beta", "source": "# Changed"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two servers of one user: the root of one lies in the root of the other."""
+
+    outer: Client
+    inner: Client
+    #: A folder outside of both roots.
+    elsewhere: Path
+
+    @property
+    def folder(self) -> Path:
+        """The root of the inner server."""
+        return self.outer.root / "project"
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    top = tmp_path_factory.mktemp("pair").resolve()
+    project = top / "outer" / "notebooks" / "project"
+    project.mkdir(parents=True)
+    (top / "inner").mkdir()
+    (top / "elsewhere").mkdir()
+    # The root of the inner server is a link, too.
+    (top / "inner" / "notebooks").symlink_to(project)
+    environment = {
+        "JUPYTER_DATA_DIR": str(top / "data"),
+        "JUPYTER_RUNTIME_DIR": str(top / "runtime"),
+    }
+    (top / "data").mkdir()
+    with (
+        run_server(top / "outer", environment=environment) as outer,
+        run_server(top / "inner", environment=environment) as inner,
+    ):
+        yield Pair(outer, inner, top / "elsewhere")
+
+
+def send(client: Client, method: str, target: str, body: dict[str, Any]) -> Answer:
+    return client.request(method, f"nbedit/{target}", json.dumps(body).encode(), JSON)
+
+
+def undo(client: Client, path: str, **body: Any) -> Answer:
+    return send(client, "POST", f"notebooks/{path}/undo", body)
+
+
+def set_mode(client: Client, path: str, mode: str | None) -> None:
+    assert send(client, "PUT", "mode", {"path": path, "mode": mode}).status == 200
+
+
+def get_mode(client: Client, path: str) -> str:
+    mode: str = client.request("GET", f"nbedit/mode?path={path}").json["mode"]
+    return mode
+
+
+def list_edits(client: Client, path: str) -> list[int]:
+    edits = client.request("GET", f"nbedit/notebooks/{path}/history").json["edits"]
+    return [edit["edit_id"] for edit in edits]
+
+
+def list_all(client: Client) -> dict[int, str]:
+    """Return the paths of all edits that a server shows, by number."""
+    edits = client.request("GET", "nbedit/history?limit=200").json["edits"]
+    return {edit["edit_id"]: edit["path"] for edit in edits}
+
+
+def list_unseen(client: Client, path: str) -> list[str]:
+    cells = client.request("GET", f"nbedit/notebooks/{path}/unseen").json["cells"]
+    return [cell["cell_id"] for cell in cells]
+
+
+def write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(samples.three_cells())
+
+
+#: How a notebook can be called: the file below the folder of all, and links made before, as pairs
+#: of a link and what it leads to; then the path at the outer and at the inner server.
+PLACES: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
+    "in both roots": ("outer/notebooks/project/{name}", [], "project/{name}", "{name}"),
+    "a link to the notebook in the root": (
+        "outer/notebooks/project/{name}",
+        [("outer/notebooks/link-{name}", "outer/notebooks/project/{name}")],
+        "link-{name}",
+        "{name}",
+    ),
+    "a link to a folder in the root": (
+        "outer/notebooks/project/{name}",
+        [("outer/notebooks/folder-{name}", "outer/notebooks/project")],
+        "folder-{name}/{name}",
+        "{name}",
+    ),
+    "links to a notebook outside of the roots": (
+        "elsewhere/{name}",
+        [
+            ("outer/notebooks/one-{name}", "elsewhere/{name}"),
+            ("outer/notebooks/project/two-{name}", "elsewhere/{name}"),
+        ],
+        "one-{name}",
+        "two-{name}",
+    ),
+    "links to a folder outside of the roots": (
+        "elsewhere/{name}",
+        [
+            ("outer/notebooks/far-{name}", "elsewhere"),
+            ("outer/notebooks/project/near-{name}", "elsewhere"),
+        ],
+        "far-{name}/{name}",
+        "near-{name}/{name}",
+    ),
+    "a link to a link": (
+        "elsewhere/{name}",
+        [
+            ("outer/notebooks/project/first-{name}", "elsewhere/{name}"),
+            ("outer/notebooks/second-{name}", "outer/notebooks/project/first-{name}"),
+        ],
+        "second-{name}",
+        "first-{name}",
+    ),
+}
+
+
+@pytest.fixture(params=list(PLACES.values()), ids=list(PLACES))
+def paths(pair: Pair, request: pytest.FixtureRequest) -> tuple[Path, str, str]:
+    """Make a notebook, and return the file and its paths at the outer and the inner server."""
+    file, links, outer, inner = request.param
+    top = pair.elsewhere.parent
+    name = f"n{len(list(top.rglob('*.ipynb')))}.ipynb"
+    write(top / file.format(name=name))
+    for link, target in links:
+        (top / link.format(name=name)).symlink_to(top / target.format(name=name))
+    return top / file.format(name=name), outer.format(name=name), inner.format(name=name)
+
+
+def test_both_servers_have_one_history(pair: Pair, paths: tuple[Path, str, str]) -> None:
+    file, outer, inner = paths
+    first = pair.inner.patch(inner, CHANGE).json["edit_id"]
+    second = pair.outer.patch(outer, {**CHANGE, "source": "# Again"}).json["edit_id"]
+    assert list_edits(pair.outer, outer) == list_edits(pair.inner, inner) == [second, first]
+    assert list_unseen(pair.outer, outer) == list_unseen(pair.inner, inner) == ["beta"]
+    assert undo(pair.inner, inner, edit_id=second).status == 200
+    assert undo(pair.outer, outer, edit_id=first).status == 200
+    assert file.read_bytes() == samples.three_cells()
+    # Each calls it by a path of its own.
+    for client, path in ((pair.outer, outer), (pair.inner, inner)):
+        shown = list_all(client)[first]
+        assert os.path.realpath(client.root / shown) == os.path.realpath(client.root / path)
+
+
+@pytest.mark.parametrize("mode", ["review", "plan"])
+@pytest.mark.parametrize("setter_name", ["outer", "inner"])
+def test_a_mode_that_is_set_at_one_server_holds_at_the_other(
+    pair: Pair, paths: tuple[Path, str, str], mode: str, setter_name: str
+) -> None:
+    file, outer, inner = paths
+    ways = [(pair.outer, outer), (pair.inner, inner)]
+    setter, obeyer = ways if setter_name == "outer" else ways[::-1]
+    set_mode(*setter, mode)
+    # It holds within a second.
+    wait_until(lambda: get_mode(*obeyer) == mode, "the mode of the other server")
+    answer = obeyer[0].patch(obeyer[1], CHANGE)
+    if mode == "plan":
+        get_error(answer, 403, "plan_mode")
+    else:
+        number = answer.json["proposal_id"]
+        found = setter[0].request("GET", f"nbedit/proposals/{number}").json
+        shown = os.path.realpath(setter[0].root / found["path"])
+        assert shown == os.path.realpath(file)
+        assert send(setter[0], "POST", f"proposals/{number}/reject", {}).status == 200
+    assert file.read_bytes() == samples.three_cells()
+    set_mode(*obeyer, None)
+    wait_until(lambda: get_mode(*setter) == "edit", "the mode of the first server")
+
+
+def test_work_without_a_server_has_the_same_history_and_obeys(
+    pair: Pair, paths: tuple[Path, str, str]
+) -> None:
+    file, outer, _ = paths
+    environment = {
+        **os.environ,
+        "JUPYTER_DATA_DIR": str(pair.elsewhere.parent / "data"),
+        # No server is found.
+        "JUPYTER_RUNTIME_DIR": str(pair.elsewhere.parent / "no-runtime"),
+    }
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).parent / "jupyter-nbedit"), *arguments]
+        return subprocess.run(
+            command, env=environment, cwd=file.parent, capture_output=True, text=True, check=False
+        )
+
+    edited = run("edit", file.name, "--cell", "beta", "--source", "# Without a server")
+    assert edited.returncode == 0, edited.stderr
+    (number,) = list_edits(pair.outer, outer)
+    set_mode(pair.outer, outer, "plan")
+    refused = run("edit", file.name, "--cell", "beta", "--source", "# Refused")
+    assert "plan_mode" in refused.stderr
+    set_mode(pair.outer, outer, None)
+    assert undo(pair.outer, outer, edit_id=number).status == 200
+    assert file.read_bytes() == samples.three_cells()
+
+
+# Renames and deletions -------------------------------------------------------------------------
+
+
+def rename(client: Client, old: str, new: str) -> None:
+    body = json.dumps({"path": new}).encode()
+    assert client.request("PATCH", f"api/contents/{old}", body, JSON).status == 200
+
+
+def test_renames_by_both_servers_are_followed_by_both(pair: Pair) -> None:
+    write(pair.folder / "before.ipynb")
+    number = pair.outer.patch("project/before.ipynb", CHANGE).json["edit_id"]
+    set_mode(pair.inner, "before.ipynb", "review")
+    rename(pair.inner, "before.ipynb", "between.ipynb")
+    wait_until(lambda: list_edits(pair.outer, "project/between.ipynb") == [number], "the rename")
+    rename(pair.outer, "project/between.ipynb", "after.ipynb")
+    wait_until(lambda: list_edits(pair.outer, "after.ipynb") == [number], "the second rename")
+    wait_until(lambda: get_mode(pair.outer, "after.ipynb") == "review", "the mode")
+    # It is in the root of the inner server no more.
+    assert number not in list_all(pair.inner)
+
+
+def test_a_renamed_folder_takes_its_notebooks_along_at_both_servers(pair: Pair) -> None:
+    write(pair.folder / "old" / "a.ipynb")
+    number = pair.inner.patch("old/a.ipynb", CHANGE).json["edit_id"]
+    rename(pair.outer, "project/old", "project/new")
+    wait_until(lambda: list_edits(pair.inner, "new/a.ipynb") == [number], "the rename")
+
+
+@pytest.mark.parametrize("kind", ["notebook", "folder"])
+def test_a_link_that_is_renamed_or_deleted_changes_no_name(pair: Pair, kind: str) -> None:
+    name = f"linked-{kind}.ipynb"
+    write(pair.elsewhere / name)
+    link = "link" if kind == "folder" else "link.ipynb"
+    target, tail = (pair.elsewhere, f"/{name}") if kind == "folder" else (pair.elsewhere / name, "")
+    (pair.folder / link).symlink_to(target)
+    number = pair.outer.patch(f"project/{link}{tail}", CHANGE).json["edit_id"]
+    set_mode(pair.outer, f"project/{link}{tail}", "review")
+    other = f"other-{link}"
+    rename(pair.outer, f"project/{link}", f"project/{other}")
+    wait_until(lambda: list_all(pair.outer).get(number) == f"project/{other}{tail}", "the new path")
+    assert list_edits(pair.inner, f"{other}{tail}") == [number]
+    wait_until(lambda: get_mode(pair.inner, f"{other}{tail}") == "review", "the mode")
+    # Without the link, nothing leads there any more; with a new one, all is there again.
+    (pair.folder / other).unlink()
+    assert number not in list_all(pair.outer)
+    (pair.folder / link).symlink_to(target)
+    assert list_edits(pair.inner, f"{link}{tail}") == [number]
+    assert get_mode(pair.inner, f"{link}{tail}") == "review"
+
+
+def test_a_notebook_that_a_server_cannot_reach_is_not_listed_there(pair: Pair) -> None:
+    write(pair.outer.root / "apart.ipynb")
+    number = pair.outer.patch("apart.ipynb", CHANGE).json["edit_id"]
+    assert number in list_all(pair.outer)
+    assert number not in list_all(pair.inner)
+    set_mode(pair.outer, "apart.ipynb", "review")
+    proposal = pair.outer.patch("apart.ipynb", {**CHANGE, "source": "# 2"}).json["proposal_id"]
+    answer = pair.inner.request("GET", f"nbedit/proposals/{proposal}")
+    get_error(answer, 404, "proposal_not_found")
+
+
+# Other spellings -------------------------------------------------------------------------------
+
+
+def mount_again(folder: Path, place: Path) -> None:
+    """Mount a folder at another place, too."""
+    place.mkdir()
+    try:
+        subprocess.run(["mount", "--bind", folder, place], check=True, capture_output=True)  # noqa: S607 -- the system's
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        pytest.skip("folders cannot be mounted here")
+
+
+def test_a_mode_holds_at_another_mount_of_the_folder(pair: Pair) -> None:
+    folder = pair.elsewhere / "mounted"
+    write(folder / "a.ipynb")
+    (pair.folder / "to-mounted").symlink_to(folder)
+    mount_again(folder, pair.folder / "mount")
+    try:
+        set_mode(pair.outer, "project/to-mounted/a.ipynb", "plan")
+        wait_until(lambda: get_mode(pair.inner, "mount/a.ipynb") == "plan", "the mode")
+        get_error(pair.inner.patch("mount/a.ipynb", CHANGE), 403, "plan_mode")
+        set_mode(pair.inner, "mount/a.ipynb", None)
+        wait_until(lambda: get_mode(pair.outer, "project/to-mounted/a.ipynb") == "edit", "the end")
+    finally:
+        subprocess.run(["umount", pair.folder / "mount"], check=True)  # noqa: S607 -- the system's

@@ -1,0 +1,23 @@
+"""Names of notebooks below a folder that need not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jupyter_nbedit.storage.manager_names import ManagerNames
+
+
+@dataclass(frozen=True)
+class FolderNames(ManagerNames):
+    """The names of the notebooks of a server on a folder."""
+
+    get_manager: Callable[[], Any] = lambda: None
+    folder: str = "/root"
+
+    def get_folder(self) -> str:
+        return self.folder
+
+    def get_root_name(self) -> str:
+        return self.folder
