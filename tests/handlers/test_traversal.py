@@ -7,6 +7,7 @@ tool at night; by day a tenth of the lines, the same each time, in one of the th
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -174,12 +175,15 @@ def test_no_path_makes_a_tool_leave_the_root(deep: Client, lines: list[str]) -> 
     outside_files = sorted(path for path in top.rglob("*.*") if deep.root not in path.parents)
     for answer in send_all(deep, requests, "calls of tools out of the root"):
         tool = answer.request.target.removeprefix("tools/")
-        # A name may look like a way out and be none: a new file of that name is inside the root,
-        # and is then there to be read. The history of such a notebook is empty.
-        is_new = tool == "agent/notebook_history" and b"| 0 edits" in (answer.body or b"")
-        if answer.status != 200 or not (is_new or tool in {*TEXTS, "agent/notebook_create"}):
+        sent = json.loads(answer.request.body)[CALLS[tool][0]]
+        # A name may look like a way out and be none: a call may make a file of that name in the
+        # root, and later ones find it.
+        target = deep.root.joinpath(sent)
+        is_there = ".." not in target.parts and target.is_relative_to(deep.root)
+        # False for what is too long for a name, too.
+        is_there = is_there and os.path.isfile(target)  # noqa: PTH113 -- Path raises for long names
+        if answer.status != 200 or not (is_there or tool in {*TEXTS, "agent/notebook_create"}):
             assert 400 <= answer.status < 500, answer
-            sent = json.loads(answer.request.body)[CALLS[tool][0]]
             text = (
                 (answer.body or b"")
                 .decode()

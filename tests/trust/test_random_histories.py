@@ -178,7 +178,8 @@ class TrustHistory:
         except NbEditError:
             assert self.text == before
             return False
-        assert reply.warnings == []
+        # Others may have made a cell a code cell without outputs.
+        assert all("which nbformat requires" in warning for warning in reply.warnings)
         await self.note_outside_change()
         after = self.text
         if "dry_run" in more:
