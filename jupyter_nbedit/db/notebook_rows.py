@@ -94,25 +94,30 @@ def write_older_modes(connection: sqlite3.Connection) -> None:
         "DELETE FROM modes WHERE name != '' AND (root IN (SELECT root FROM roots) OR root GLOB ?)",
         (f"{_OFFLINE}*",),
     )
+    # An older release does not resolve a link that leads out of its root.
+    modes |= {
+        f"{_get_folder(root)}{path}": modes[name]
+        for root, path, name in connection.execute("SELECT root, path, name FROM link_paths")
+        if name in modes and not root.startswith(_OFFLINE)
+    }
     rows: list[tuple[str, str, str]] = []
     for (root,) in connection.execute("SELECT root FROM roots").fetchall():
-        if not root.startswith(_OFFLINE):
-            folder = f"{PurePath(root).as_posix().rstrip('/')}/"
-            rows += [
-                (root, name[len(folder) :], mode)
-                for name, mode in modes.items()
-                if name.startswith(folder)
-            ]
+        folder = _get_folder(root)
+        rows += [
+            (root, name[len(folder) :], mode)
+            for name, mode in modes.items()
+            if name.startswith(folder) and not root.startswith(_OFFLINE)
+        ]
     for name, mode in modes.items():
         anchor = PurePath(name).anchor
         below_anchor = PurePath(name).relative_to(anchor).as_posix()
         rows.append((f"{_OFFLINE}{anchor}", f"/{below_anchor}", mode))
-    rows += [
-        (root, path, modes[name])
-        for root, path, name in connection.execute("SELECT root, path, name FROM link_paths")
-        if name in modes and not root.startswith(_OFFLINE)
-    ]
     connection.executemany("INSERT OR REPLACE INTO modes VALUES (?, ?, ?)", rows)
+
+
+def _get_folder(root: str) -> str:
+    """Return the beginning of the paths on disk below a root."""
+    return f"{PurePath(root).as_posix().rstrip('/')}/"
 
 
 def _expand_seen(connection: sqlite3.Connection, notebook_id: int) -> None:
