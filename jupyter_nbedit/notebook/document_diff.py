@@ -18,9 +18,10 @@ from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan
 from jupyter_nbedit.notebook.edited_cell import list_filled_members
 from jupyter_nbedit.notebook.json_spans import Span, decode
 from jupyter_nbedit.notebook.lazy.buffer import iterate_chunks
+from jupyter_nbedit.notebook.members import is_json_equal, join_attachment, join_outputs
 from jupyter_nbedit.notebook.sequence_diff import count_common_start, find_longest_rise
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.record import UndoRecord, is_json_equal
+from jupyter_nbedit.notebook.undo.record import UndoRecord
 
 _DIGEST_BYTES = 16
 # Larger values with different bytes count as different; comparing them would hold the interpreter.
@@ -195,36 +196,11 @@ def _is_member_changed(before: Cell, after: Cell, name: str) -> bool:
 
 def _join_lines(name: str, value: Any) -> Any:
     """Join lists of lines, as which nbformat writes texts; an application may write strings."""
-    if name == "outputs" and isinstance(value, list):
-        return [_join_output(output) if isinstance(output, dict) else output for output in value]
+    if name == "outputs":
+        return join_outputs(value)
     if name == "attachments" and isinstance(value, dict):
-        return {
-            key: _join_bundle(item) if isinstance(item, dict) else item
-            for key, item in value.items()
-        }
+        return {key: join_attachment(item) for key, item in value.items()}
     return value
-
-
-def _join_output(output: dict[str, Any]) -> dict[str, Any]:
-    joined = dict(output)
-    if "text" in output:
-        joined["text"] = _join_text(output["text"])
-    if isinstance(output.get("data"), dict):
-        joined["data"] = _join_bundle(output["data"])
-    return joined
-
-
-def _join_bundle(bundle: dict[str, Any]) -> dict[str, Any]:
-    # In JSON, a list of strings is a value of its own.
-    return {
-        mime: value if mime.endswith("json") else _join_text(value)
-        for mime, value in bundle.items()
-    }
-
-
-def _join_text(value: Any) -> Any:
-    is_lines = isinstance(value, list) and all(isinstance(line, str) for line in value)
-    return "".join(value) if is_lines else value
 
 
 def _compute_splices(

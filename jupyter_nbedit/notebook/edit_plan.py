@@ -18,6 +18,7 @@ from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_spans import decode_object
+from jupyter_nbedit.notebook.members import compute_short_hash
 from jupyter_nbedit.notebook.splices import Splice, invert_splices
 from jupyter_nbedit.notebook.undo.record import (
     CellState,
@@ -27,7 +28,6 @@ from jupyter_nbedit.notebook.undo.record import (
     NeighbourKey,
     UndoRecord,
     compute_fingerprint,
-    compute_short_hash,
 )
 from jupyter_nbedit.notebook.undo.removed_bytes import UndoBlobBuilder
 

@@ -18,6 +18,7 @@ from jupyter_nbedit.notebook.edited_cell import (
 )
 from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.line_merge import merge_lines
+from jupyter_nbedit.notebook.members import is_same_member
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
 from jupyter_nbedit.notebook.undo.record import (
     VOLATILE_MEMBERS,
@@ -25,7 +26,6 @@ from jupyter_nbedit.notebook.undo.record import (
     CellUndo,
     UndoRecord,
     compute_fingerprint,
-    is_same_member,
 )
 
 # Members that have rules of their own.

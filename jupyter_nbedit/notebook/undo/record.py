@@ -7,10 +7,8 @@ stored: the fragments of a cell have holes for values that did not change.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -18,6 +16,7 @@ from msgspec.structs import astuple, replace
 
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.edited_cell import EditedCell
+from jupyter_nbedit.notebook.members import digest
 
 # The number of the format, with which each record begins; old formats stay readable.
 _FORM = b"\x01"
@@ -46,7 +45,7 @@ class CellState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def content_key(self) -> str:
         """A hash of type and source, which identifies neighbours without ids."""
-        return _digest([self.cell_type, self.source])
+        return digest([self.cell_type, self.source])
 
 
 class Fragment(msgspec.Struct, frozen=True, array_like=True):
@@ -223,33 +222,4 @@ def _join_texts(attachments: object) -> object:
 def compute_fingerprint(state: CellState, attachments: object) -> str:
     """Return a hash of a cell's content; formatting, id and execution do not change it."""
     metadata = {name: state.metadata[name] for name in state.metadata.keys() - VOLATILE_MEMBERS}
-    return _digest([state.cell_type, state.source, metadata, _join_texts(attachments)])
-
-
-def compute_short_hash(text: bytes) -> str:
-    """Return a short hash of bytes."""
-    return hashlib.blake2b(text, digest_size=12).hexdigest()
-
-
-def is_json_equal(first: object, second: object) -> bool:
-    """Return whether two JSON values are equal."""
-    return _digest(first) == _digest(second)
-
-
-def is_same_member(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:
-    """Return whether a member of two JSON objects is equal, or is in neither."""
-    return (name in first) == (name in second) and is_json_equal(first.get(name), second.get(name))
-
-
-def _digest(value: object) -> str:
-    text = json.dumps(_normalize_numbers(value), sort_keys=True, separators=(",", ":"))
-    return compute_short_hash(text.encode())
-
-
-def _normalize_numbers(value: object) -> object:
-    """Convert whole floats to int: JavaScript saves 1.0 as 1."""
-    if isinstance(value, dict):
-        return {name: _normalize_numbers(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_normalize_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return digest([state.cell_type, state.source, metadata, _join_texts(attachments)])

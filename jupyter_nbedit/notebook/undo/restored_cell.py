@@ -13,8 +13,9 @@ from jupyter_nbedit.notebook.edited_cell import (
     list_filled_members,
 )
 from jupyter_nbedit.notebook.json_style import Style
+from jupyter_nbedit.notebook.members import is_json_equal
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.record import EXECUTION, CellUndo, UndoRecord, is_json_equal
+from jupyter_nbedit.notebook.undo.record import EXECUTION, CellUndo, UndoRecord
 
 
 @dataclass

@@ -18,6 +18,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import CellResult, EditPlan, OperationResult
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_style import Style
+from jupyter_nbedit.notebook.members import compute_short_hash, is_same_member
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocated
 from jupyter_nbedit.notebook.undo.cell_merge import (
@@ -28,14 +29,7 @@ from jupyter_nbedit.notebook.undo.cell_merge import (
     merge_cell,
 )
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
-from jupyter_nbedit.notebook.undo.record import (
-    CellState,
-    CellUndo,
-    UndoRecord,
-    compute_fingerprint,
-    compute_short_hash,
-    is_same_member,
-)
+from jupyter_nbedit.notebook.undo.record import CellState, CellUndo, UndoRecord, compute_fingerprint
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
