@@ -30,9 +30,8 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument("verb", metavar="VERB", choices=_VERBS, nargs="?", help=", ".join(_VERBS))
     parser.add_argument("proposal", metavar="N", type=_read_number, help="its number")
     parser.add_argument("--wait", type=float, metavar="SECONDS", help="wait so long for a decision")
-    parser.add_argument(
-        "--merge", action="store_true", help="accept: merge cells that have changed since by line"
-    )
+    # Sources are always merged by line; earlier releases did so only with this option.
+    parser.add_argument("--merge", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--reason", metavar="TEXT", help="reject: why, for the agent")
     parser.add_argument(
         "--path", metavar="NB", default=".", help="the notebook, if it is not below this folder"
@@ -79,10 +78,6 @@ def _accept(options: argparse.Namespace) -> int:
     # The notebook itself says which servers must be asked before it is changed.
     with connect(options, path, is_change=True) as connection:
         print_reply(
-            connection.send(
-                requests.accept_proposal(
-                    options.proposal, wait_tabs=TAB_MILLISECONDS, merge=options.merge or None
-                )
-            )
+            connection.send(requests.accept_proposal(options.proposal, wait_tabs=TAB_MILLISECONDS))
         )
     return exit_codes.DONE

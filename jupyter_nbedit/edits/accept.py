@@ -130,6 +130,7 @@ class ProposalPlanner:
                 part_numbers=None if len(parts) == len(proposal.parts) else frozenset(parts),
                 history=proposal.history,
                 resolution=self.resolution,
+                is_same_change_allowed=True,
             )
         except UndoConflict as conflict:
             raise _build_conflict_error(proposal, conflict) from None

@@ -256,10 +256,10 @@ class AcceptBody(DecisionBody, frozen=True, kw_only=True):
     merge: Annotated[
         bool,
         Meta(
-            description="Merge cells that have changed since by line. Without it they, and with it "
-            "those whose lines conflict, are 409 `cell_changed`."
+            description="Whether sources that have changed since are merged by line. Those whose "
+            "lines conflict, and with `false` all of them, are 409 `cell_changed`."
         ),
-    ] = False
+    ] = True
     sources: Annotated[
         list[SourceBody],
         Meta(

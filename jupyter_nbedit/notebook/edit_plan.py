@@ -14,11 +14,16 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidNotebook
+from jupyter_nbedit.notebook import json_edit
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.edited_cell import EditedCell
+from jupyter_nbedit.notebook.edited_cell import (
+    EXECUTION_MEMBERS,
+    EditedCell,
+    list_filled_members,
+)
 from jupyter_nbedit.notebook.json_spans import decode_object
-from jupyter_nbedit.notebook.members import compute_short_hash
+from jupyter_nbedit.notebook.members import compute_short_hash, digest_attachments, digest_run
 from jupyter_nbedit.notebook.splices import Splice, invert_splices
 from jupyter_nbedit.notebook.undo.record import (
     CellState,
@@ -27,12 +32,13 @@ from jupyter_nbedit.notebook.undo.record import (
     GapAnchor,
     NeighbourKey,
     UndoRecord,
-    compute_fingerprint,
 )
 from jupyter_nbedit.notebook.undo.removed_bytes import UndoBlobBuilder
 
 # The number of neighbours of a gap that are stored on either side.
 _NEIGHBOURS = 3
+# Outputs belong to a type and a source.
+_RUN_MEMBERS = EXECUTION_MEMBERS | {"cell_type", "source"}
 _INDEX = Meta(description="The cell's index after the batch; of a deleted cell, its index before.")
 _SOURCE = Meta(description="The cell's source, if the operation removed it.")
 
@@ -120,6 +126,7 @@ class CellChange:
     outputs_returned: bool = False
     #: Of an inverse edit: whether the edit clears the outputs of the cell, also if it has none.
     clears_outputs: bool = False
+    is_inverse: bool = False
 
     @property
     def index_before(self) -> int | None:
@@ -155,6 +162,7 @@ class CellChange:
             outputs_cleared=self.outputs_returned,
             outputs_returned=self.outputs_cleared,
             clears_outputs=isinstance(self.after, EditedCell) and self.after.clears_later_outputs,
+            is_inverse=True,
         )
 
 
@@ -231,19 +239,43 @@ def _build_part(
         before=None if before is None else CellState.from_cell(before),
         after=None if after is None else CellState.from_cell(after),
     )
-    if after is not None and part.after is not None:
-        part.fingerprint = compute_fingerprint(part.after, after.attachments)
     if change.id is None and change.index is not None:
         part.neighbour_keys = anchors.get_neighbours(change.index)
-    if before is not None:
+    if before is None:
+        part.attachments = {} if after is None else digest_attachments(after.attachments)
+    else:
         if after is None:
             part.fragments = blob_builder.add_cell(before)
         else:
-            part.fragments = blob_builder.add_changed_members(before, change.changed_members)
+            stored_members = set(change.changed_members)
+            if _loses_reference(before, after):
+                # JupyterLab drops such attachments, and an undo returns them.
+                stored_members.add("attachments")
+            part.fragments = blob_builder.add_changed_members(before, stored_members)
             part.added_members = sorted(set(change.changed_members) - before.members.keys())
+            if "attachments" in stored_members:
+                part.attachments = digest_attachments(after.attachments)
+            if not (change.is_inverse or stored_members.isdisjoint(_RUN_MEMBERS)):
+                part.run_digest = _digest_run(after)
         if after is None or change.is_moved:
             part.gap_number = anchors.get_number(before.index)
     return part
+
+
+def _loses_reference(before: Cell, after: Cell | EditedCell) -> bool:
+    """Return whether the source refers to an attachment, and the source after the edit does not."""
+    names = json_edit.read_values(before.get_raw("attachments"))
+    source, new_source = (before.source, after.source) if names else ("", "")
+    return any(name in source and name not in new_source for name in names)
+
+
+def _digest_run(cell: Cell | EditedCell) -> str | None:
+    """Return a digest of the outputs after the edit; empty if there are none."""
+    if cell.cell_type != "code":
+        return None
+    if isinstance(cell, EditedCell):
+        return digest_run(cell.get_member) if cell.is_filled_after else ""
+    return digest_run(cell.get_raw) if list_filled_members(cell) else ""
 
 
 def _build_metadata_part(plan: EditPlan, blob_builder: UndoBlobBuilder) -> CellUndo:

@@ -128,19 +128,20 @@ class EditedCell:
     @property
     def outputs_cleared(self) -> bool:
         """Whether it had outputs or an execution count and loses them."""
-        return bool(self._filled_members) and not self._is_filled_after
+        return bool(self._filled_members) and not self.is_filled_after
 
     @property
     def outputs_returned(self) -> bool:
         """Whether it had neither outputs nor an execution count and gets some."""
-        return self.cell is not None and not self._filled_members and self._is_filled_after
+        return self.cell is not None and not self._filled_members and self.is_filled_after
 
     @cached_property
     def _filled_members(self) -> list[str]:
         return [] if self.cell is None else list_filled_members(self.cell)
 
     @property
-    def _is_filled_after(self) -> bool:
+    def is_filled_after(self) -> bool:
+        """Whether it has outputs or an execution count after the batch."""
         if not EXECUTION_MEMBERS.isdisjoint(self.members):
             values = [(name, self.get_member(name)) for name in EXECUTION_MEMBERS]
             return any(value is not None and is_filled(name, value) for name, value in values)
@@ -167,13 +168,13 @@ class EditedCell:
             name: value for name, value in self.members.items() if value != cell.get_raw(name)
         }
         if self.clears_outputs and "code" in {cell.cell_type, self.cell_type}:
-            values |= {name: _CLEARED_VALUES[name] for name in self._filled_members}
+            values |= {name: CLEARED_VALUES[name] for name in self._filled_members}
         if self.cell_type != cell.cell_type:
             if self.cell_type == "code":
-                missing = _CLEARED_VALUES.keys() - cell.members.keys()
-                values |= {name: _CLEARED_VALUES[name] for name in missing}
+                missing = CLEARED_VALUES.keys() - cell.members.keys()
+                values |= {name: CLEARED_VALUES[name] for name in missing}
             # Members that the type forbids are removed, even if the batch sets them.
-            for name in _FORBIDDEN_MEMBERS.get(self.cell_type, ()):
+            for name in FORBIDDEN_MEMBERS.get(self.cell_type, ()):
                 values.pop(name, None)
                 if name in cell.members:
                     values[name] = None
@@ -196,7 +197,7 @@ class EditedCell:
         return apply_splices(self.cell.text[start:stop], inner)
 
     def _write_new_cell(self, example: CellStyle) -> bytes:
-        forbidden_members = _FORBIDDEN_MEMBERS.get(self.cell_type, ())
+        forbidden_members = FORBIDDEN_MEMBERS.get(self.cell_type, ())
         values = {
             name: value
             for name, value in self.members.items()
@@ -207,7 +208,7 @@ class EditedCell:
         if self.id is not None:
             values["id"] = example.write_text(self.id)
         if self.cell_type == "code":
-            values |= _CLEARED_VALUES
+            values |= CLEARED_VALUES
         return example.write_cell(values)
 
     def compile_splices(self, style: Style) -> list[Splice]:
@@ -239,12 +240,13 @@ class EditedCell:
         return [Splice(*cell.span, set_own_members(text, list_members(text), values, cell_style))]
 
 
-_CLEARED_VALUES = {"execution_count": b"null", "outputs": b"[]"}
+#: The values of the members that a run fills, without a run.
+CLEARED_VALUES = {"execution_count": b"null", "outputs": b"[]"}
 #: The members that a run of the cell fills.
-EXECUTION_MEMBERS = frozenset(_CLEARED_VALUES)
-# Members that each type must not have:
-# https://nbformat.readthedocs.io/en/latest/format_description.html
-_FORBIDDEN_MEMBERS = {
+EXECUTION_MEMBERS = frozenset(CLEARED_VALUES)
+#: Members that each type must not have:
+#: https://nbformat.readthedocs.io/en/latest/format_description.html
+FORBIDDEN_MEMBERS = {
     "code": ("attachments",),
     "markdown": ("execution_count", "outputs"),
     "raw": ("execution_count", "outputs"),
@@ -253,7 +255,7 @@ _FORBIDDEN_MEMBERS = {
 
 def list_filled_members(cell: Cell) -> list[str]:
     """Return the names of the members that clearing the outputs changes."""
-    members = [cell.members[name] for name in _CLEARED_VALUES if name in cell.members]
+    members = [cell.members[name] for name in CLEARED_VALUES if name in cell.members]
     return [member.name for member in members if is_filled(member.name, cell.text, member.value)]
 
 

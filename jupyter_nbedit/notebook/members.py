@@ -81,7 +81,7 @@ def list_conflicts(
     """
     if mine is None or theirs is None:
         remaining = mine or theirs
-        is_changed = remaining is not None and _has_new_content(base, remaining)
+        is_changed = remaining is not None and has_new_content(base, remaining)
         return [EXISTENCE] if is_changed else []
     names: list[str] = []
 
@@ -156,7 +156,7 @@ def list_changed_keys(base: Mapping[str, Any], changed: Mapping[str, Any]) -> li
     return sorted(name for name in {**base, **changed} if not is_same_member(base, changed, name))
 
 
-def _has_new_content(base: CellMembers, changed: CellMembers) -> bool:
+def has_new_content(base: CellMembers, changed: CellMembers) -> bool:
     """Return whether a change would be lost with the cell."""
     return (
         base.cell_type != changed.cell_type

@@ -24,7 +24,7 @@ from jupyter_nbedit.models import Author, EditReply, WriteRequest
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.undo.cell_merge import NO_RESOLUTION, ChosenSource, Resolution
+from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
 from jupyter_nbedit.proposals.models import Proposal, ProposedPart
 from jupyter_nbedit.proposals.service import ProposalService
 from tests.notebook.undo.oracle import list_cell_bytes
@@ -36,7 +36,8 @@ from tests.trust.test_random_histories import operations
 
 PROPOSALS = 5_000 if is_nightly() else 50
 LINES = ["", "a", "b", "x = '\U0001f600'", "\r", "carriage\rreturn", "\ud800", "é\u2028", "\\/"]
-MERGE = Resolution(merges_lines=True)
+MERGE = Resolution()
+NO_MERGE = Resolution(merges_lines=False)
 USER = Author("ann", "JupyterLab", account="ann")
 
 
@@ -148,11 +149,11 @@ class StaleProposal:
 
     async def check_part(self, proposal: Proposal, part: ProposedPart) -> str:
         """Check that accept does what a part says of itself; return what that is."""
-        refused = [NO_RESOLUTION, MERGE]
+        refused = [NO_MERGE, MERGE]
         accepted: list[tuple[Resolution, str | None]] = []
         after = None if part.after is None else part.after.source
         if part.state == "as_proposed":
-            refused, accepted = [], [(NO_RESOLUTION, after), (MERGE, after)]
+            refused, accepted = [], [(NO_MERGE, after), (MERGE, after)]
         elif part.state == "changed" and isinstance(part.current_hash, str):
             assert part.current is not msgspec.UNSET
             assert part.current_hash == compute_source_hash(part.current.source or "")

@@ -101,15 +101,15 @@ def test_a_proposal_for_an_unreadable_notebook_is_shown_without_states(
     assert decide(live, number, "reject").json["status"] == "rejected"
 
 
-def test_accept_merges_what_fits_and_only_if_it_is_asked_to(live: Client, path: str) -> None:
+def test_accept_merges_what_fits_unless_it_is_asked_not_to(live: Client, path: str) -> None:
     number = propose_and_change(live, path, STALE[0])
     before = (live.root / path).read_bytes()
-    facts = get_error(decide(live, number), 409, "cell_changed")
+    facts = get_error(decide(live, number, merge=False), 409, "cell_changed")
     assert [cell["cell_id"] for cell in facts["cells"]] == ["alpha"]
     assert (live.root / path).read_bytes() == before
-    would = decide(live, number, merge=True, dry_run=True).json
+    would = decide(live, number, dry_run=True).json
     assert would["edit_id"] is None
-    accepted = decide(live, number, merge=True)
+    accepted = decide(live, number)
     assert accepted.status == 200, accepted.body
     assert accepted.json["hash"] == would["hash"]
     assert list_sources(live, path) == [MERGED, OURS, OURS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile
@@ -14,14 +14,15 @@ from typing import Any
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.members import SIDE_METADATA, list_changed_keys
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, OriginalOrder
+from jupyter_nbedit.notebook.undo.part_members import PartVersions
 from jupyter_nbedit.notebook.undo.record import (
     CellState,
     CellUndo,
     GapAnchor,
     NeighbourKey,
     UndoRecord,
-    compute_fingerprint,
 )
 
 # A conflict contains the current source, shortened to so many characters.
@@ -57,11 +58,18 @@ class CellLocator:
         record: UndoRecord,
         parts: Mapping[int, CellUndo],
         history: KnownHistory,
+        same_change_allowed: Collection[int] = (),
     ) -> None:
+        """Initialize the locator.
+
+        Others may have done to the cells of the parts ``same_change_allowed`` what is to be done;
+        that is no conflict.
+        """
         self._document = document
         self._record = record
         self._parts = parts
         self._history = history
+        self._same_change_allowed = same_change_allowed
         self._states: dict[int, CellState | None] = {}
         self._known_keys: dict[int, str] = {}
         # The indexes of the found cells that the edit inserted or moved, in ascending order.
@@ -81,7 +89,7 @@ class CellLocator:
         for number, part in self._parts.items():
             if part.index is not None and number not in cells:
                 try:
-                    cells[number] = self._find_cell(part)
+                    cells[number] = self._find_cell(number, part)
                 except CellNotLocated as error:
                     conflicts[number] = error.conflict
         # Gaps are between cells that the edit did not move.
@@ -144,24 +152,24 @@ class CellLocator:
         """Whether later edits have changed the order of the cells."""
         return self._history.has_later_rearrangement(self._record)
 
-    def _find_cell(self, part: CellUndo) -> int:
+    def _find_cell(self, number: int, part: CellUndo) -> int:
         if part.cell_id is None:
-            return self._find_by_content(part)
+            return self._find_by_content(number, part)
         indexes = self._document.ids.get(part.cell_id, [])
         if len(indexes) != 1:
             raise CellNotLocated(part, "ambiguous" if indexes else "gone", None)
         [index] = indexes
-        if not self._is_as_after_edit(part, index) or (
+        if self._has_conflict(number, part, index) or (
             part.is_moved and self._order.is_moved_again(part)
         ):
             raise CellNotLocated(part, "changed", index, self._document.get_cell(index).source)
         return index
 
-    def _find_by_content(self, part: CellUndo) -> int:
+    def _find_by_content(self, number: int, part: CellUndo) -> int:
         """Find an unchanged cell without id that has the same index, or a neighbour, as expected.
 
         A single matching cell is not enough: the right cell may have been changed, and this one may
-        be a copy.
+        be a copy. A cell that has changed is found by its index and both neighbours.
         """
         is_partly_reverted = bool(self._history.reverted_parts)
         key = part.after.content_key if part.after else ""
@@ -188,6 +196,12 @@ class CellLocator:
             return best[0]
         if found:
             raise CellNotLocated(part, "ambiguous", None)
+        if (
+            expected is not None
+            and self._count_neighbours(part, expected) == _BOTH
+            and not self._has_conflict(number, part, expected)
+        ):
+            return expected
         state = None if expected is None else self._read_state(expected)
         if state is None:
             raise CellNotLocated(part, "gone", None)
@@ -325,12 +339,21 @@ class CellLocator:
         ]
         return sorted(gone), sorted(back)
 
+    def _has_conflict(self, number: int, part: CellUndo, index: int) -> bool:
+        """Return whether a cell was changed since in a member that the edit touched."""
+        if self._read_state(index) is None:
+            return True
+        versions = PartVersions.read(self._record, part, self._document.get_cell(index))
+        is_allowed = number in self._same_change_allowed
+        return bool(versions.list_conflicts(is_same_change_allowed=is_allowed))
+
     def _is_as_after_edit(self, part: CellUndo, index: int) -> bool:
+        """Return whether a cell has the content that it had after the edit."""
         state = self._read_state(index)
-        if state is None or part.after is None or state.source != part.after.source:
+        if state is None or part.after is None or state.content_key != part.after.content_key:
             return False
-        attachments = self._document.get_cell(index).attachments
-        return compute_fingerprint(state, attachments) == part.fingerprint
+        changed_keys = list_changed_keys(part.after.metadata, state.metadata)
+        return SIDE_METADATA.issuperset(changed_keys)
 
     @cached_property
     def _indexes_by_key(self) -> dict[str, list[int]]:

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
-from jupyter_nbedit.notebook.undo.cell_merge import list_changed_cells, merge_source
+from jupyter_nbedit.notebook.undo.cell_merge import list_changed_cells
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
+from jupyter_nbedit.notebook.undo.part_members import merge_source, needs_merge
 from jupyter_nbedit.notebook.undo.record import CellState, UndoRecord
 from jupyter_nbedit.notebook.undo.revert import restore_metadata
 
@@ -35,8 +36,10 @@ def list_part_states(
 ) -> dict[int, PartState]:
     """Return the states of some parts of a record by their numbers."""
     parts = {number: record.parts[number] for number in numbers}
-    locator = CellLocator(document, record, {**history.list_open_parts(record), **parts}, history)
-    _, _, conflicts = locator.find()
+    locator = CellLocator(
+        document, record, {**history.list_open_parts(record), **parts}, history, parts
+    )
+    cells, _, conflicts = locator.find()
     changed_cells = list_changed_cells(parts, locator, conflicts)
     states: dict[int, PartState] = {}
     for number, part in parts.items():
@@ -46,14 +49,16 @@ def list_part_states(
             current = CellState(cell_type=None, source=None, metadata=document.metadata)
             states[number] = PartState("changed", current) if names else PartState("as_proposed")
         elif number in changed_cells:
-            cell = document.get_cell(changed_cells[number])
-            merged = merge_source(record, part, cell)
-            states[number] = PartState(
-                "changed", CellState.from_cell(cell), cell.source_hash, merged
-            )
+            states[number] = _build_changed(document.get_cell(changed_cells[number]), None)
         elif number in conflicts:
             is_gone = conflicts[number]["why"] == "gone"
             states[number] = PartState("gone" if is_gone else "ambiguous")
+        elif number in cells and needs_merge(part, cell := document.get_cell(cells[number])):
+            states[number] = _build_changed(cell, merge_source(part, cell))
         else:
             states[number] = PartState("as_proposed")
     return states
+
+
+def _build_changed(cell: Cell, merged: str | None) -> PartState:
+    return PartState("changed", CellState.from_cell(cell), cell.source_hash, merged)

@@ -23,11 +23,8 @@ _FORM = b"\x01"
 _LENGTH = 8
 # A higher level hardly helps with the bytes of a notebook, and takes several times as long.
 _LEVEL = 1
-#: The member of a cell's metadata that contains the times of its last run.
-EXECUTION = "execution"
-#: Members of the metadata that a run or a display of the cell writes: they do not belong to its
-#: content.
-VOLATILE_MEMBERS = frozenset((EXECUTION, "trusted"))
+# Keys of the metadata that the fingerprints of earlier releases leave out.
+_VOLATILE_KEYS = frozenset(("execution", "trusted"))
 
 
 class CellState(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,8 +94,14 @@ class CellUndo(msgspec.Struct, kw_only=True):
     added_members: list[str] = msgspec.field(default_factory=list, name="added")
     #: The gap where it was, in `UndoRecord.gaps`, if it is no longer there.
     gap_number: int | None = msgspec.field(default=None, name="place")
-    #: Identifies the content of the cell, or of the metadata, after the edit.
+    #: A hash of the notebook's metadata after the edit. In records of earlier releases, also a hash
+    #: of the whole content of a cell.
     fingerprint: str | None = None
+    #: The digests of the attachments after the edit, if it changed them or inserted the cell.
+    attachments: dict[str, str] | None = None
+    #: Tells whether the outputs are of a run since: a digest of those after the edit, empty if it
+    #: had none. None if the outputs do not matter, or in a record of an earlier release.
+    run_digest: str | None = msgspec.field(default=None, name="run")
     #: The content keys of the cells beside a cell without id after the edit; empty where none is.
     neighbour_keys: tuple[str, str] | None = msgspec.field(default=None, name="beside")
 
@@ -220,6 +223,6 @@ def _join_texts(attachments: object) -> object:
 
 
 def compute_fingerprint(state: CellState, attachments: object) -> str:
-    """Return a hash of a cell's content; formatting, id and execution do not change it."""
-    metadata = {name: state.metadata[name] for name in state.metadata.keys() - VOLATILE_MEMBERS}
+    """Return the hash of a cell's content that the records of earlier releases have."""
+    metadata = {name: state.metadata[name] for name in state.metadata.keys() - _VOLATILE_KEYS}
     return digest([state.cell_type, state.source, metadata, _join_texts(attachments)])

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from jupyter_nbedit.notebook import json_edit, json_spans
 from jupyter_nbedit.notebook.document import Cell
-from jupyter_nbedit.notebook.edited_cell import (
-    EXECUTION_MEMBERS,
-    EditedCell,
-    list_filled_members,
-)
+from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_style import Style
-from jupyter_nbedit.notebook.members import is_json_equal
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.notebook.undo.record import EXECUTION, CellUndo, UndoRecord
+from jupyter_nbedit.notebook.undo.part_members import restore_members
+from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 
 
 @dataclass
@@ -47,27 +44,17 @@ class RestoredCell(EditedCell):
         cls, record: UndoRecord, part: CellUndo, cell: Cell, style: Style
     ) -> RestoredCell:
         """Restore an existing cell; members that the edit did not change stay."""
-        texts = record.list_texts(part)
-        stored = record.read_members(part)
-        is_source_kept = stored.keys().isdisjoint({"source", "cell_type"})
-        if part.outputs_cleared and is_source_kept and list_filled_members(cell):
-            # The outputs are of a later run of the same source.
-            texts = [(name, None if name in EXECUTION_MEMBERS else text) for name, text in texts]
-            stored = {name: stored[name] for name in stored.keys() - EXECUTION_MEMBERS}
-        if "metadata" in stored and "outputs" not in stored:
-            stored["metadata"] = _merge_later_execution(part, cell, stored["metadata"], style)
-            texts = [(name, stored["metadata"] if name == "metadata" else t) for name, t in texts]
+        values = restore_members(record, part, cell, style)
         cell_type, source = _get_type_and_source(part)
-        restored = {**dict.fromkeys(part.added_members), **stored}
         return cls(
             cell.index,
             cell,
             cell.index,
             cell.id,
-            cell_type if "cell_type" in restored else cell.cell_type,
-            source if "source" in restored else cell.source,
-            members=restored,
-            text=_fill_holes(texts, part.added_members, cell, style),
+            cell_type if "cell_type" in values else cell.cell_type,
+            source if "source" in values else cell.source,
+            members=values,
+            text=_fill_in(record, part, values, cell, style),
         )
 
     @property
@@ -104,36 +91,39 @@ def _get_type_and_source(part: CellUndo) -> tuple[str, str]:
     return ("", "") if before is None else (before.cell_type or "", before.source or "")
 
 
-def _merge_later_execution(part: CellUndo, cell: Cell, metadata: bytes, style: Style) -> bytes:
-    """Return metadata with the execution times of a run after the edit, whose outputs stay."""
-    metadata_after_edit = part.after.metadata if part.after else {}
-    if is_json_equal(metadata_after_edit.get(EXECUTION), cell.metadata.get(EXECUTION)):
-        return metadata
-    current_members = json_edit.read_values(cell.get_raw("metadata"))
-    changes = {EXECUTION: current_members.get(EXECUTION)}
-    return json_edit.set_members(metadata, changes, style.get_cell_style(cell))
-
-
-def _fill_holes(
-    texts: Sequence[tuple[str | None, bytes | None]],
-    added_members: Collection[str],
+def _fill_in(
+    record: UndoRecord,
+    part: CellUndo,
+    values: Mapping[str, bytes | None],
     cell: Cell,
     style: Style,
 ) -> bytes:
-    """Return the text of a cell with the current values of the members that are not stored."""
-    # A member that was removed after the edit is null for a moment.
-    text = b"".join(
-        (cell.get_raw(name or "") or b"null") if stored is None else stored
-        for name, stored in texts
-    )
-    names = {name for name, _ in texts}
-    changes = {
-        name: cell.get_raw(name) for name in cell.members if name not in {*added_members, *names}
-    }
+    """Return the text of a cell with restored values, and the current ones of other members."""
+    counts = Counter(fragment.name for fragment in part.fragments or ())
+    texts: list[bytes] = []
+    changes: dict[str, bytes | None] = {}
+    names: set[str] = set()
+    for name, stored in record.list_texts(part):
+        if name is None:
+            texts.append(stored or b"")
+            continue
+        names.add(name)
+        if counts[name] > 1:
+            # The values of a repeated member are not told apart.
+            value = stored
+        else:
+            value = values[name] if name in values else cell.get_raw(name)
+        # A member that was removed after the edit is null for a moment.
+        texts.append(b"null" if value is None else value)
+        if value is None:
+            changes[name] = None
     changes |= {
-        name: None for name, stored in texts if stored is None and name and name not in cell.members
+        name: values[name] if name in values else cell.get_raw(name)
+        for name in dict.fromkeys((*cell.members, *values))
+        if name not in names
     }
-    if not changes:
+    text = b"".join(texts)
+    if all(value is None and name not in names for name, value in changes.items()):
         return text
     cell_style = style.get_cell_style(cell)
     return json_edit.set_own_members(text, json_spans.list_members(text), changes, cell_style)

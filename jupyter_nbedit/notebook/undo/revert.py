@@ -11,7 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import InvalidNotebook, UndoConflict
-from jupyter_nbedit.notebook import json_edit, json_spans
+from jupyter_nbedit.notebook import json_edit
 from jupyter_nbedit.notebook.apply_batch import build_plan
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
@@ -24,12 +24,12 @@ from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocate
 from jupyter_nbedit.notebook.undo.cell_merge import (
     NO_RESOLUTION,
     Resolution,
-    has_outdated_outputs,
     list_changed_cells,
     merge_cell,
 )
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
-from jupyter_nbedit.notebook.undo.record import CellState, CellUndo, UndoRecord, compute_fingerprint
+from jupyter_nbedit.notebook.undo.part_members import PartVersions, merge_source, needs_merge
+from jupyter_nbedit.notebook.undo.record import CellState, CellUndo, UndoRecord
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
@@ -43,13 +43,14 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     part_numbers: Collection[int] | None = None,
     history: KnownHistory = NO_KNOWN_HISTORY,
     resolution: Resolution = NO_RESOLUTION,
+    is_same_change_allowed: bool = False,
 ) -> EditPlan:
     """Revert an edit, or some of its parts.
 
-    A cell is restored if it is unchanged since the edit, or if ``resolution`` says what becomes of
-    it. Members that the edit did not change stay as they are now, such as the outputs of a later
-    run. `editable: false` is ignored: the state that is restored is one from before it was set, or
-    the one in which it was set.
+    Members that the edit did not touch stay as they are now. A member that was changed since is a
+    conflict, unless ``resolution`` says what becomes of the cell; sources are merged by line.
+    `editable: false` is ignored: the state that is restored is one from before it was set, or the
+    one in which it was set.
 
     Parameters
     ----------
@@ -65,6 +66,8 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
         removed or restored since.
     resolution
         What becomes of cells that were changed since the edit.
+    is_same_change_allowed
+        Whether it is no conflict if others have done already what is to be done.
 
     Raises
     ------
@@ -85,21 +88,23 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     if is_exact:
         cells, gaps = _list_exact_positions(record, parts)
     else:
+        same_change_allowed: Collection[int] = parts if is_same_change_allowed else ()
         if later_parts is not None:
-            parts = _list_remaining_parts(document, record, parts, history)
+            parts, told_apart = _list_remaining_parts(document, record, parts, history)
+            same_change_allowed = same_change_allowed or told_apart
         # The cells of the other parts tell apart the places beside them.
-        locator = CellLocator(
-            document, record, {**history.list_open_parts(record), **parts}, history
-        )
+        all_parts = {**history.list_open_parts(record), **parts}
+        locator = CellLocator(document, record, all_parts, history, same_change_allowed)
         cells, gaps, conflicts = locator.find()
         changed_cells = list_changed_cells(parts, locator, conflicts)
-        sources = resolution.merge_sources(document, record, changed_cells)
-        resolved = sources.keys() | resolution.chosen_sources.keys()
-        if not resolved.isdisjoint(changed_cells):
+        if not resolution.chosen_sources.keys().isdisjoint(changed_cells):
+            resolved = resolution.chosen_sources.keys() & changed_cells.keys()
             cells, gaps, conflicts = locator.find(
-                {number: changed_cells[number] for number in resolved & changed_cells.keys()}
+                {number: changed_cells[number] for number in resolved}
             )
         conflicts = {number: each for number, each in conflicts.items() if number in parts}
+        sources, unmerged = _merge_sources(document, parts, cells, resolution)
+        conflicts |= unmerged
     for number, chosen in resolution.chosen_sources.items():
         if number in conflicts:
             continue
@@ -116,13 +121,7 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
         _raise_conflict([*conflicts.values()], names, has_later_edits=later_parts != [])
     working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
     working_copy.metadata = metadata
-    rerun_sources = {} if is_exact else _list_rerun_sources(document, record, parts, cells)
-    for number, source in {**rerun_sources, **sources}.items():
-        cell = working_copy.get_cell_by_token(cells[number])
-        must_clear = number in rerun_sources and source != cell.source
-        merge_cell(
-            record, parts[number], cell, working_copy.style, source, clears_outputs=must_clear
-        )
+    _merge_cells(working_copy, record, cells, sources)
     order = _restore_cells(working_copy, record, parts, cells, gaps)
     return build_plan(
         working_copy,
@@ -150,10 +149,12 @@ def revert_possible_parts(document: Document, record: UndoRecord, *, is_exact: b
     is_exact = is_exact and record.reverse_splices is not None
     parts = dict(enumerate(record.parts))
     conflicts: dict[int, dict[str, Any]] = {}
+    sources: dict[int, str] = {}
     if is_exact:
         cells, gaps = _list_exact_positions(record, parts)
     else:
         cells, gaps, conflicts = CellLocator(document, record, parts, NO_KNOWN_HISTORY).find()
+        sources, _ = _merge_sources(document, parts, cells, NO_RESOLUTION)
     metadata, names = restore_metadata(document, record, parts.values(), None, is_exact=is_exact)
     possible_parts = {
         number: part
@@ -161,6 +162,8 @@ def revert_possible_parts(document: Document, record: UndoRecord, *, is_exact: b
         if number not in conflicts and not (names and part.is_notebook_metadata)
     }
     working_copy = WorkingCopy(document, fresh_id=_forbid_new_id)
+    possible_sources = {n: source for n, source in sources.items() if n in possible_parts}
+    _merge_cells(working_copy, record, cells, possible_sources)
     order = _restore_cells(working_copy, record, possible_parts, cells, gaps)
     if not names:
         working_copy.metadata = metadata
@@ -180,6 +183,44 @@ def revert_possible_parts(document: Document, record: UndoRecord, *, is_exact: b
         number: (None, None) for number, part in possible_parts.items() if part.is_notebook_metadata
     }
     return Reversal(record, plan, indexes, parts.keys() - possible_parts.keys())
+
+
+def _merge_sources(
+    document: Document,
+    parts: Mapping[int, CellUndo],
+    cells: Mapping[int, int],
+    resolution: Resolution,
+) -> tuple[dict[int, str], dict[int, dict[str, Any]]]:
+    """Return the merged sources of cells whose sources have changed since, and conflicts, by part.
+
+    Cells for which a source is chosen are left out.
+    """
+    sources: dict[int, str] = {}
+    conflicts: dict[int, dict[str, Any]] = {}
+    for number, part in parts.items():
+        if number not in cells or number in resolution.chosen_sources:
+            continue
+        cell = document.get_cell(cells[number])
+        if needs_merge(part, cell):
+            source = merge_source(part, cell) if resolution.merges_lines else None
+            if source is None:
+                error = CellNotLocated(part, "changed", cell.index, cell.source)
+                conflicts[number] = error.conflict
+            else:
+                sources[number] = source
+    return sources, conflicts
+
+
+def _merge_cells(
+    working_copy: WorkingCopy,
+    record: UndoRecord,
+    cells: Mapping[int, int],
+    sources: Mapping[int, str],
+) -> None:
+    """Give the cells of some parts their sources, and restore their other members."""
+    for number, source in sources.items():
+        cell = working_copy.get_cell_by_token(cells[number])
+        merge_cell(record, record.parts[number], cell, working_copy.style, source)
 
 
 def _list_exact_positions(
@@ -213,10 +254,11 @@ def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splic
 
 def _list_remaining_parts(
     document: Document, record: UndoRecord, parts: Mapping[int, CellUndo], history: KnownHistory
-) -> dict[int, CellUndo]:
+) -> tuple[dict[int, CellUndo], set[int]]:
     """Return parts by number, without those that somebody has undone by hand.
 
     A cell that a later edit changed is not left out: undoing that one could restore what this did.
+    Also return the numbers of the parts with cells that no later edit has changed.
     """
     changed_ids = {part.cell_id for part in history.list_later_parts(record) or ()}
     # Without ids, cells are identified by position: the order must be as after the edit.
@@ -224,6 +266,7 @@ def _list_remaining_parts(
         not history.has_later_rearrangement(record) and len(document) == record.total_cells
     )
     remaining_parts: dict[int, CellUndo] = {}
+    told_apart: set[int] = set()
     for number, part in parts.items():
         if part.cell_id is None:
             can_tell = is_same_size and not changed_ids and not part.is_moved
@@ -231,10 +274,13 @@ def _list_remaining_parts(
         else:
             indexes = document.ids.get(part.cell_id, [])
             can_tell = part.cell_id not in changed_ids and len(indexes) <= 1
-        rest = _compute_remaining_part(document, record, part, indexes) if can_tell else part
+        rest: CellUndo | None = part
+        if can_tell:
+            told_apart.add(number)
+            rest = _compute_remaining_part(document, record, part, indexes)
         if rest is not None:
             remaining_parts[number] = rest
-    return remaining_parts
+    return remaining_parts, told_apart
 
 
 def _compute_remaining_part(
@@ -248,42 +294,24 @@ def _compute_remaining_part(
     cell = document.get_cell(indexes[0])
     try:
         state = CellState.from_cell(cell)
+        is_undone = PartVersions.read(record, part, cell).is_undone
     except InvalidNotebook:
         return part
-    if part.before is None:
-        return part
-    attachments = None if "attachments" in part.added_members else cell.attachments
-    stored_members = record.read_members(part)
-    if "attachments" in stored_members:
-        attachments = json_spans.decode(stored_members["attachments"])
-    fingerprint = compute_fingerprint(state, cell.attachments)
-    is_undone = compute_fingerprint(part.before, attachments) == fingerprint
-    if not is_undone or (part.index is not None and fingerprint == part.fingerprint):
-        # If both states are equal, the edit changed what is not part of them, such as outputs.
+    if not is_undone:
         return part
     # Of a moved cell, only the position remains to be restored.
     return (
-        replace(part, fragments=None, after=state, fingerprint=fingerprint)
+        replace(
+            part,
+            fragments=None,
+            added_members=[],
+            before=state,
+            after=state,
+            attachments=None,
+        )
         if part.is_moved
         else None
     )
-
-
-def _list_rerun_sources(
-    document: Document,
-    record: UndoRecord,
-    parts: Mapping[int, CellUndo],
-    cells: Mapping[int, int],
-) -> dict[int, str]:
-    """Return the sources to restore, by part, of cells that lose outputs of a run since."""
-    return {
-        number: part.before.source or ""
-        for number, part in parts.items()
-        if part.before is not None
-        and part.after is not None
-        and number in cells
-        and has_outdated_outputs(record, part, document.get_cell(cells[number]))
-    }
 
 
 def _restore_cells(

@@ -25,7 +25,8 @@ from tests.support.samples import HTML_OUTPUT, code, load_cells, markdown, noteb
 JSON = dict[str, Any]
 
 BASE = "a\nb\nc"
-MERGE = Resolution(merges_lines=True)
+MERGE = Resolution()
+NO_MERGE = Resolution(merges_lines=False)
 #: A picture as nbformat stores it at a Markdown cell.
 PICTURE = {"x.png": {"image/png": "AAAA"}}
 OTHER_PICTURE = {"x.png": {"image/png": "BBBB"}}
@@ -54,7 +55,13 @@ def apply(text: bytes, *operations: JSON) -> bytes:
 
 
 def accept(text: bytes, record: UndoRecord, resolution: Resolution = MERGE) -> bytes:
-    plan = revert(Document.parse(text), record, op="accept", resolution=resolution)
+    plan = revert(
+        Document.parse(text),
+        record,
+        op="accept",
+        resolution=resolution,
+        is_same_change_allowed=True,
+    )
     return apply_splices(text, plan.splices)
 
 
@@ -82,7 +89,7 @@ def fail(text: bytes, record: UndoRecord, resolution: Resolution = MERGE) -> lis
 # What can be merged -------------------------------------------------------------------------------
 
 
-def test_changes_of_other_lines_of_a_cell_are_merged_only_if_that_is_wanted() -> None:
+def test_changes_of_other_lines_of_a_cell_are_merged_unless_that_is_not_wanted() -> None:
     before = build(code(BASE, "x"))
     record = propose(before, replace("A\nb\nc"))
     now = apply(before, replace("a\nb\nC"))
@@ -94,7 +101,7 @@ def test_changes_of_other_lines_of_a_cell_are_merged_only_if_that_is_wanted() ->
             "A\nb\nC",
         )
     }
-    (conflict,) = fail(now, record, Resolution())
+    (conflict,) = fail(now, record, NO_MERGE)
     assert (conflict["why"], conflict["source"]) == ("changed", "a\nb\nC")
     assert read_cell(accept(now, record))["source"] == "A\nb\nC"
 
@@ -173,7 +180,7 @@ def test_a_changed_cell_is_moved_as_proposed() -> None:
     before = build(code(BASE, "x"), raw("y", "y"))
     record = propose(before, {"op": "move", "cell": "x", "at": "end"})
     now = apply(before, replace("theirs"))
-    assert compare(now, record)[0].merged == "theirs"
+    assert compare(now, record)[0] == PartState("as_proposed")
     assert [cell["id"] for cell in load_cells(accept(now, record))] == ["first", "y", "last", "x"]
     chosen = accept(now, record, choose("theirs", "chosen"))
     assert [cell["id"] for cell in load_cells(chosen)] == ["first", "y", "last", "x"]
@@ -191,21 +198,28 @@ def test_a_type_is_changed_with_what_it_allows(proposed: str, kept: str) -> None
     assert ("outputs" in merged) == (kept == "outputs")
 
 
-def test_a_cell_whose_type_others_have_changed_is_not_merged_and_can_be_chosen() -> None:
+def test_a_type_that_others_have_changed_stays() -> None:
     before = build(code(BASE, "x", outputs=[HTML_OUTPUT]))
     record = propose(before, replace("A\nb\nc"))
     now = apply(before, replace("a\nb\nC", cell_type="markdown"))
-    assert compare(now, record)[0].merged is None
-    chosen = read_cell(accept(now, record, choose("a\nb\nC", "chosen")))
-    assert (chosen["cell_type"], chosen["source"]) == ("markdown", "chosen")
-    assert "outputs" not in chosen
-    # Nor is the type that was proposed given to a cell that has become another one.
+    assert compare(now, record)[0].merged == "A\nb\nC"
+    merged = read_cell(accept(now, record))
+    assert (merged["cell_type"], merged["source"]) == ("markdown", "A\nb\nC")
+    assert "outputs" not in merged
+
+
+def test_two_different_types_are_a_conflict() -> None:
+    before = build(code(BASE, "x", outputs=[HTML_OUTPUT]))
     record = propose(before, replace("A\nb\nc", cell_type="raw"))
+    now = apply(before, replace("a\nb\nC", cell_type="markdown"))
+    assert compare(now, record)[0].merged is None
+    fail(now, record)
+    # Nor is the type that was proposed given to a cell that has become another one.
     chosen = read_cell(accept(now, record, choose("a\nb\nC", "chosen")))
     assert (chosen["cell_type"], chosen["source"]) == ("markdown", "chosen")
 
 
-def test_attachments_are_merged_unless_others_have_changed_them() -> None:
+def test_attachments_are_merged_by_name() -> None:
     cell = {**markdown(BASE, "x"), "attachments": PICTURE}
     before = build(cell, {**markdown("d", "y"), "attachments": {"y.png": {"image/png": "DDDD"}}})
     record = propose(before, {"op": "merge", "cells": ["x", "y"]})
@@ -214,8 +228,21 @@ def test_attachments_are_merged_unless_others_have_changed_them() -> None:
     assert merged["source"].startswith("A\nb\nc")
     assert merged["attachments"].keys() == {"x.png", "y.png"}
     theirs = now.replace(b"AAAA", b"BBBB")
-    assert compare(theirs, record)[0].merged is None
-    chosen = read_cell(accept(theirs, record, choose("A\nb\nc", "chosen")))
+    merged = read_cell(accept(theirs, record))
+    assert merged["attachments"] == {**OTHER_PICTURE, "y.png": {"image/png": "DDDD"}}
+
+
+def test_the_same_attachment_changed_differently_is_a_conflict() -> None:
+    cell = {**markdown("x.png\nb\nc", "x")}
+    other = {**markdown("d", "y"), "attachments": PICTURE}
+    before = build(cell, other)
+    record = propose(before, {"op": "merge", "cells": ["x", "y"]})
+    content = json.loads(before)
+    content["cells"][1]["attachments"] = OTHER_PICTURE
+    now = json.dumps(content).encode()
+    assert compare(now, record)[0].name == "changed"
+    fail(now, record)
+    chosen = read_cell(accept(now, record, choose("x.png\nb\nc", "chosen")))
     assert (chosen["source"], chosen["attachments"]) == ("chosen", OTHER_PICTURE)
 
 
@@ -270,9 +297,7 @@ def test_parts_are_merged_chosen_and_applied_together() -> None:
     before = build(code(BASE, "x"), code(BASE, "y"), code(BASE, "z"))
     record = propose(before, *({**replace("A\nb\nc"), "cell": cell} for cell in "xyz"))
     now = apply(before, replace("a\nb\nC"), {**replace("theirs"), "cell": "y"})
-    resolution = Resolution(
-        {1: ChosenSource(compute_source_hash("theirs"), "chosen")}, merges_lines=True
-    )
+    resolution = Resolution({1: ChosenSource(compute_source_hash("theirs"), "chosen")})
     after = accept(now, record, resolution)
     assert [read_cell(after, cell)["source"] for cell in "xyz"] == ["A\nb\nC", "chosen", "A\nb\nc"]
 

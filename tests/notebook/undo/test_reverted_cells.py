@@ -14,6 +14,18 @@ from tests.support.samples import code, load_cells, markdown, notebook, raw
 JSON = dict[str, Any]
 RAN = {"output_type": "stream", "name": "stdout", "text": ["run since\n"]}
 BEFORE = {"output_type": "stream", "name": "stdout", "text": ["run before\n"]}
+JOINED = {"output_type": "stream", "name": "stdout", "text": "run before\n"}
+LOOKS = {
+    "collapsed": True,
+    "jupyter": {"outputs_hidden": True},
+    "scrolled": "auto",
+    "jp-MarkdownHeadingCollapsed": True,
+    "heading_collapsed": True,
+    "ExecuteTime": {"end_time": "2026"},
+    "papermill": {"status": "completed"},
+    "trusted": True,
+}
+PICTURE = {"image.png": {"image/png": "aGk="}}
 LATER = {"execution": {"shell.execute_reply": "later"}}
 
 NOTEBOOK = notebook(
@@ -37,14 +49,16 @@ def change_cell(text: bytes, index: int, **members: Any) -> bytes:
 @pytest.mark.parametrize(
     ("operation", "since", "expected"),
     [
-        # Outputs of a later run stay, unless the edit cleared those that its source had.
+        # Outputs of a later run are not of the source that comes back.
+        (KEEP, {}, CELL),
+        (KEEP, {"outputs": [{**BEFORE, "text": "run before\n"}]}, CELL | {"outputs": [JOINED]}),
         (
             KEEP,
             {"outputs": [RAN], "execution_count": 9, "metadata": {"tags": ["t"], **LATER}},
             {
                 **CELL,
-                "outputs": [RAN],
-                "execution_count": 9,
+                "outputs": [],
+                "execution_count": None,
                 "metadata": {"tags": ["t"], **LATER},
             },
         ),
@@ -59,8 +73,38 @@ def change_cell(text: bytes, index: int, **members: Any) -> bytes:
             {"metadata": {"tags": ["u"], "n": 1, **LATER}},
             {**CELL, "metadata": {"tags": ["t"], **LATER}},
         ),
-        # A browser writes numbers in its own way, and trusts what was run there.
-        (PATCH, {"metadata": {"tags": ["u"], "n": 1.0, "trusted": True}}, CELL),
+        # A browser writes numbers in its own way.
+        (PATCH, {"metadata": {"tags": ["u"], "n": 1.0}}, CELL),
+        # An undo that leaves the source leaves the outputs.
+        (
+            PATCH,
+            {"metadata": {"tags": ["u"], "n": 1}, "outputs": [RAN], "execution_count": 9},
+            {**CELL, "outputs": [RAN], "execution_count": 9},
+        ),
+        # What JupyterLab or an executor stores about looks and runs stays.
+        (
+            PATCH,
+            {"metadata": {"tags": ["u"], "n": 1, **LOOKS}},
+            {**CELL, "metadata": {"tags": ["t"], **LOOKS}},
+        ),
+        (
+            CLEAR,
+            {"metadata": {"tags": ["t"], **LOOKS}},
+            {**CELL, "metadata": {"tags": ["t"], **LOOKS}},
+        ),
+        # So do other keys, a type and lines of the source that the edit did not change.
+        (CLEAR, {"metadata": {"tags": ["v"]}}, {**CELL, "metadata": {"tags": ["v"]}}),
+        (PATCH, {"source": "y"}, {**CELL, "source": "y"}),
+        (
+            {"op": "set_metadata", "cell": "a", "patch": {"tags": ["u"]}},
+            {"metadata": {"tags": ["u"], "n": 2}},
+            {**CELL, "metadata": {"tags": ["t"], "n": 2}},
+        ),
+        (
+            {"op": "replace", "cell": "a", "source": "w = 0\n\nx = 1"},
+            {"source": "w = 0\n\nx = 1\n\nz = 4"},
+            {**CELL, "source": "x = 1\n\nz = 4"},
+        ),
         (PATCH, {"attachments": {}}, {**CELL, "attachments": {}}),
         # Additions by others stay.
         (
@@ -84,6 +128,67 @@ def test_other_metadata_are_a_conflict(n: Any) -> None:
 
     with pytest.raises(UndoConflict):
         undo_edit(change_cell(text, 0, metadata={"tags": ["u"], "n": n}), record)
+
+
+@pytest.mark.parametrize(
+    ("operation", "since"),
+    [
+        (CLEAR, {"source": "x = 3"}),
+        (PATCH, {"metadata": {"tags": ["v"], "n": 1}}),
+        ({"op": "replace", "cell": "a", "cell_type": "raw"}, {"cell_type": "markdown"}),
+        # The outputs are of a source that the cell no longer has.
+        ({"op": "clear_outputs", "cell": "a"}, {"source": "x = 3"}),
+        # What an edit sets itself is compared.
+        (
+            {"op": "set_metadata", "cell": "a", "patch": {"collapsed": True}},
+            {"metadata": {"tags": ["t"], "collapsed": False}},
+        ),
+    ],
+)
+def test_a_member_that_the_edit_touched_and_others_have_changed_is_a_conflict(
+    operation: JSON, since: JSON
+) -> None:
+    text, record = apply_edit(NOTEBOOK, operation)
+
+    with pytest.raises(UndoConflict):
+        undo_edit(change_cell(text, 0, **since), record)
+
+
+@pytest.mark.parametrize(
+    "since",
+    [{"metadata": LOOKS}, {"outputs": [RAN], "execution_count": 9}, {"metadata": LATER}],
+)
+def test_an_inserted_cell_is_removed_although_it_was_run_or_folded(since: JSON) -> None:
+    insert = {"op": "insert", "before": "a", "cell_type": "code", "source": "n", "id": "n"}
+    text, record = apply_edit(NOTEBOOK, insert)
+
+    assert load_cells(undo_edit(change_cell(text, 0, **since), record)) == load_cells(NOTEBOOK)
+    with pytest.raises(UndoConflict):
+        undo_edit(change_cell(text, 0, metadata={"tags": ["t"]}), record)
+
+
+def test_outputs_of_a_later_run_are_cleared_if_the_former_source_had_none() -> None:
+    before = change_cell(NOTEBOOK, 0, outputs=[], execution_count=None)
+    text, record = apply_edit(before, CLEAR)
+    now = change_cell(text, 0, outputs=[RAN], execution_count=9)
+
+    assert load_cells(undo_edit(now, record)) == load_cells(before)
+
+
+def test_an_attachment_that_jupyterlab_has_dropped_comes_back_with_its_source() -> None:
+    cell = markdown("![x](attachment:image.png)", "a", attachments=PICTURE)
+    before = notebook(cell, raw("y"))
+    text, record = apply_edit(before, {"op": "replace", "cell": "a", "source": "no picture"})
+    # JupyterLab drops it when it saves.
+    now = change_cell(text, 0, attachments=...)
+
+    assert load_cells(undo_edit(now, record)) == load_cells(before)
+    # One that the edit left is not written again.
+    other = {**PICTURE, "other.png": {"image/png": "b3Ro"}}
+    assert load_cells(undo_edit(change_cell(text, 0, attachments=other), record))[0] == {
+        **cell,
+        "attachments": other,
+    }
 
 
 def test_members_removed_later_by_others_stay_removed() -> None:
@@ -112,9 +217,6 @@ def test_an_id_added_by_a_later_save_stays() -> None:
     [cell, _] = load_cells(undo_edit(change_cell(text, 0, id="given"), record))
 
     assert cell == {**load_cells(before)[0], "id": "given"}
-
-
-PICTURE = {"image.png": {"image/png": "aGk="}}
 
 
 @pytest.mark.parametrize(
