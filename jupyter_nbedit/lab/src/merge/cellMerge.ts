@@ -1,5 +1,5 @@
+import { hasNewContent, listConflicts, mergeAttachments, mergeSource } from './members';
 import { isSameJson, isSameList, type Cell, type Json, type JsonObject } from './notebook';
-import { mergeText } from './textMerge';
 
 /**
  * How both sides changed a cell. A cell that was changed on disk and deleted in the tab is
@@ -74,7 +74,7 @@ function mergeDeletedLocally(base: Cell | null, disk: Cell): CellMerge {
   if (base === null) {
     return buildResult(trustIfEmpty(disk));
   }
-  return isSameInput(base, disk)
+  return listConflicts(base, null, disk).length === 0
     ? buildResult(null)
     : buildResult(trustIfEmpty(disk), 'deleted-here');
 }
@@ -83,11 +83,11 @@ function mergeDeletedOnDisk(base: Cell, local: Cell, isPinned: boolean): CellMer
   if (isPinned) {
     return { cell: local, conflict: null, isDeferred: true };
   }
-  if (isSameCell(base, local)) {
+  if (listConflicts(base, local, null).length === 0) {
     return buildResult(null);
   }
   // Filling a blank cell counts as inserting one: there is no conflict.
-  return buildResult(local, isSameCell(base, clearCell(base)) ? null : 'deleted-on-disk');
+  return buildResult(local, hasNewContent(clearCell(base), base) ? 'deleted-on-disk' : null);
 }
 
 function mergeChangedCell(
@@ -101,10 +101,10 @@ function mergeChangedCell(
   if (isPinned && type !== local.type) {
     return { cell: local, conflict: null, isDeferred: true };
   }
+  const conflicts = listConflicts(base, local, disk);
   const source = mergeSource(base.source, local.source, disk.source);
   const metadata = mergeMetadata(base.metadata, local.metadata, disk.metadata);
-  const hasTypeConflict = type !== disk.type && disk.type !== base.type;
-  if (source === null || hasTypeConflict) {
+  if (source === null || conflicts.includes('type')) {
     return buildResult({ ...local, metadata }, 'changed');
   }
   const hasRunOnDisk = !isPinned && isSameRun(base, local) && !isSameRun(local, disk);
@@ -115,19 +115,12 @@ function mergeChangedCell(
     type,
     source,
     metadata,
-    attachments: pickChanged(base.attachments, local.attachments, disk.attachments) ?? null,
+    attachments: type === 'code' ? null : mergeAttachments(base, local, disk, source),
     outputs: run.outputs,
     executionCount: run.executionCount,
     trusted: run === disk ? trustIfEmpty(disk).trusted : local.trusted
   };
   return buildResult(isSameCell(cell, local) ? local : cell);
-}
-
-function mergeSource(base: string, local: string, disk: string): string | null {
-  if (local === disk || disk === base) {
-    return local;
-  }
-  return local === base ? disk : mergeText(base, local, disk);
 }
 
 /** Return the value of the side that changed it; the local one if both did. */

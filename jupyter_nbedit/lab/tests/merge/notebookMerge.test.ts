@@ -62,6 +62,10 @@ function makeNotebook(...sources: string[]): Notebook {
   });
 }
 
+function changeFirst(base: Notebook, change: Partial<Cell>): Notebook {
+  return { ...base, cells: base.cells.map((cell, i) => (i === 0 ? { ...cell, ...change } : cell)) };
+}
+
 function write(base: Notebook, cell: number, source: string): Notebook {
   return applyEdits(base, [{ op: 'write', cell, source }], 'test');
 }
@@ -346,6 +350,25 @@ test('a cell deleted on disk and changed here stays and tells', () => {
   const result = mergeNotebooks(base, write(base, 0, 'mine'), disk);
   expect(result.cells.map(cell => cell.source)).toEqual(['mine', 'b']);
   expect(result.conflicts).toMatchObject([{ index: 0, kind: 'deleted-on-disk', theirs: null }]);
+});
+
+test.each([
+  ['folded', { metadata: { collapsed: true, jupyter: { outputs_hidden: true } } }],
+  ['scrolled', { metadata: { scrolled: true } }],
+  ['run', { outputs: [], executionCount: 7, metadata: { execution: { at: 1 } } }]
+])('a cell deleted on disk and only %s here is deleted', (_, change) => {
+  const base = makeNotebook('a', 'b');
+  const disk = onDisk(applyEdits(base, [{ op: 'delete', cell: 0 }], 'disk'));
+  const result = mergeNotebooks(base, changeFirst(base, change), disk);
+  expect(result.cells.map(cell => cell.source)).toEqual(['b']);
+  expect(result.conflicts).toEqual([]);
+});
+
+test('a cell deleted here and only folded on disk stays deleted', () => {
+  const base = makeNotebook('a', 'b');
+  const local = applyEdits(base, [{ op: 'delete', cell: 0 }], 'local');
+  const disk = onDisk(changeFirst(base, { metadata: { collapsed: true } }));
+  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual(['b']);
 });
 
 test('what is typed into a blank cell stays without a question when the disk drops the cell', () => {
