@@ -275,7 +275,15 @@ async function closeAll(page: Page, idleFolder: string): Promise<void> {
   await page.mouse.move(0, 0);
   await page.evaluate(async path => {
     const { commands, shell } = window.jupyterapp;
-    for (const widget of [...shell.widgets('main'), ...shell.widgets('down')]) {
+    const list = (area: string) => {
+      try {
+        return [...shell.widgets(area)];
+      } catch {
+        // JupyterLab 4.2 has the area 'down', but does not list its widgets.
+        return [];
+      }
+    };
+    for (const widget of [...list('main'), ...list('down')]) {
       widget.dispose();
     }
     (shell as LabShell).collapseRight();
