@@ -18,6 +18,7 @@ from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.undoable import UndoConflictFinder
 from jupyter_nbedit.edits.unseen import UnseenService
 from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers import default_handlers
@@ -179,7 +180,8 @@ def build_services(
         None if watcher is None else watcher.recorder,
     )
     texts, search = TextService(reader, modes, tabs, has_server), SearchService(storages=storages)
-    history = HistoryService(edit_history, storages)
+    conflicts = UndoConflictFinder(edit_history, storages, documents)
+    history = HistoryService(edit_history, storages, conflicts)
     tools = ToolContext(
         editor=edits,
         reader=reader,

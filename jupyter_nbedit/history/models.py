@@ -121,7 +121,11 @@ class HistoryEdit(EditOrigin, frozen=True, kw_only=True):
     ]
     undoable: Annotated[
         bool,
-        Meta(description="Whether it is in effect and the history has what an undo needs."),
+        Meta(
+            description="Whether it is in effect, the history has what an undo needs, and no later "
+            "change of the same members prevents the undo. The list of all notebooks does not "
+            "compare later changes."
+        ),
     ]
     lines_added: Annotated[
         Annotated[int, Meta(ge=0)] | None,

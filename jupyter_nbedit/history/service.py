@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
 from jupyter_nbedit.history.models import (
@@ -68,18 +70,30 @@ class PurgeReply(msgspec.Struct, frozen=True, kw_only=True):
     purged: Annotated[int, Meta(ge=0, description="How many edits.")]
 
 
+class ConflictFinder(Protocol):
+    """Compares edits with the notebook as it is now."""
+
+    async def find(self, path: str, edits: Sequence[HistoryEdit]) -> frozenset[int]:
+        """Return the numbers of those of some edits whose undo later changes prevent."""
+
+
 @dataclass(frozen=True)
 class HistoryService:
     """Lists, shows and purges edits. Methods raise `NbEditError` for what cannot be read."""
 
     history: EditHistory
     storages: StorageResolver
+    conflicts: ConflictFinder
 
     async def list_edits(self, path: str, *, limit: int, before: int | None) -> HistoryReply:
         """List the edits of a notebook."""
         await self.storages.check(path)
         page = await self.history.list_page(path, limit=limit + 1, before=before)
         edits = page[:limit]
+        conflicts = await self.conflicts.find(path, edits)
+        edits = [
+            replace(edit, undoable=False) if edit.edit_id in conflicts else edit for edit in edits
+        ]
         return HistoryReply(
             path=path, edits=edits, next=edits[-1].edit_id if len(page) > limit else None
         )
@@ -144,6 +158,8 @@ class HistoryService:
             )
             raise HistoryUnavailable(message, edit_id=edit_id) from None
         fields = {name: getattr(entry, name) for name in HistoryEdit.__struct_fields__}
+        if edit_id in await self.conflicts.find(path, [entry]):
+            fields["undoable"] = False
         return DetailedEdit(**fields, parts=parts)
 
     async def purge(self, path: str) -> PurgeReply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -262,3 +263,62 @@ async def test_pages_of_all_notebooks_omit_deleted_ones(local: Local, jp_servera
             break
         before = {"before": reply["next"]}
     assert seen == there
+
+
+async def list_undoable(local: Local) -> dict[int, bool]:
+    edits = (await get_history(local)).json["edits"]
+    found = {edit["edit_id"]: edit["undoable"] for edit in edits}
+    for number, is_undoable in found.items():
+        assert (await get_history(local, PATH, str(number))).json["undoable"] == is_undoable
+    return found
+
+
+@pytest.mark.parametrize(
+    ("operation", "change", "is_undoable"),
+    [
+        (replace("beta", "x"), {"source": "y"}, False),
+        (replace("beta", "x"), {"cell_type": "raw"}, True),
+        (replace("beta", "x"), {"metadata": {"collapsed": True, "tags": ["t"]}}, True),
+        (replace("beta", "x\n# Title"), {"source": "x\n# Title\nadded"}, True),
+        # By hand: nothing is left to undo.
+        (replace("beta", "x"), {"source": "# Title"}, True),
+        ({"op": "delete", "cell": "beta"}, None, True),
+        (replace("beta", "x"), ..., False),
+        ({"op": "insert", "at": "end", "cell_type": "raw", "source": "n", "id": "beta2"}, {}, True),
+        ({"op": "set_metadata", "patch": {"k": 1}}, {}, True),
+    ],
+)
+async def test_an_edit_is_undoable_unless_the_same_member_has_changed_since(
+    local: Local, operation: dict[str, Any], change: Any, *, is_undoable: bool
+) -> None:
+    number = await edit(local, PATH, operation)
+    content = json.loads((local.root / PATH).read_bytes())
+    content["metadata"]["other"] = 1
+    if change is ...:
+        content["cells"] = [cell for cell in content["cells"] if cell["id"] != "beta"]
+    for cell in content["cells"]:
+        if cell["id"] == "beta":
+            cell.update(change)
+    (local.root / PATH).write_text(json.dumps(content))
+    assert await list_undoable(local) == {number: is_undoable}
+    body = {"edit_id": number, "dry_run": True}
+    answer = await send_json_locally(local, "POST", f"notebooks/{PATH}/undo", body)
+    assert (answer.status == 200) == is_undoable, answer.body
+
+
+async def test_an_edit_is_not_undoable_after_later_edits_of_the_same_lines(local: Local) -> None:
+    first = await edit(local, PATH, replace("beta", "1"))
+    other = await edit(local, PATH, replace("alpha", "2"))
+    last = await edit(local, PATH, replace("beta", "3"))
+    assert await list_undoable(local) == {last: True, other: True, first: False}
+
+
+async def test_metadata_of_the_notebook_that_changed_since_are_not_undoable(local: Local) -> None:
+    number = await edit(local, PATH, {"op": "set_metadata", "patch": {"k": 1}})
+    content = json.loads((local.root / PATH).read_bytes())
+    content["metadata"]["k"] = 2
+    (local.root / PATH).write_text(json.dumps(content))
+    assert await list_undoable(local) == {number: False}
+    # A notebook that cannot be read now may be readable again.
+    (local.root / PATH).write_text("{}")
+    assert await list_undoable(local) == {number: True}

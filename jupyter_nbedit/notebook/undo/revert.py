@@ -223,6 +223,36 @@ def _merge_cells(
         merge_cell(record, record.parts[number], cell, working_copy.style, source)
 
 
+def is_in_conflict(document: Document, record: UndoRecord) -> bool:
+    """Return whether later changes of the same members prevent the undo of an edit.
+
+    Cells without ids, and positions, are not compared.
+    """
+    if restore_metadata(document, record, record.parts, [], is_exact=False)[1]:
+        return True
+    return any(
+        _is_part_in_conflict(document, record, part)
+        for part in record.parts
+        if part.cell_id is not None
+    )
+
+
+def _is_part_in_conflict(document: Document, record: UndoRecord, part: CellUndo) -> bool:
+    indexes = document.ids.get(part.cell_id or "", [])
+    if not indexes:
+        # An insertion may have been undone by hand.
+        return part.before is not None and part.after is not None
+    if len(indexes) > 1:
+        return True
+    try:
+        versions = PartVersions.read(record, part, document.get_cell(indexes[0]))
+    except InvalidNotebook:
+        return True
+    if versions.is_undone:
+        return False
+    return part.after is None or bool(versions.list_conflicts(is_same_change_allowed=True))
+
+
 def _list_exact_positions(
     record: UndoRecord, parts: Mapping[int, CellUndo]
 ) -> tuple[dict[int, int], dict[int, int]]:
