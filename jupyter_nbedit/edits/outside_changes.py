@@ -603,7 +603,7 @@ def _compare(data: Buffer, document: Document) -> _Difference:
         before = Document.parse(data)
     except InvalidNotebook:
         return _Difference()
-    diff = compare_documents(before, document)
+    diff = compare_documents(before, document, with_looks=False)
     lines: ChangedLines | None = None
     # A changed cell may be invalid.
     with suppress(InvalidNotebook):

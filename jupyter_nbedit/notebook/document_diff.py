@@ -18,7 +18,13 @@ from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan
 from jupyter_nbedit.notebook.edited_cell import list_filled_members
 from jupyter_nbedit.notebook.json_spans import Span, decode
 from jupyter_nbedit.notebook.lazy.buffer import iterate_chunks
-from jupyter_nbedit.notebook.members import is_json_equal, join_attachment, join_outputs
+from jupyter_nbedit.notebook.members import (
+    CellMembers,
+    has_new_content,
+    is_json_equal,
+    join_attachment,
+    join_outputs,
+)
 from jupyter_nbedit.notebook.sequence_diff import count_common_start, find_longest_rise
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.record import UndoRecord
@@ -78,11 +84,17 @@ class CellMatching:
 
 
 def compare_documents(
-    before: Document, after: Document, matching: CellMatching | None = None
+    before: Document,
+    after: Document,
+    matching: CellMatching | None = None,
+    *,
+    with_looks: bool = True,
 ) -> DocumentDiff:
     """Compare two versions of a notebook; the time is linear in their size.
 
-    If it is not known which cells are the same, they are matched by their ids and contents.
+    If it is not known which cells are the same, they are matched by their ids and contents. Without
+    ``with_looks``, a cell has not changed if only what JupyterLab or an executor stores about looks
+    and runs is different, or unused attachments were dropped.
     """
     old_digests, new_digests = _compute_digests(before), _compute_digests(after)
     if matching is None:
@@ -93,6 +105,8 @@ def compare_documents(
     changes = list(
         _iterate_changes(before, after, new_indexes, frozenset(unmoved), frozenset(equal_cells))
     )
+    if not with_looks:
+        changes = [change for change in changes if not _is_about_looks(change)]
     splices = _compute_splices(before, after, equal_cells)
     changes_metadata = not is_json_equal(before.metadata, after.metadata)
     has_both = None not in (before.written_metadata, after.written_metadata)
@@ -150,6 +164,19 @@ def _iterate_changes(
             cell = after.get_cell(index)
             cell_id = _get_unique_id(cell.id, before, after)
             yield CellChange(cell_id, before=None, after=cell, index=index)
+
+
+def _is_about_looks(change: CellChange) -> bool:
+    """Return whether the content of a cell, and its position, are as before."""
+    before, after = change.before, change.after
+    if before is None or after is None or change.is_moved:
+        return False
+    if not {"metadata", "attachments"}.issuperset(change.changed_members):
+        return False
+    try:
+        return not has_new_content(CellMembers.from_cell(before), CellMembers.from_cell(after))
+    except InvalidNotebook:
+        return False
 
 
 def _get_unique_id(cell_id: str | None, before: Document, after: Document) -> str | None:

@@ -76,3 +76,35 @@ async def test_an_id_of_a_cell_that_another_program_deletes_means_no_other_cell(
     await builder.close()
     assert kinds == ["outside"]
     assert file.read_bytes() == left
+
+
+async def test_what_another_program_stores_about_looks_and_runs_is_no_change_of_a_cell(
+    tmp_path: Path,
+) -> None:
+    picture = {"x.png": {"image/png": "AAAA"}}
+    cells = [samples.code("1", "a"), samples.code("2", "b"), samples.markdown("3", "c")]
+    cells[2]["attachments"] = picture
+    builder = ServiceBuilder(tmp_path)
+    server = builder.build_editing(builder.build_storages())
+    file = builder.root / NAME
+    file.write_bytes(samples.notebook(*cells))
+    look(server, file)
+    await examine(server)
+    before = file.read_bytes()
+    cells[0]["metadata"] = {"collapsed": True, "ExecuteTime": {"end_time": 1}, "papermill": {}}
+    cells[1]["metadata"] = {"scrolled": True, "tags": ["new"]}
+    del cells[2]["attachments"]
+    file.write_bytes(samples.notebook(*cells))
+    look(server, file)
+    await examine(server)
+
+    (edit,) = await server.history.list_page(NAME, limit=9)
+    assert (edit.kind, [cell.cell_id for cell in edit.operations]) == ("outside", ["b"])
+    unseen = await server.unseen.get(NAME, "ann")
+    assert [
+        (cell.cell_id, cell.after and cell.after.metadata["tags"]) for cell in unseen.cells
+    ] == [("b", ["new"])]
+    # Right after it, an undo restores every byte.
+    await server.editor.undo(WriteRequest(NAME), edit.edit_id)
+    assert file.read_bytes() == before
+    await builder.close()
