@@ -204,3 +204,39 @@ async def test_a_change_is_seen_once_a_person_has_changed_the_same_member(
     unseen = await services.unseen.get(notebook.path, PERSON.account)
     assert bool(unseen.cells) != is_seen
     await builder.close()
+
+
+async def test_a_person_has_seen_the_changes_of_the_members_that_were_changed_since(
+    tmp_path: Path,
+) -> None:
+    builder = ServiceBuilder(tmp_path)
+    services = builder.build_editing()
+    text = samples.notebook(samples.code("x = 1", "a"), samples.code("y = 1", "b"))
+    notebook = UsedNotebook(builder, services, text)
+    await notebook.edit({"op": "set_metadata", "cell": "a", "patch": {"tags": ["agent"]}})
+    await notebook.edit({"op": "replace", "cell": "a", "source": "x = 2"})
+    await notebook.edit({"op": "replace", "cell": "b", "source": "y = 2"})
+    await notebook.edit({"op": "set_metadata", "patch": {"k": 1}})
+    await notebook.edit({"op": "set_metadata", "patch": {"l": 1}})
+    content = json.loads(notebook.text)
+    content["cells"][0]["source"] = ["x = 3"]
+    content["metadata"]["l"] = 2
+    builder.storage.notebooks[notebook.path] = jupyterlab.save(content)
+    unseen = await services.unseen.get(notebook.path, PERSON.account)
+    assert [(cell.cell_id, cell.edit_ids) for cell in unseen.cells] == [
+        ("a", [1]),
+        ("b", [3]),
+        (None, [4]),
+    ]
+    request = WriteRequest(notebook.path, PERSON, is_by_person=True)
+    await services.unseen.undo(request, [unseen.cells[0].key], None)
+    assert describe(notebook.text) == [
+        ("code", "x = 3", None, {}),
+        ("code", "y = 2", None, {}),
+    ]
+    unseen = await services.unseen.get(notebook.path, PERSON.account)
+    assert [(cell.cell_id, cell.edit_ids) for cell in unseen.cells] == [("b", [3]), (None, [4])]
+    await services.unseen.undo(request, [unseen.cells[1].key], None)
+    assert json.loads(notebook.text)["metadata"].get("k") is None
+    assert json.loads(notebook.text)["metadata"]["l"] == 2
+    await builder.close()

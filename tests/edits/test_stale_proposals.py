@@ -194,6 +194,9 @@ class StaleProposal:
         statuses = [each.status for each in (await self.read(proposal.proposal_id)).parts]
         assert statuses[part.part] == "accepted"
         is_about_cell = part.index is not None or part.index_before is not None
+        if part.before and part.after and part.before.source == part.after.source == source:
+            # Whatever the source is now, it stays.
+            return
         assert not is_about_cell or part.after is None or self.has_cell(part, source)
 
     def has_cell(self, part: ProposedPart, source: str | None) -> bool:

@@ -23,6 +23,7 @@ import pytest
 from jupyter_nbedit.edits.unseen import UnseenCell, UnseenReply
 from jupyter_nbedit.errors import ChangeNotFound, EditNotFound, NbEditError, UndoConflict
 from jupyter_nbedit.models import Author, WriteRequest
+from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.undo.record import CellState, UndoRecord
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
@@ -34,6 +35,8 @@ MOST_STEPS = 9
 USERS = ("ann", "bob")
 #: The notebook's own metadata, among the ids of cells.
 METADATA = ""
+#: Stands for the content of a cell that was changed since.
+CONFLICT = object()
 #: Members of the metadata of a cell that a run or a display of the cell writes.
 VOLATILE = ("execution", "trusted")
 
@@ -73,6 +76,28 @@ def strip_volatile(value: Any) -> Any:
     return {"metadata": metadata, **{k: value.get(k) for k in ("cell_type", "source")}}
 
 
+def revert_members(before: Any, after: Any, now: Any) -> Any:
+    """Return the content of a cell without a change, member by member, or `CONFLICT`."""
+    flat_before, flat_after, flat_now = (
+        {"source": each.get("source"), "cell_type": each.get("cell_type"), **each["metadata"]}
+        for each in (before, after, now)
+    )
+    for name in flat_before | flat_after:
+        values: list[Any] = [each.get(name) for each in (flat_before, flat_after, flat_now)]
+        old, new, current = values
+        if old == new:
+            continue
+        if new == current:
+            flat_now[name] = old
+            continue
+        merged = merge_lines(new, current, old) if name == "source" and current != old else None
+        if merged is None:
+            return CONFLICT
+        flat_now[name] = merged
+    reverted = {name: flat_now.pop(name) for name in ("source", "cell_type")}
+    return {**reverted, "metadata": {k: v for k, v in flat_now.items() if v is not None}}
+
+
 @dataclass(frozen=True)
 class Change:
     """An edit of the history, with the versions before and after it."""
@@ -93,6 +118,28 @@ class Change:
         values = (self.before.values.get(cell_id), self.after.values.get(cell_id))
         # An undo may have written the same values in another way.
         return values[0] != values[1] or cell_id in self.parts
+
+    def changes_position(self, cell_id: str) -> bool:
+        is_there = [cell_id in version.values for version in (self.before, self.after)]
+        return (is_there == [True, True] and cell_id in self.moved) or is_there.count(True) == 1
+
+    def read_before(self, cell_id: str, content: Any) -> Any:
+        """Return a cell before the change, with the content that it has without the change now."""
+        before: Any = self.before.values.get(cell_id)
+        is_same = before is None or self.before.read_content(cell_id) == content
+        return before if is_same else {**before, **content}
+
+    def revert(self, cell_id: str, now: Any) -> Any:
+        """Return the content of a cell without the change, or `CONFLICT`, by member."""
+        before, after = (each.read_content(cell_id) for each in (self.before, self.after))
+        if now == after:
+            return before
+        if None in (before, after, now):
+            return CONFLICT
+        if before == after and before["source"] != now["source"] and cell_id not in self.moved:
+            # Only outputs were changed, which are not those of another source.
+            return CONFLICT
+        return revert_members(before, after, now)
 
     @property
     def moves_cells(self) -> bool:
@@ -431,7 +478,7 @@ class UnseenHistory:
                 undos.setdefault(undone.edit_id, change.edit_id)
         return undos
 
-    def predict(self, user: str) -> dict[str, Expected]:
+    def predict(self, user: str) -> dict[str, Expected]:  # noqa: C901 -- the cases of the rule
         """Return what the user has not seen of each cell, also if nothing is left of it."""
         changes = self.list_unseen(user)
         undos = self.find_undos(user, changes)
@@ -443,10 +490,13 @@ class UnseenHistory:
             for change in changes:
                 if not change.touches(cell_id):
                     continue
-                if change.after.read_content(cell_id) != content:
-                    # A person has changed the cell since.
-                    break
-                content = change.before.read_content(cell_id)
+                reverted = change.revert(cell_id, content)
+                if reverted is CONFLICT:
+                    # A person has changed the same members since.
+                    if change.changes_position(cell_id):
+                        break
+                    continue
+                content = reverted
                 if undos.get(change.undoes or 0) == change.edit_id:
                     counts[change.undoes or 0] = len(sources)
                     continue
@@ -460,7 +510,7 @@ class UnseenHistory:
                     break
                 else:
                     sources.append(change.edit_id)
-                before = change.before.values.get(cell_id)
+                before = change.read_before(cell_id, content)
             if sources:
                 expected[cell_id] = Expected(before, sources[::-1])
         return expected

@@ -289,10 +289,14 @@ class _Lineage:
         return tracks
 
     def _close(self, edit_id: int, part: CellUndo, version: Document) -> None:
-        """Let the changes of a part count as seen: a person has changed the cell since."""
+        """Let the changes of a part count as seen: a person has changed the same members since.
+
+        So do older changes of a cell that was inserted, deleted or moved; others may have touched
+        other members.
+        """
         self._conflicts.append((edit_id, part))
-        if part.is_notebook_metadata:
-            self._metadata.is_closed = True
+        if not part.changes_position:
+            return
         indexes = version.ids.get(part.cell_id or "", ())
         for index in indexes:
             self._order[index].is_closed = True
