@@ -518,21 +518,48 @@ test.describe('The history panel', () => {
       replace('cell-id-1', 'theirs = 1'),
       replace('cell-id-2', 'theirs = 2')
     ]);
+    await open('conflict.ipynb');
+    const panel = new HistoryPanel(page);
+    const answer = page.waitForResponse(/conflict\.ipynb\/history/);
+    await panel.open();
+    const body = await (await answer).body();
+    await expect(panel.rows).toHaveCount(1);
+    // The page has not heard of the later edit when its user clicks.
+    await page.route(/conflict\.ipynb\/history/, async route =>
+      route.fulfill({ contentType: 'application/json', body })
+    );
     await agent.edit(path, [
       replace('cell-id-1', 'later = 1'),
       { op: 'delete', cell: 'cell-id-2' }
     ]);
     const after = folder.readText('conflict.ipynb');
-    await open('conflict.ipynb');
-    const panel = new HistoryPanel(page);
-    await panel.open();
-    await panel.rows.nth(1).hover();
-    await panel.action(1, 'Undo').click();
-    const problem = panel.rows.nth(1).getByRole('alert');
+    await panel.rows.nth(0).hover();
+    await panel.action(0, 'Undo').click();
+    const problem = panel.rows.nth(0).getByRole('alert');
     await expect(problem).toContainText('Nothing was undone.');
     await expect(problem).toContainText('Cell 2 was changed since.');
     await expect(problem).toContainText('A cell (cell-id-2) is gone.');
     expect(folder.readText('conflict.ipynb')).toBe(after);
+  });
+
+  test('offers no undo of an edit that later changes prevent @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('later.ipynb', formatNotebook(makeManyCells(4)));
+    const path = folder.getPath('later.ipynb');
+    await agent.edit(path, [replace('cell-id-1', 'first = 1')]);
+    await agent.edit(path, [replace('cell-id-2', 'other = 1')]);
+    await agent.edit(path, [replace('cell-id-1', 'later = 1')]);
+    await open('later.ipynb');
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await expect(panel.rows).toHaveCount(3);
+    await expect(panel.action(0, 'Undo')).toHaveCount(1);
+    await expect(panel.action(1, 'Undo')).toHaveCount(1);
+    await expect(panel.action(2, 'Undo')).toHaveCount(0);
   });
 
   test('says what is wrong when the server does not answer, and goes on when it does @nightly', async ({

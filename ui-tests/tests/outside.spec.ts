@@ -71,7 +71,8 @@ for (const [rounds, isTyping, tag] of ROUNDS) {
     expect(entries.slice(1).map(entry => entry.hash_before)).toEqual(
       entries.slice(0, -1).map(entry => entry.hash)
     );
-    expect(entries.every(entry => entry.undoable)).toBe(true);
+    // Later changes of the same cells prevent the undo of the others.
+    expect(entries.slice(-CELLS.length).every(entry => entry.undoable)).toBe(true);
     const told = (await events.listVersions()).map(event => [
       event.kind,
       event.is_outside,
