@@ -60,7 +60,8 @@ def post(client: Client, target: str, body: dict[str, Any]) -> Answer:
 
 def remove_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
-        {name: value for name, value in one.items() if name not in {"time", "expires"}}
+        # The first releases did not look for later changes that prevent an undo.
+        {name: value for name, value in one.items() if name not in {"time", "expires", "undoable"}}
         for one in found
     ]
 

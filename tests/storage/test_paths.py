@@ -223,6 +223,27 @@ def test_a_relative_path_is_refused_where_an_absolute_one_is_required(
         to_api_path(manager, "a.ipynb", allow_relative=False)
 
 
+# Names ------------------------------------------------------------------------------------------
+
+
+def test_a_name_has_no_links_and_what_cannot_be_resolved_is_joined(
+    place: Root, manager: AsyncLargeFileManager, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "to-the-top").symlink_to(root)
+    names = storages(place, manager).names
+    for path, name in (
+        ("a.ipynb", f"{root}/a.ipynb"),
+        ("to-the-top/to-the-top/a.ipynb", f"{root}/a.ipynb"),
+        ("x/../a.ipynb", f"{root}/x/../a.ipynb"),
+        ("to-the-top/\0.ipynb", f"{root}/to-the-top/\0.ipynb"),
+    ):
+        assert names.find(path) == ("file:", name)
+    # A share of Windows is not asked.
+    drives = iter(["//server/share", "C:"])
+    monkeypatch.setattr(os.path, "splitdrive", lambda path: (next(drives), path))
+    assert names.find("to-the-top/a.ipynb") == ("file:", f"{root}/to-the-top/a.ipynb")
+
+
 # Of the root -------------------------------------------------------------------------------------
 
 

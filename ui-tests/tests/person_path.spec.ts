@@ -30,8 +30,8 @@ test('A person decides on what agents do meanwhile, leaves, and comes back to wh
   await path.expectUnseen(after);
   const tab = again.locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: NAME });
   await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
-  await expect(tab).toHaveAttribute('title', /\n5 unseen changes$/);
-  await expect(row.getByRole('img', { name: '5 unseen changes' })).toBeVisible();
+  await expect(tab).toHaveAttribute('title', /\n6 unseen changes$/);
+  await expect(row.getByRole('img', { name: '6 unseen changes' })).toBeVisible();
   await path.expectAgreement(after);
-  await expect(row.getByRole('img', { name: '4 unseen changes' })).toBeVisible();
+  await expect(row.getByRole('img', { name: '5 unseen changes' })).toBeVisible();
 });

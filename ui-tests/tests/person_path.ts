@@ -124,9 +124,9 @@ export class PersonPath {
     await tab.page.keyboard.type(TYPED_LATER);
     expect(await tab.getSource(6)).toBe(`theirs = 5\nsecond_5 = 5\nprint(5)${TYPED}${TYPED_LATER}`);
     expect(await tab.save()).toContain('completed');
-    // A cell that the person has changed and saved was seen.
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([8]);
-    await expect(getBar(tab)).toContainText('Claude added 1 cell');
+    // The person has changed another line of cell 6 than the agent.
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([6, 8]);
+    await expect(getBar(tab)).toContainText('Claude changed 1 cell, added 1');
   }
 
   /** Agents go on while no page shows the notebook. */
@@ -141,14 +141,14 @@ export class PersonPath {
   /** All that was not kept is marked, and nothing else. */
   async expectUnseen(tab: Tab): Promise<void> {
     await expectOrder(tab, [8, 0, 1, 2, 3, 4, 5, 6, 'added', 7, 'late']);
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 7, 8, 10]);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 6, 7, 8, 10]);
     // A line is drawn with its cell, which may be out of sight.
     await tab.scrollToCell(9);
     await expect(tab.root.locator('.jp-nbedit-line')).toHaveCount(1);
     await expect(getLine(tab, 9)).toContainText('Claude deleted 1 cell');
-    const summary = 'Claude, Codex changed 2 cells, added 2, deleted 1';
+    const summary = 'Claude, Codex changed 3 cells, added 2, deleted 1';
     await expect(getBar(tab)).toContainText(summary);
-    await expect(getBar(tab)).toContainText('– of 5');
+    await expect(getBar(tab)).toContainText('– of 6');
     await expect(tab.mark(10)).toHaveAttribute('aria-label', /^Added by Codex: Tidy up/);
   }
 
@@ -159,7 +159,7 @@ export class PersonPath {
     await tab.mark(1).click();
     await expect(getBlock(tab, 1)).toContainText('Codex changed this cell');
     await getBlock(tab, 1).getByRole('button', { name: 'Undo' }).click();
-    await expect.poll(async () => tab.listMarkedCells()).toEqual([7, 8, 10]);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([6, 7, 8, 10]);
     await expect.poll(async () => tab.getSource(1)).toContain('first_0');
 
     const file = folder.readText(NAME);
