@@ -140,7 +140,12 @@ def run_hub(folder: Path, rights: Mapping[str, Sequence[str]]) -> Iterator[Hub]:
         },
         "Spawner": {
             "cmd": [sys.executable, "-m", "jupyterhub.singleuser"],
-            "args": ["--allow-root", "--ServerApp.allow_unauthenticated_access=False"],
+            "args": [
+                "--allow-root",
+                "--ServerApp.allow_unauthenticated_access=False",
+                # The servers of both users would listen on one port.
+                "--MCPExtensionApp.mcp_port=0",
+            ],
             "notebook_dir": str(hub.homes / "{username}" / "work"),
             "default_url": "/lab",
         },
