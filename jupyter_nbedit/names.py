@@ -62,18 +62,18 @@ class NotebookNames(ABC):
         folder = self.get_folder()
         if folder is None:
             return NameRange(self.get_root_name(), "", _LAST)
-        first = _join(folder, "")
+        first = join_path(folder, "")
         # "0" is the character after the slash.
         return NameRange(FILES, first, f"{first[:-1]}0")
 
     def is_link(self, path: str) -> bool:
         """Return whether an API path itself is a link."""
         folder = self.get_folder()
-        return folder is not None and Path(_join(folder, path.strip("/"))).is_symlink()
+        return folder is not None and Path(join_path(folder, path.strip("/"))).is_symlink()
 
 
-def get_rule_key(name: NotebookName) -> tuple[int, int, str] | None:
-    """Return what is the same for all spellings and mounts of a file; None if it has no folder.
+def get_file_key(name: NotebookName) -> tuple[int, int, str] | None:
+    """Return a key that all spellings and mounts of a file have; None if it has no folder.
 
     File systems may not distinguish letters by case or by normal form, and a folder may be mounted
     at several places. The value is valid only while the system runs.
@@ -93,5 +93,6 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def _join(folder: str, path: str) -> str:
+def join_path(folder: str, path: str) -> str:
+    """Return the path on disk, with slashes, of a path in a folder."""
     return f"{PurePath(folder).as_posix().rstrip('/')}/{path}"

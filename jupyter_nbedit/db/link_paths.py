@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_nbedit.db.notebook_rows import merge_notebook, write_older_modes
 from jupyter_nbedit.errors import HistoryUnavailable
-from jupyter_nbedit.names import FILES, NotebookName, NotebookNames
+from jupyter_nbedit.names import FILES, NotebookName, NotebookNames, join_path
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
@@ -79,10 +79,11 @@ class PathFinder:
             paths.setdefault(name, []).append(path)
         return cls(names, paths)
 
-    def find(self, name: NotebookName, others: Iterable[str] = ()) -> str | None:
-        """Return the path of a notebook, one of ``others`` if it leads there; None without any."""
+    def find(self, name: NotebookName, known_paths: Iterable[str] = ()) -> str | None:
+        """Return a path that leads to a notebook, a known one if possible; None without any."""
         below_root = self.names.get_path(name)
-        for path in (*others, *(self._link_paths.get(name.name, ()) if below_root is None else ())):
+        link_paths = self._link_paths.get(name.name, ()) if below_root is None else ()
+        for path in (*known_paths, *link_paths):
             if path == below_root or self.names.find(path) == name:
                 return path
         return below_root
@@ -122,8 +123,7 @@ def _store_resolved(
     for (root, path, name), real_name in pairs:
         if real_name != name:
             merge_notebook(connection, NotebookName(FILES, name), NotebookName(FILES, real_name))
-        folder = PurePath(root).as_posix().rstrip("/")
-        if real_name.startswith(f"{folder}/") or root.startswith("offline:"):
+        if real_name.startswith(join_path(root, "")) or root.startswith("offline:"):
             connection.execute("DELETE FROM link_paths WHERE root = ? AND path = ?", (root, path))
         else:
             connection.execute(_INSERT, (root, path, real_name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import PurePath
 
-from jupyter_nbedit.names import FILES, NotebookName
+from jupyter_nbedit.names import FILES, NotebookName, join_path
 
 # How strict a mode is; what is no mode is the strictest.
 _STRICTNESS = {"server": 0, "edit": 1, "review": 2, "plan": 3}
@@ -63,8 +63,12 @@ def merge_notebook(connection: sqlite3.Connection, old: NotebookName, new: Noteb
         "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", old
     ).fetchone()
     if row is not None:
-        for notebook_id in (row[0], get_notebook_id(connection, new)):
-            _expand_seen(connection, notebook_id)
+        other = connection.execute(
+            "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", new
+        ).fetchone()
+        if other is not None:
+            for (notebook_id,) in (row, other):
+                _expand_seen(connection, notebook_id)
         move_edits(connection, row[0], new)
     connection.execute(
         "UPDATE proposals SET root = ?, name = ? WHERE root = ? AND name = ?", (*new, *old)
@@ -96,13 +100,13 @@ def write_older_modes(connection: sqlite3.Connection) -> None:
     )
     # An older release does not resolve a link that leads out of its root.
     modes |= {
-        f"{_get_folder(root)}{path}": modes[name]
+        join_path(root, path): modes[name]
         for root, path, name in connection.execute("SELECT root, path, name FROM link_paths")
         if name in modes and not root.startswith(_OFFLINE)
     }
     rows: list[tuple[str, str, str]] = []
     for (root,) in connection.execute("SELECT root FROM roots").fetchall():
-        folder = _get_folder(root)
+        folder = join_path(root, "")
         rows += [
             (root, name[len(folder) :], mode)
             for name, mode in modes.items()
@@ -113,11 +117,6 @@ def write_older_modes(connection: sqlite3.Connection) -> None:
         below_anchor = PurePath(name).relative_to(anchor).as_posix()
         rows.append((f"{_OFFLINE}{anchor}", f"/{below_anchor}", mode))
     connection.executemany("INSERT OR REPLACE INTO modes VALUES (?, ?, ?)", rows)
-
-
-def _get_folder(root: str) -> str:
-    """Return the beginning of the paths on disk below a root."""
-    return f"{PurePath(root).as_posix().rstrip('/')}/"
 
 
 def _expand_seen(connection: sqlite3.Connection, notebook_id: int) -> None:

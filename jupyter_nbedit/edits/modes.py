@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from jupyter_nbedit.db.errors import MODES, NEW_MODE
 from jupyter_nbedit.db.link_paths import store_path
 from jupyter_nbedit.db.notebook_rows import get_strictness, write_older_modes
 from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
-from jupyter_nbedit.names import NotebookName, NotebookNames, fold, get_rule_key
+from jupyter_nbedit.names import NotebookName, NotebookNames, fold, get_file_key
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
@@ -92,28 +93,24 @@ class ModeManager:
     async def read_own(self, path: str) -> tuple[Mode | None, str | None]:
         """Return a notebook's own mode, None without one; and why it is unknown, None if known."""
         await self._refresh()
-        mode = self._find_own(self.names.find(path)) if self._own else None
+        mode = await self._find_own(self.names.find(path)) if self._own else None
         if mode is None:
             return None, self._problem
         if mode not in _VALID_VALUES:
             return None, _INVALID_MODE
         return None if mode == _SERVER_MODE else cast("Mode", mode), None
 
-    def _find_own(self, name: NotebookName) -> str | None:
+    async def _find_own(self, name: NotebookName) -> str | None:
         """Return the strictest value for a notebook, in any spelling and at any mount."""
-        return max(self._find_spellings(name).values(), key=get_strictness, default=None)
+        return max((await self._find_values(name)).values(), key=get_strictness, default=None)
 
-    def _find_spellings(self, name: NotebookName) -> dict[NotebookName, str]:
+    async def _find_values(self, name: NotebookName) -> dict[NotebookName, str]:
         """Return the values of all names that mean the same file."""
         values = self._own.get(_get_folded_base(name), {})
         if not values.keys() - {name}:
             return values
-        key = get_rule_key(name)
-        return {
-            each: value
-            for each, value in values.items()
-            if each == name or (key is not None and get_rule_key(each) == key)
-        }
+        # Another notebook of the same base name may be on a file system that does not answer.
+        return await asyncio.to_thread(_select_same_file, values, name)
 
     async def explain_unreadable(self) -> str | None:
         """Return why the modes of some notebooks are unknown; None if all are known."""
@@ -144,7 +141,7 @@ class ModeManager:
         value = _SERVER_MODE if mode is None and self._problem is not None else mode
         name = self.names.find(path)
         await self._write(
-            [(_DELETE, each._asdict()) for each in {name, *self._find_spellings(name)}]
+            [(_DELETE, each._asdict()) for each in {name, *await self._find_values(name)}]
             + ([] if value is None else [(_UPSERT, {**name._asdict(), "mode": value})]),
             (path, name),
         )
@@ -158,9 +155,9 @@ class ModeManager:
 
         Raise `HistoryUnavailable` if the new paths cannot be stored.
         """
-        if not self.names.is_link(new):
-            row = {**self.names.find(old)._asdict(), "new": self.names.find(new).name}
-            await self._write([(_RENAME_ALL, row)])
+        row = {**self.names.find(old)._asdict(), "new": self.names.find(new).name}
+        # To rename a link changes no name, but the path by which an older release looks for it.
+        await self._write([] if self.names.is_link(new) else [(_RENAME_ALL, row)])
 
     async def on_deleted(self, path: str) -> None:
         """Delete the mode of a notebook, or of all notebooks in a folder.
@@ -280,6 +277,17 @@ class ModeManager:
                 "(NbEditApp.mode_is_fixed). Ask the administrator."
             )
             raise Forbidden(message)
+
+
+def _select_same_file(
+    values: Mapping[NotebookName, str], name: NotebookName
+) -> dict[NotebookName, str]:
+    key = get_file_key(name)
+    return {
+        each: value
+        for each, value in values.items()
+        if each == name or (key is not None and get_file_key(each) == key)
+    }
 
 
 def _get_folded_base(name: NotebookName) -> str:

@@ -37,7 +37,11 @@ from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers.accept import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
-from jupyter_nbedit.handlers.large_requests import LARGE_BODY_BYTES, LargeRequests, Turn
+from jupyter_nbedit.handlers.large_requests import (
+    LARGE_BODY_BYTES,
+    LargeRequest,
+    LargeRequestSlots,
+)
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.models import LONGEST_LABEL
@@ -97,14 +101,14 @@ class Services:
     request_limit: int
     routes: Sequence[tuple[str, type[RequestHandler]]]
     log: Logger
-    large_requests: LargeRequests = field(default_factory=LargeRequests)
+    large_requests: LargeRequestSlots = field(default_factory=LargeRequestSlots)
 
 
 #: Who has the token or the password of a server without user names. Rights never depend on it.
 ANONYMOUS_USER = "anonymous"
 
 
-# Without this, Tornado keeps each body twice while the request waits for its turn.
+# Without this, Tornado keeps each body twice while the request waits for a slot.
 @stream_request_body
 class NbEditHandler(APIHandler):
     """The base of all handlers.
@@ -120,7 +124,7 @@ class NbEditHandler(APIHandler):
     # The user and the key of a request that other requests may be retries of.
     _idempotency_name: tuple[str, str] | None = None
     # None if the body is not large.
-    _turn: Turn | None = None
+    _large_request: LargeRequest | None = None
     # Whether the reply is an error, for which the body is not kept.
     _is_refused = False
     _received_bytes = 0
@@ -238,8 +242,8 @@ class NbEditHandler(APIHandler):
 
         self._is_refused = True
         self._received = bytearray()
-        if self._turn is not None:
-            self._turn.end()
+        if self._large_request is not None:
+            self._large_request.release()
         setattr(self, (self.request.method or "").lower(), raise_error)
 
     async def check_request(self) -> None:
@@ -252,7 +256,7 @@ class NbEditHandler(APIHandler):
             await self._check_right(action, "contents")
 
     async def data_received(self, chunk: bytes) -> None:
-        """Keep a part of the body; wait for the turn of the request if the body is large."""
+        """Keep a part of the body; wait for a slot if the body is large."""
         self._received_bytes += len(chunk)
         if self._is_refused:
             return
@@ -269,14 +273,14 @@ class NbEditHandler(APIHandler):
             self._refuse(TooLarge(message, bytes=size, limit=limit))
             return
         self._received += chunk
-        if self._received_bytes > LARGE_BODY_BYTES and self._turn is None:
-            self._turn = Turn(self.services.large_requests)
-            await self._turn.begin_receiving()
+        if self._received_bytes > LARGE_BODY_BYTES and self._large_request is None:
+            self._large_request = LargeRequest(self.services.large_requests)
+            await self._large_request.acquire_receive_slot()
 
     async def read_body(self) -> bytes:
         """Return the body of the request; if it is large, when the request may be handled."""
-        if self._turn is not None:
-            await self._turn.begin_handling()
+        if self._large_request is not None:
+            await self._large_request.acquire_handle_slot()
         if self._received:
             self.body = bytes(self._received)
             self._received = bytearray()
@@ -437,13 +441,13 @@ class NbEditHandler(APIHandler):
     def on_connection_close(self) -> None:
         """Let another large body be received if the rest of this one does not come."""
         super().on_connection_close()
-        if self._turn is not None:
-            self._turn.end_receiving()
+        if self._large_request is not None:
+            self._large_request.release_receive_slot()
 
     def on_finish(self) -> None:
         """Let the next retry run if this request has failed, and the next large request."""
-        if self._turn is not None:
-            self._turn.end()
+        if self._large_request is not None:
+            self._large_request.release()
         if self._idempotency_name is not None:
             self.services.idempotency.abandon(self._idempotency_name)
         super().on_finish()

@@ -35,6 +35,9 @@ SIDE_METADATA = RUN_METADATA | LOOK_METADATA
 #: The name of the member that an insertion and a deletion touch.
 EXISTENCE = "existence"
 
+# The most characters that are searched for names of attachments: each name is searched in the whole
+# source.
+_MAX_SEARCHED = 1 << 26
 # Larger outputs are taken for the same ones as long as the execution count is the same.
 _MOST_OUTPUT_BYTES = 1 << 20
 
@@ -60,11 +63,21 @@ class CellMembers:
     def get_attachment(self, name: str, base: CellMembers) -> str | None:
         """Return the digest of an attachment.
 
-        JupyterLab drops attachments to which the source does not refer; that is no change.
+        JupyterLab drops attachments to which the source does not refer; that is no change. Of a
+        long source with many attachments, each is taken for one to which it refers.
         """
-        if name not in self.attachments and name not in self.source:
-            return base.attachments.get(name)
-        return self.attachments.get(name)
+        if name in self.attachments:
+            return self.attachments[name]
+        is_used = refers_to(self.source, name, len(base.attachments))
+        return None if is_used else base.attachments.get(name)
+
+
+def refers_to(source: str, name: str, count: int) -> bool:
+    """Return whether a source may refer to an attachment, one of so many.
+
+    With many attachments, a long source is taken to refer to each.
+    """
+    return len(source) * count > _MAX_SEARCHED or name in source
 
 
 def list_conflicts(

@@ -300,6 +300,9 @@ class ProposalService:
 
     async def _is_visible(self, proposal: Proposal) -> bool:
         """Return whether the notebook, or the folder of a new one, can be read."""
+        if not proposal.path:
+            # No path of this root leads there any more.
+            return False
         try:
             if proposal.kind == "edit" or proposal.edit_ids:
                 await self.storages.check(proposal.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
@@ -43,6 +43,7 @@ _SELECT = """
     FROM proposals
 """
 _SELECT_OWN = f"{_SELECT} WHERE {IS_IN_ROOT}"
+_SELECT_BY_ID = f"{_SELECT} WHERE proposal_id = ?"
 _INSERT = """
     INSERT INTO proposals (root, path, name, status, created, expires, content, parts, payload)
     VALUES (:root, :path, :name, 'pending', :created, :expires, :content, :parts, :payload)
@@ -68,6 +69,7 @@ _IS_OVER = """
     root = :root AND status = 'pending' AND expires <= :now
     AND proposal_id NOT IN (SELECT proposal_id FROM claims)
 """
+_SELECT_OVER = f"SELECT proposal_id FROM proposals WHERE {_IS_OVER}"  # noqa: S608 -- ours
 # Rejected parts can be reopened as long as they could be decided.
 _IS_FINAL = """
     root = :root AND status != 'pending' AND expires <= :now AND payload IS NOT NULL
@@ -113,6 +115,7 @@ _SELECT_CLAIMS = """
 """
 _IS_OF_CLAIM = "proposal_id = :proposal_id"
 _SELECT_CONTENT = "SELECT content FROM proposals WHERE proposal_id = ?"
+_DELETE = "DELETE FROM proposals WHERE proposal_id = ?"
 _SELECT_SIZE = """
     SELECT length(content) + length(parts) + length(payload), expires
     FROM proposals WHERE proposal_id = ?
@@ -323,15 +326,18 @@ class ProposalStore:
         )
 
     async def expire(self) -> list[Proposal]:
-        """Expire pending proposals and return them; delete those that were closed long ago."""
+        """Expire pending proposals; delete those that were closed long ago.
+
+        Return the expired ones that a path of this root leads to. The server of another root may
+        not run, so its proposals expire, too.
+        """
         row = self._build_limits()
 
         def update(connection: sqlite3.Connection) -> list[Proposal]:
-            over = connection.execute(f"{_SELECT_OWN} AND {_IS_OVER}", row).fetchall()
-            numbers = [columns[0] for columns in over]
+            numbers = [number for (number,) in connection.execute(_SELECT_OVER, row)]
             connection.executemany(_EXPIRE, [(number,) for number in numbers])
             connection.execute(_FINISH, row)
-            expired = [self._select_proposal(connection, number) for number in numbers]
+            expired = self._list_proposals(connection, numbers)
             # This deletes them as well, if no server was running for a long time.
             connection.execute(_PRUNE_CLOSED, row)
             return expired
@@ -360,15 +366,17 @@ class ProposalStore:
         await self.database.write(update, purpose=PROPOSALS)
 
     async def delete(self, path: str) -> list[Proposal]:
-        """Delete the proposals for a notebook or a folder; return those that were pending."""
+        """Delete the proposals for a notebook or a folder.
+
+        Return those that were pending, and that a path of this root leads to.
+        """
         root, deleted_name = self.names.find(path)
 
         def delete(connection: sqlite3.Connection) -> list[Proposal]:
-            proposals = []
-            for number, _, name in connection.execute(_SELECT_PATHS, (root,)).fetchall():
-                if _is_inside(name, deleted_name):
-                    proposals.append(self._select_proposal(connection, number))
-                    connection.execute("DELETE FROM proposals WHERE proposal_id = ?", (number,))
+            rows = connection.execute(_SELECT_PATHS, (root,)).fetchall()
+            numbers = [number for number, _, name in rows if _is_inside(name, deleted_name)]
+            proposals = self._list_proposals(connection, numbers)
+            connection.executemany(_DELETE, [(number,) for number in numbers])
             connection.execute(_DELETE_ORPHANED_CLAIMS)
             return [proposal for proposal in proposals if proposal.status == "pending"]
 
@@ -381,6 +389,17 @@ class ProposalStore:
         await self.database.write(
             lambda connection: connection.execute(delete, row), forget=True, purpose=PROPOSALS
         )
+
+    def _list_proposals(
+        self, connection: sqlite3.Connection, numbers: Iterable[int]
+    ) -> list[Proposal]:
+        """Return proposals by their numbers, without those to which no path of this root leads."""
+        finder = PathFinder.read(connection, self.names)
+        proposals = [
+            _build_proposal(connection.execute(_SELECT_BY_ID, (number,)).fetchone(), finder, None)
+            for number in numbers
+        ]
+        return [proposal for proposal in proposals if proposal.path]
 
     def _select_proposal(self, connection: sqlite3.Connection, proposal_id: int | None) -> Proposal:
         """Return the proposal of a number, or raise `ProposalNotFound`."""

@@ -157,6 +157,28 @@ async def test_of_two_modes_of_one_file_the_stricter_holds(
     assert found == [(expected,)]
 
 
+async def test_a_notebook_that_gets_its_only_name_keeps_what_was_seen_of_it(
+    services: ServiceBuilder, folder: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "r"
+    root.mkdir()
+    (tmp_path / "x.ipynb").touch()
+    (root / "link.ipynb").symlink_to(tmp_path / "x.ipynb")
+    write_file(
+        folder,
+        [
+            add_notebook(1, str(root), "link.ipynb"),
+            *(add_edit(number, 1) for number in range(1, 6)),
+            ("INSERT INTO seen_edits VALUES (1, 'ada', 4, NULL, 1)", ()),
+        ],
+    )
+    database = await migrate(services)
+    await resolve_link_paths(database, LOG)
+    names = FolderNames(folder=str(root))
+    seen = await SeenEditStore(database, names=names).read("link.ipynb", "ada")
+    assert (seen.last_edit, seen.whole_edits) == (4, frozenset())
+
+
 def build_modes(services: ServiceBuilder, database: Database, root: str) -> ModeManager:
     events = EventEmitter(services.event_logger)
     return ModeManager(database, events, LOG, names=FolderNames(folder=root))
@@ -252,3 +274,23 @@ async def test_modes_are_written_where_an_older_release_looks_for_them(
     }
     await modes.change("new/x.ipynb", None, "ada")
     assert select(folder, "SELECT * FROM modes") == []
+
+
+async def test_an_older_release_finds_a_mode_by_the_new_path_of_a_link(
+    services: ServiceBuilder, folder: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "r"
+    root.mkdir()
+    (tmp_path / "x.ipynb").touch()
+    (root / "old.ipynb").symlink_to(tmp_path / "x.ipynb")
+    write_file(folder, [])
+    database = await migrate(services)
+    modes = build_modes(services, database, str(root))
+    await modes.change("old.ipynb", "plan", "ada")
+    (root / "old.ipynb").rename(root / "new.ipynb")
+    for observer in (EditHistory(database, names=FolderNames(folder=str(root))), modes):
+        await observer.on_renamed("old.ipynb", "new.ipynb")
+    rows = select(folder, "SELECT * FROM modes")
+    assert (str(root), "new.ipynb", "plan") in rows
+    assert (str(root), "old.ipynb", "plan") not in rows
+    assert await modes.read_own("new.ipynb") == ("plan", None)

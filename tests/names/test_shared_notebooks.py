@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -283,6 +285,37 @@ def test_a_notebook_that_a_server_cannot_reach_is_not_listed_there(pair: Pair) -
     proposal = pair.outer.patch("apart.ipynb", {**CHANGE, "source": "# 2"}).json["proposal_id"]
     answer = pair.inner.request("GET", f"nbedit/proposals/{proposal}")
     get_error(answer, 404, "proposal_not_found")
+
+
+@pytest.mark.parametrize("kind", ["edit", "create"])
+def test_proposals_go_with_their_notebook_or_its_link(pair: Pair, kind: str) -> None:
+    folder = pair.elsewhere / f"proposed-{kind}"
+    write(folder / "a.ipynb")
+    link = f"proposed-{kind}"
+    (pair.outer.root / link).symlink_to(folder)
+    if kind == "edit":
+        set_mode(pair.outer, f"{link}/a.ipynb", "review")
+        number = pair.outer.patch(f"{link}/a.ipynb", CHANGE).json["proposal_id"]
+        deleted = pair.outer.request("DELETE", f"api/contents/{link}/a.ipynb")
+        assert deleted.status == 204
+        wait_until(lambda: not find_proposal(pair, number), "the end of the proposal")
+        return
+    assert send(pair.outer, "PUT", "mode", {"mode": "review"}).status == 200
+    number = send(pair.outer, "PUT", f"notebooks/{link}/new.ipynb", {}).json["proposal_id"]
+    assert send(pair.outer, "PUT", "mode", {"mode": None}).status == 200
+    assert pair.outer.request("GET", f"nbedit/proposals/{number}").status == 200
+    (pair.outer.root / link).unlink()
+    # Without the link no path leads to its folder.
+    get_error(pair.outer.request("GET", f"nbedit/proposals/{number}"), 404, "proposal_not_found")
+
+
+def find_proposal(pair: Pair, number: int) -> bool:
+    """Return whether the database has a proposal, whoever may see it."""
+    file = pair.elsewhere.parent / "data" / "nbedit" / "history.sqlite3"
+    with closing(sqlite3.connect(file)) as connection:
+        select = "SELECT count(*) FROM proposals WHERE proposal_id = ?"
+        (count,) = connection.execute(select, (number,)).fetchone()
+    return bool(count)
 
 
 # Other spellings -------------------------------------------------------------------------------

@@ -31,6 +31,17 @@ def test_the_table_of_conflicts_holds_whichever_side_is_which(case: dict[str, An
     assert list_conflicts(base, theirs, mine) == case["conflicts"]
 
 
+def test_a_long_source_with_many_attachments_is_taken_to_refer_to_each() -> None:
+    names = [f"{number}.png" for number in range(2_000)]
+    source = "x" * 100_000
+    base = CellMembers("markdown", source, {}, dict.fromkeys(names, "digest"))
+    changed = CellMembers("markdown", source, {}, {})
+    assert list_conflicts(base, changed, None) == ["existence"]
+    short = CellMembers("markdown", "x", {}, {})
+    few = CellMembers("markdown", "x", {}, {"0.png": "digest"})
+    assert list_conflicts(few, short, None) == []
+
+
 def test_each_case_of_the_table_has_a_name_of_its_own() -> None:
     names = [case["name"] for case in CASES]
     assert len(set(names)) == len(names)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -105,6 +107,22 @@ async def test_proposals_are_separate_for_each_root(services: ServiceBuilder) ->
     with pytest.raises(ProposalNotFound):
         await other.get(number)
     assert await list_proposals(services.build_proposals()) == [number]
+
+
+async def test_a_proposal_expires_although_only_servers_of_other_roots_run(
+    services: ServiceBuilder,
+) -> None:
+    number = (await add_proposal(services.build_proposals())).proposal_id
+    other = services.build_proposals(names=FolderNames(folder="/other"))
+    services.now += timedelta(hours=25)
+    assert await other.store.expire() == []
+    with closing(sqlite3.connect(services.database_file)) as connection:
+        rows = connection.execute("SELECT proposal_id, status, payload FROM proposals").fetchall()
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        assert rows == [(number, "expired", None)]
+        # Nothing is left to write.
+        assert await other.store.expire() == []
+        assert connection.execute("PRAGMA data_version").fetchone() == (version,)
 
 
 # Which are shown ----------------------------------------------------------------------------------

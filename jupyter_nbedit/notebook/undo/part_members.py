@@ -29,6 +29,7 @@ from jupyter_nbedit.notebook.members import (
     list_conflicts,
     list_touched,
     normalize_collapsed,
+    refers_to,
 )
 from jupyter_nbedit.notebook.undo.record import (
     CellState,
@@ -235,7 +236,8 @@ def _restore_attachments(
     for name in sorted({*before.attachments, *after.attachments}):
         found = now.attachments.get(name)
         if before.attachments.get(name) == after.attachments.get(name):
-            is_restored = is_source_returned and found is None and name in before.source
+            is_dropped = found is None and refers_to(before.source, name, len(before.attachments))
+            is_restored = is_source_returned and is_dropped
         else:
             is_restored = now.get_attachment(name, after) == after.attachments.get(name)
         if is_restored:

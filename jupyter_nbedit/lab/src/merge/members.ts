@@ -22,6 +22,12 @@ const SIDE_METADATA: ReadonlySet<string> = new Set([
   'jp-MarkdownHeadingCollapsed'
 ]);
 
+/**
+ * The most characters that are searched for names of attachments: each name is searched in the
+ * whole source. With more, a source is taken to refer to each attachment.
+ */
+const MAX_SEARCHED = 2 ** 26;
+
 /** The members in which cells are compared; outputs and execution counts follow the source. */
 export type Members = Pick<Cell, 'type' | 'source' | 'metadata' | 'attachments'>;
 
@@ -44,6 +50,7 @@ export function listConflicts(
     const remaining = mine ?? theirs;
     return remaining !== null && hasNewContent(base, remaining) ? ['existence'] : [];
   }
+  const count = listAttachments(base).length;
   const isTypeChanged = mine.type !== base.type && theirs.type !== base.type;
   return [
     ...(isTypeChanged && mine.type !== theirs.type ? ['type'] : []),
@@ -54,7 +61,9 @@ export function listConflicts(
       .map(key => `metadata.${key}`),
     ...listAttachments(base, mine, theirs)
       .filter(name => {
-        const [old, first, second] = [base, mine, theirs].map(side => find(side, name, base));
+        const [old, first, second] = [base, mine, theirs].map(side =>
+          find(side, name, base, count)
+        );
         return isInConflict(old, first, second);
       })
       .map(name => `attachments.${name}`)
@@ -83,10 +92,12 @@ export function mergeAttachments(
   source: string
 ): Json {
   const merged: [string, Json][] = [];
-  for (const name of listAttachments(base, mine, theirs)) {
+  const names = listAttachments(base, mine, theirs);
+  for (const name of names) {
     const [old, first, second] = [base, mine, theirs].map(side => getOwnAttachment(side, name));
     const changed = isSameJson(first, old) ? second : first;
-    const value = source.includes(name) ? (changed ?? first ?? second ?? old) : changed;
+    const isUsed = refersTo(source, name, names.length);
+    const value = isUsed ? (changed ?? first ?? second ?? old) : changed;
     if (value !== undefined) {
       merged.push([name, value]);
     }
@@ -97,12 +108,13 @@ export function mergeAttachments(
 
 /** Return whether a change of a cell would be lost with the cell. */
 export function hasNewContent(base: Members, changed: Members): boolean {
+  const count = listAttachments(base).length;
   return (
     base.type !== changed.type ||
     base.source !== changed.source ||
     listChangedKeys(base.metadata, changed.metadata).some(key => !SIDE_METADATA.has(key)) ||
     listAttachments(base, changed).some(
-      name => !isSameJson(find(base, name, base), find(changed, name, base))
+      name => !isSameJson(find(base, name, base, count), find(changed, name, base, count))
     )
   );
 }
@@ -131,9 +143,16 @@ function getValues<T extends JsonObject[]>(
 }
 
 /** Return an attachment; one that JupyterLab has dropped, as it does if it is unused, is unchanged. */
-function find(side: Members, name: string, base: Members): Json | undefined {
+function find(side: Members, name: string, base: Members, count: number): Json | undefined {
   const value = getAttachment(side, name);
-  return value === undefined && !side.source.includes(name) ? getAttachment(base, name) : value;
+  return value === undefined && !refersTo(side.source, name, count)
+    ? getAttachment(base, name)
+    : value;
+}
+
+/** Return whether a source may refer to an attachment, one of so many. */
+function refersTo(source: string, name: string, count: number): boolean {
+  return source.length * count > MAX_SEARCHED || source.includes(name);
 }
 
 function getOwnAttachment({ attachments }: Members, name: string): Json | undefined {

@@ -50,6 +50,15 @@ test('an unused attachment that the tab has dropped returns with a source that r
   expect(mergeAttachments(base, mine, readMarkdown('a', { a: A }), 'a')).toEqual({ a: A });
 });
 
+test('a long source with many attachments is taken to refer to each', () => {
+  const names = Array.from({ length: 2000 }, (_, number) => `${number}.png`);
+  const attachments = Object.fromEntries(names.map(name => [name, A]));
+  const source = 'x'.repeat(100_000);
+  const base = readMarkdown(source, attachments);
+  expect(listConflicts(base, readMarkdown(source), null)).toEqual(['existence']);
+  expect(listConflicts(readMarkdown('x', { a: A }), readMarkdown('x'), null)).toEqual([]);
+});
+
 test('a cell without attachments keeps none', () => {
   const cell = readMarkdown('a');
   expect(mergeAttachments(cell, cell, cell, 'a')).toBeNull();
