@@ -228,8 +228,9 @@ class NbEditHandler(APIHandler):
         try:
             return super().decode_argument(value, name)
         except web.HTTPError as error:
-            # The arguments of a query are decoded after those of the path.
-            if hasattr(self, "path_kwargs"):
+            # The arguments of a query are decoded after those of the path, which Tornado then
+            # stores.
+            if getattr(self, "path_kwargs", None) is not None:
                 raise
             self._refuse(error)
             return ""

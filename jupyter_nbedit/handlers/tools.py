@@ -204,8 +204,9 @@ class ToolHandler(ToolRunner):
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send an error in the form of the toolset, or of the REST API if there is no tool."""
-        # Tornado checks the method before it parses the address.
-        tool = TOOLS.get(getattr(self, "path_kwargs", {}).get("address", ""))
+        # Tornado checks the method before it parses the address: it has none then, or None.
+        path_arguments = getattr(self, "path_kwargs", None) or {}
+        tool = TOOLS.get(path_arguments.get("address", ""))
         if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
             return

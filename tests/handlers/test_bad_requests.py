@@ -5,6 +5,8 @@ The errors themselves are rows of `bad_requests`.
 
 from __future__ import annotations
 
+import json
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -162,3 +164,15 @@ def test_surrogate_pairs_and_escaped_backslashes_are_accepted(live: Client, path
 
     source = samples.load_cells((live.root / path).read_bytes())[0]["source"]
     assert source == "\N{GRINNING FACE} \\ud800"
+
+
+@pytest.mark.parametrize("target", ["notebooks/a.ipynb", "mcp", "tools/agent/notebook_edit", "x"])
+def test_an_unknown_method_is_refused_as_one_that_a_route_has_not(
+    live: Client, target: str
+) -> None:
+    connection = HTTPConnection("127.0.0.1", live.port, timeout=60)
+    headers = {"Authorization": f"token {live.token}"}
+    connection.request("BREW", f"{live.base_url}nbedit/{target}", headers=headers)
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["reason"]) == (405, "invalid_request")
+    connection.close()

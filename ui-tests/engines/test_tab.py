@@ -428,12 +428,16 @@ def test_edits_are_shown_again_after_a_restart_of_the_server(tab: Tab, server: S
 def test_saving_right_after_an_edit_asks_nothing_and_keeps_both(tab: Tab) -> None:
     tab.open("save.ipynb", cells=10)
     tab.place_caret("c3")
+    typed = make_source(3)
     for number in range(5):
         tab.type(str(number))
+        typed += str(number)
+        # Before the key arrives there is nothing to save.
+        tab.wait_for_source("c3", typed)
         tab.edit(replace("c6", f"theirs = {number}"))
         tab.save()
         tab.wait_for_source("c6", f"theirs = {number}")
-    assert tab.read_file()["c3"] == make_source(3) + "01234"
+    assert tab.read_file()["c3"] == typed
     assert tab.read_file()["c6"] == "theirs = 4"
 
 
