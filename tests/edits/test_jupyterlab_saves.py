@@ -102,6 +102,19 @@ class UsedNotebook:
         reply = await self.services.editor.edit(request, operations(operation))
         return reply.proposal_id or None
 
+    async def edit_randomly(
+        self, kind: str, chance: random.Random
+    ) -> tuple[JSON, int | None] | None:
+        """Edit it by an operation of a kind; return it, and the number of the proposal.
+
+        Return None if this notebook cannot be edited so.
+        """
+        try:
+            operation = build_operation(kind, Document.parse(self.text), chance)
+            return None if operation is None else (operation, await self.edit(operation))
+        except NbEditError:
+            return None
+
     def use(self, chance: random.Random) -> list[str]:
         actions = chance.sample(jupyterlab.ACTIONS, chance.randint(1, len(jupyterlab.ACTIONS)))
         self.builder.storage.notebooks[self.path] = jupyterlab.use(self.text, chance, actions)
@@ -123,14 +136,10 @@ async def test_a_change_stays_unseen_and_is_undone_however_jupyterlab_is_used(
     for path, text in list_cases(kind):
         chance = seeded_random(f"{kind} {path.name}")
         notebook = UsedNotebook(builder, services, text)
-        try:
-            operation = build_operation(kind, Document.parse(text), chance)
-            if operation is None:
-                continue
-            await notebook.edit(operation)
-        except NbEditError:
-            # This notebook cannot be edited so.
+        edited = await notebook.edit_randomly(kind, chance)
+        if edited is None:
             continue
+        operation, _ = edited
         label = f"{path}: {operation}, {notebook.use(chance)}"
         unseen = await services.unseen.get(notebook.path, PERSON.account)
         assert len(unseen.cells) == 1, label
@@ -147,7 +156,8 @@ async def test_a_change_stays_unseen_and_is_undone_however_jupyterlab_is_used(
         assert describe(notebook.text) == describe(text), label
         count += 1
     await builder.close()
-    assert count
+    # Few notebooks cannot be edited so.
+    assert count > len(list_cases(kind)) * 3 / 4
 
 
 @pytest.mark.parametrize("kind", OPERATIONS)
@@ -162,25 +172,23 @@ async def test_a_proposal_stays_acceptable_however_jupyterlab_is_used(
     for path, text in list_cases(kind):
         chance = seeded_random(f"{kind} {path.name}")
         notebook = UsedNotebook(builder, services, text)
-        try:
-            operation = build_operation(kind, Document.parse(text), chance)
-            proposal_id = None if operation is None else await notebook.edit(operation)
-        except NbEditError:
+        edited = await notebook.edit_randomly(kind, chance)
+        if edited is None:
             continue
-        if proposal_id is None:
-            continue
+        operation, proposal_id = edited
+        assert proposal_id is not None
         label = f"{path}: {operation}, {notebook.use(chance)}"
         proposal = await proposals.compare(await proposals.get(proposal_id))
         assert [part.state for part in proposal.parts] == ["as_proposed"], label
         await accepting.accept(proposal_id, None, PERSON)
-        assert operation is not None
         document = Document.parse(text)
         plan = apply_operations(document, operations(operation), fresh_id=lambda: "new")
         expected = document.apply_splices(plan.splices).text[:]
         assert describe(notebook.text) == describe(expected), label
         count += 1
     await builder.close()
-    assert count
+    # Few notebooks cannot be edited so.
+    assert count > len(list_cases(kind)) * 3 / 4
 
 
 @pytest.mark.parametrize(
