@@ -52,6 +52,8 @@ def make_mutants() -> list[str]:
     # It makes the mutants of all modules, and tries none: it knows no test for them.
     mutated = load_toml(ROOT / "pyproject.toml")["tool"]["mutmut"]["only_mutate"]
     run("mutmut", "run", mutated[-1].removesuffix(".py").replace("/", ".") + ".*")
+    # Tests execute the examples of the documentation.
+    (FOLDER / "mutants" / "docs").symlink_to(ROOT / "docs")
     lines = run("mutmut", "results", "--all=True").splitlines()
     return sorted(line.partition(":")[0].strip() for line in lines if "__mutmut_" in line)
 
