@@ -1,4 +1,5 @@
 import type { LabShell } from '@jupyterlab/application';
+import type { FileBrowser } from '@jupyterlab/filebrowser';
 import type { IJupyterLabPageFixture } from '@jupyterlab/galata';
 import { galata, test as galataTest } from '@jupyterlab/galata';
 import type { APIRequestContext, BrowserContext, Page } from '@playwright/test';
@@ -256,7 +257,14 @@ function withBaseUrl(url: string, request: APIRequestContext): APIRequestContext
 
 async function waitForLab(page: Page): Promise<void> {
   await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
-  await page.evaluate(async () => window.jupyterapp.restored);
+  await page.evaluate(async () => {
+    const { restored, shell } = window.jupyterapp;
+    await restored;
+    // When it has found its folder again, the file browser of JupyterLab 4.2 takes the focus.
+    const browser = [...shell.widgets('left')].find(({ id }) => id === 'filebrowser');
+    await (browser as FileBrowser | undefined)?.model.restored;
+    await new Promise(resolve => requestAnimationFrame(resolve));
+  });
 }
 
 /** Load JupyterLab unless the page has it already. */
