@@ -17,6 +17,8 @@ import { isOldestLab } from './version';
 const CELLS = 200;
 const COUNT = 500;
 const SECONDS = 60;
+/** A guard against hanging only, in milliseconds: the edits take longer on a busy machine. */
+const MAX_TIME = 900_000;
 /** So many edits are made before anything is measured. */
 const FIRST = 100;
 /** After so many edits the user looks at some changes and keeps all. */
@@ -126,7 +128,7 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
   }) => {
     const isRead = Boolean(process.env.NBEDIT_FULL_READS);
     test.skip(isRead && name.endsWith('MB'), 'it would read 10 GB');
-    test.setTimeout(60_000 + 2000 * SECONDS);
+    test.setTimeout(MAX_TIME);
     folder.write('steady.ipynb', formatNotebook(cells));
     const path = folder.getPath('steady.ipynb');
     const tab = await open('steady.ipynb');
@@ -147,12 +149,12 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
         const next = begin + (n * SECONDS * 1000) / COUNT;
         await page.waitForTimeout(Math.max(0, next - Date.now()));
       }
-      await expect.poll(async () => tab.getHash(), { timeout: 20_000 }).toBe(hash);
+      await expect.poll(async () => tab.getHash()).toBe(hash);
     };
 
     await edits(0, FIRST);
     // JupyterLab makes the cells out of sight when it finds time.
-    await expect.poll(async () => tab.isComplete(), { timeout: 30_000 }).toBe(true);
+    await expect.poll(async () => tab.isComplete()).toBe(true);
     const before = await measureResources(session);
     const traffic = await Traffic.watch(session, path);
     const frames = await watchFrames(page);
@@ -187,7 +189,7 @@ test('500 writes in a minute by another program leave nothing behind @nightly', 
   open,
   page
 }) => {
-  test.setTimeout(60_000 + 2000 * SECONDS);
+  test.setTimeout(MAX_TIME);
   folder.write('steady.ipynb', formatNotebook(makeManyCells(CELLS)));
   const path = folder.getPath('steady.ipynb');
   folder.write('other.ipynb', formatNotebook(makeManyCells(CELLS)));
@@ -211,11 +213,11 @@ test('500 writes in a minute by another program leave nothing behind @nightly', 
       await page.waitForTimeout(Math.max(0, next - Date.now()));
     }
     const sources = folder.readSources('steady.ipynb');
-    await expect.poll(async () => tab.getSources(), { timeout: 20_000 }).toEqual(sources);
+    await expect.poll(async () => tab.getSources()).toEqual(sources);
   };
 
   await write(0, FIRST);
-  await expect.poll(async () => tab.isComplete(), { timeout: 30_000 }).toBe(true);
+  await expect.poll(async () => tab.isComplete()).toBe(true);
   const before = await measureResources(session);
   await write(FIRST, COUNT);
   const took = (Date.now() - begin) / 1000;
