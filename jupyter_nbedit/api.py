@@ -27,7 +27,9 @@ from jupyter_nbedit.models import (
     RedoBody,
     RestoreBody,
     UndoBody,
+    Whose,
     WriteRequest,
+    check_redo_body,
     get_or_none,
 )
 from jupyter_nbedit.notebook.decode_body import decode_body
@@ -102,6 +104,7 @@ class PythonAPI:
         *,
         user: str,
         redo: bool = False,
+        whose: Whose | None = None,
         client: str | None = None,
         message: str | None = None,
         hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
@@ -110,14 +113,14 @@ class PythonAPI:
     ) -> EditReply:
         """Undo the edit with a number, or redo it if it is undone.
 
-        Without ``edit_id`` this is the newest edit that can be undone or redone; the other
-        arguments are as in `edit`.
+        Without ``edit_id`` this is the newest edit of the same user and client that can be undone
+        or redone; with ``whose="all"``, the newest of all. The other arguments are as in `edit`.
         """
-        body = _build_body(
-            RedoBody, edit_id=edit_id, client=client, message=message, hash=hash, dry_run=dry_run
-        )
+        fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
+        body = _build_body(RedoBody, edit_id=edit_id, whose=whose, **fields)
+        check_redo_body(body)
         request, number = _build_request(path, user, body), get_or_none(body.edit_id)
-        undo = self._edits.undo(request, number, redo=redo)
+        undo = self._edits.undo(request, number, redo=redo, whose=whose or "own")
         return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
 
     async def get_unseen(self, path: str, *, user: str) -> UnseenReply:

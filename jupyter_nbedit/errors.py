@@ -131,6 +131,17 @@ class UndoConflict(NbEditError, reason="undo_conflict"):
     """
 
 
+class PageUnknown(NbEditError, reason="page_unknown"):
+    """The server does not know the page that the request names, so nothing was done."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The server does not know the page that `X-NbEdit-Page` names, or another user opened "
+            "it. Nothing was changed. Open a new connection to `nbedit/tabs`, and repeat the "
+            "request with the id that it sends."
+        )
+
+
 class HashMismatch(NbEditError, reason="hash_mismatch"):
     """The hash of the notebook is not the one in the request."""
 

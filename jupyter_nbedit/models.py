@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -36,6 +36,22 @@ class Author:
     session: str = ""
     #: The user under the name that stays the same in all requests; "" for the server's token.
     account: str = ""
+    #: Whether the request comes from a button of ours in an open page.
+    is_person: bool = False
+    #: By which interface it comes: REST, which scripts and the command line use, or tools.
+    way: Literal["rest", "tools"] = "rest"
+    #: The names under which the client makes edits, if it states none and its tools give it theirs.
+    tool_names: tuple[str, ...] = ()
+
+    @property
+    def client_names(self) -> tuple[str | None, ...]:
+        """The names of the client in the history."""
+        return self.tool_names or (self.client,)
+
+    @property
+    def session_name(self) -> str:
+        """The session without the name of the user; "" if the request states none."""
+        return self.session.partition("\n")[2]
 
 
 @dataclass
@@ -87,9 +103,6 @@ class WriteRequest:
     #: which is None for a dry run.
     accepted_by: str | None = None
     claim: Claim | None = None
-    #: Whether a person asks for it in JupyterLab, and decides by that: an undo, redo or restore
-    #: is not reviewed.
-    is_by_person: bool = False
 
 
 class RevisionChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +117,17 @@ class RevisionChanges(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     count: Annotated[int, Meta(ge=0, description="How many there are.")]
+
+
+class UndoneEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """An edit that is undone or redone, and whose it was."""
+
+    edit_id: int
+    user: Annotated[str, Meta(description="The user who made it; empty if unknown.")]
+    client: Annotated[
+        str | None, Meta(description="The name of the client, as it states it; not verified.")
+    ]
+    message: Annotated[str | None, Meta(description="The reason, as the client states it.")]
 
 
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +155,13 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     proposal_id: (
         Annotated[int, Meta(description="The proposal that the edit has become.")] | UnsetType
+    ) = UNSET
+    undone: (
+        Annotated[
+            list[UndoneEdit],
+            Meta(description="The edits that an undo or redo was about, oldest first."),
+        ]
+        | UnsetType
     ) = UNSET
     guard: (
         Annotated[
@@ -231,6 +262,10 @@ class EditBody(CellChangeBody, frozen=True, kw_only=True):
     ]
 
 
+#: Whose edits an undo or redo without a number chooses from.
+Whose = Literal["own", "all"]
+
+
 class RedoBody(ChangeBody, frozen=True, kw_only=True):
     """The body of a request to redo an edit."""
 
@@ -240,7 +275,18 @@ class RedoBody(ChangeBody, frozen=True, kw_only=True):
             Meta(
                 ge=1,
                 le=LARGEST_INTEGER,
-                description="The number of the edit; without it the newest possible edit.",
+                description="The number of the edit; without it the newest possible of `whose`.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    whose: (
+        Annotated[
+            Whose,
+            Meta(
+                description="Without `edit_id`: `own`, the default, is the newest edit of the same "
+                "account and client, also if others edited later; of the same session, if both "
+                "edits state one in `X-NbEdit-Session`. `all` is the newest of all."
             ),
         ]
         | UnsetType
@@ -284,8 +330,19 @@ class UndoBody(RedoBody, frozen=True, kw_only=True):
     until: Until | UnsetType = UNSET
 
 
+def check_redo_body(body: RedoBody) -> None:
+    """Raise `InvalidRequest` if the fields of a request to redo do not go together."""
+    if body.whose is not UNSET and body.edit_id is not UNSET:
+        message = "Expected either `edit_id` or `whose`, found both. Send one of them."
+        raise InvalidRequest(message)
+
+
 def check_undo_body(body: UndoBody) -> None:
     """Raise `InvalidRequest` if the fields of a request to undo do not go together."""
+    check_redo_body(body)
+    if body.cells is not UNSET and body.whose is not UNSET:
+        message = "Expected either `cells` or `whose`, found both. Send one of them."
+        raise InvalidRequest(message)
     if body.cells is UNSET and body.until is not UNSET:
         message = "`until` can only be sent with `cells`. Leave it out, or send `cells`."
         raise InvalidRequest(message)

@@ -23,7 +23,18 @@ class NbEditSettings(HasTraits):
         default_value=False,
         config=True,
         help="""Whether requests to change the mode of the server or of a notebook are an error, 403
-        `forbidden`. The default is False. Modes that notebooks already have stay in effect.""",
+        `forbidden`. The default is False. Of the modes that notebooks already have, only those
+        that are stricter than the server's stay in effect.""",
+    )
+
+    own_decisions = Bool(
+        default_value=True,
+        config=True,
+        help="""Whether the client that has proposed a change may accept it, over REST or by the
+        command line. The default is True: the history names who accepted. If False, that is an
+        error, 403 `forbidden`, for the client and session (`X-NbEdit-Session`) that proposed. Both
+        are as the client states them, so this holds for programs that mean well. A person in an
+        open page is not concerned.""",
     )
 
     proposal_hours = Float(

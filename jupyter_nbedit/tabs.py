@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from jupyter_nbedit.names import NotebookName, NotebookNames
 State = Literal["shown", "merged", "waiting"]
 ApiPath = Annotated[str, Meta(min_length=1)]
 
+# 128 bits, which nobody can guess.
+_PAGE_ID_BYTES = 16
 # Two of sha512: for a pair, the Contents API returns the hashes of both files.
 _LONGEST_HASH = 256
 
@@ -73,6 +76,10 @@ class TabReport(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class TabConnection:
     """The connection of one page, with its open tabs and its reports by notebook."""
 
+    #: The account that has opened the page.
+    account: str = ""
+    #: Known to this page only; who sends it is the person in the page.
+    page_id: str = field(default_factory=lambda: secrets.token_hex(_PAGE_ID_BYTES), repr=False)
     open: Mapping[NotebookName, int] = field(default_factory=dict)
     #: The names of the open notebooks, by the paths by which the page calls them.
     names: Mapping[str, NotebookName] = field(default_factory=dict)
@@ -89,20 +96,28 @@ class TabRegistry:
 
     notebook_names: NotebookNames
     _pages: set[TabConnection] = field(default_factory=set)
+    _pages_by_id: dict[str, TabConnection] = field(default_factory=dict)
     # Is set at the next change of any page, and is then replaced.
     _change: asyncio.Event = field(default_factory=asyncio.Event)
     # The same for a change of the open notebooks only.
     _open_change: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def connect(self) -> TabConnection:
-        """Add a page, without open tabs."""
-        page = TabConnection()
+    def connect(self, account: str = "") -> TabConnection:
+        """Add a page of an account, without open tabs."""
+        page = TabConnection(account)
         self._pages.add(page)
+        self._pages_by_id[page.page_id] = page
         return page
+
+    def has_page(self, page_id: str, account: str) -> bool:
+        """Return whether a page of an account has this id and is connected."""
+        page = self._pages_by_id.get(page_id)
+        return page is not None and page.account == account
 
     def disconnect(self, page: TabConnection) -> None:
         """Remove a page."""
         self._pages.discard(page)
+        self._pages_by_id.pop(page.page_id, None)
         self._wake_waiters()
         self._wake_observers()
 

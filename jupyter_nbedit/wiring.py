@@ -197,7 +197,7 @@ def build_services(
     )
     services = Services(
         edits=edits,
-        accept=AcceptService(edits, proposals),
+        accept=AcceptService(edits, proposals, settings.own_decisions),
         reader=reader,
         texts=texts,
         search=search,

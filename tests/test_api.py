@@ -15,6 +15,7 @@ from jupyter_nbedit.errors import (
     HashMismatch,
     InvalidOperation,
     InvalidRequest,
+    NothingToUndo,
     PlanMode,
 )
 from jupyter_nbedit.notebook.cell_names import CellName
@@ -115,9 +116,13 @@ async def test_plan_mode_applies_to_extensions(api: PythonAPI, notebook: Path) -
 async def test_an_edit_is_undone_and_redone(api: PythonAPI, notebook: Path) -> None:
     first = await api.edit(NAME, [REPLACE], user="ada")
     changed = text(notebook)
-    undone = await api.undo(NAME, user="ada", client="an extension")
+    with pytest.raises(NothingToUndo) as error:
+        await api.undo(NAME, user="ada", client="an extension")
+    assert error.value.details["newest"]["edit_id"] == first.edit_id
+    undone = await api.undo(NAME, user="ada", client="an extension", whose="all")
     assert text(notebook) == TEXT
     assert undone.operations[0].op == "undo"
+    assert [edit.user for edit in undone.undone or []] == ["ada"]
     await api.undo(NAME, undone.edit_id, user="ada", redo=True)
     assert text(notebook) == changed
     assert first.edit_id is not None

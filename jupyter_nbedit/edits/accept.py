@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
+from jupyter_nbedit.edits.policy import Proposer, build_refusal, decide
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import (
     CellChanged,
@@ -35,6 +36,8 @@ class AcceptService:
 
     edits: EditService
     proposals: ProposalService
+    #: Whether a client may accept what it has proposed.
+    own_decisions: bool = True
 
     async def accept(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -56,13 +59,17 @@ class AcceptService:
         proposal = await self.proposals.get(proposal_id)
         parts = choose_pending_parts(proposal, parts)
         _check_chosen_sources(proposal, parts, resolution)
+        refused = None
+        if not self.own_decisions:
+            session_name = await self.proposals.store.get_session_name(proposal_id)
+            refused = Proposer(proposal.client, session_name)
+        if decide("accept", author, refused_proposer=refused) == "refuse":
+            raise build_refusal("accept", author)
         claim = Claim(proposal_id, parts, author.user, author.client)
         # The proposer makes the edit, and the other user accepts it.
         request = WriteRequest(
             proposal.path,
-            Author(
-                proposal.user, proposal.client, proposal.message, author.session, author.account
-            ),
+            replace(author, user=proposal.user, client=proposal.client, message=proposal.message),
             dry_run=dry_run,
             hash=hash,
             accepted_by=author.user,
@@ -89,7 +96,7 @@ class AcceptService:
     ) -> EditReply:
         if proposal.kind == "edit":
             planner = ProposalPlanner(self.proposals.store, claim, resolution)
-            return await self.edits.run(request, planner)
+            return await self.edits.run(request, planner, "accept")
         if request.hash is not None:
             message = (
                 "The notebook does not exist yet, so there is no version to match. Leave "

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 #: In ``review``, changes become proposals; in ``plan``, only dry runs are allowed.
 Mode = Literal["edit", "review", "plan"]
 
+_STRICTNESS: Sequence[Mode] = ("edit", "review", "plan")
 # The value of a row if a person has decided, after the modes were lost, that a notebook has no mode
 # of its own. With the empty name the row applies to all notebooks of the root without a row.
 _SERVER_MODE = "server"
@@ -88,6 +89,13 @@ class ModeManager:
         own, problem = await self.read_own(path)
         if problem is not None:
             raise ModesUnreadable(f"{problem} {self._describe_remedy()}")
+        return self.compute_effective(own)
+
+    def compute_effective(self, own: Mode | None) -> Mode:
+        """Return the effective mode of a notebook with its own mode, or with None without one."""
+        if own is not None and self.is_fixed:
+            # The configuration decides; a notebook can only be more strict.
+            return max(own, self.server, key=_STRICTNESS.index)
         return own or self.server
 
     async def read_own(self, path: str) -> tuple[Mode | None, str | None]:

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
 from jupyter_nbedit.history.models import Kind
-from jupyter_nbedit.models import EditReply, OperationFactory, WriteRequest
+from jupyter_nbedit.models import EditReply, OperationFactory, UndoneEdit, WriteRequest
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.diff import render_unified_diff
@@ -53,12 +53,11 @@ class PlannedEdit:
         The kind of the edit in the history.
     undoes
         The number of the edit that the change undoes.
+    undone
+        The edits that the change is about, if it is an undo or redo.
     may_sign
         Whether the notebook stays trusted if it was: False if the change may bring back content
         that was not trusted.
-    always_obeys_mode
-        Whether it is reviewed in review mode also if the request need not be, since it may bring
-        back what a person has undone.
     """
 
     notebook: LoadedNotebook
@@ -69,7 +68,7 @@ class PlannedEdit:
     kind: Kind
     undoes: int | None
     may_sign: bool
-    always_obeys_mode: bool = False
+    undone: Sequence[UndoneEdit] = ()
 
     @classmethod
     def from_plan(
@@ -138,6 +137,7 @@ class PlannedEdit:
             operations=self.plan.results,
             diff=self.diff,
             warnings=[*self.plan.warnings, *result.warnings],
+            undone=[*self.undone] or UNSET,
             guard=UNSET if result.guard is None else result.guard,
         )
 

@@ -129,6 +129,9 @@ def _build_entry(
         user=author.user,
         account=author.account,
         client=author.client,
+        # The author of a proposal is another client than the one that accepts it.
+        session="" if request.accepted_by is not None else author.session_name,
+        is_from_page=author.is_person and request.accepted_by is None,
         message=author.message,
         accepted_by=request.accepted_by,
         claim_id=None if claim is None else claim.claim_id,

@@ -21,6 +21,7 @@ from jupyter_nbedit.edits.planned_edit import (
     PlannedEdit,
     Planner,
 )
+from jupyter_nbedit.edits.policy import Action, build_refusal, decide
 from jupyter_nbedit.edits.publish import Publisher
 from jupyter_nbedit.edits.undo import UndoPlanner
 from jupyter_nbedit.errors import (
@@ -28,11 +29,16 @@ from jupyter_nbedit.errors import (
     ChangedDuringRead,
     HashMismatch,
     NbEditError,
-    PlanMode,
     StorageFailure,
     VersionUnknown,
 )
-from jupyter_nbedit.models import EditReply, OperationFactory, RevisionChanges, WriteRequest
+from jupyter_nbedit.models import (
+    EditReply,
+    OperationFactory,
+    RevisionChanges,
+    Whose,
+    WriteRequest,
+)
 from jupyter_nbedit.notebook.document import Document, write_new_notebook
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.operations import Insert, Operation
@@ -74,19 +80,21 @@ class EditService:
         return await self.run(request, planner)
 
     async def undo(
-        self, request: WriteRequest, edit_id: int | None = None, *, redo: bool = False
+        self,
+        request: WriteRequest,
+        edit_id: int | None = None,
+        *,
+        redo: bool = False,
+        whose: Whose = "own",
     ) -> EditReply:
-        """Undo or redo an edit, by default the newest possible; later changes of other cells stay.
+        """Undo or redo an edit; later changes of other cells stay.
 
-        This is an edit itself, which can be undone. Only in JupyterLab the newest possible one may
-        be an undo of cells or a restore.
+        Without ``edit_id`` it is the newest possible of the same client, or of all; see `RedoBody`.
+        This is an edit itself, which can be undone.
         """
-        planner = UndoPlanner(
-            self.publisher.history, edit_id, redo=redo, is_by_person=request.is_by_person
-        )
-        # An undo brings nothing new that a person would have to review, unless it brings back what
-        # a person has undone.
-        return await self.run(request, planner, bypasses_review=request.is_by_person or not redo)
+        author = request.author if whose == "own" else None
+        planner = UndoPlanner(self.publisher.history, edit_id, redo, author)
+        return await self.run(request, planner, "redo" if redo else "undo")
 
     async def create(
         self,
@@ -109,16 +117,16 @@ class EditService:
         return await self.run_creation(request, base, NewNotebookPlanner(data))
 
     async def run(
-        self, request: WriteRequest, planner: Planner, *, bypasses_review: bool = False
+        self, request: WriteRequest, planner: Planner, action: Action = "edit"
     ) -> EditReply:
         """Change a notebook as the planner plans for the notebook as it is then.
 
-        With ``bypasses_review``, this is also done in review mode and while a person pauses agents.
+        Whether the change is written, proposed or refused depends on ``action``; see `policy`.
         """
         for _ in range(_ATTEMPTS):
             # The storage is resolved each time, because rooms open and close.
             async with self.storages.lock(request.path) as storage:
-                mode = await self._enforce_mode(request, bypasses_review=bypasses_review)
+                is_proposal = await self._must_propose(request, action)
                 # Neither error is raised after the write.
                 with suppress(ChangedDuringRead, StaleContent):
                     notebook = await load_notebook(storage, request.path, self.documents)
@@ -126,12 +134,10 @@ class EditService:
                         await self.outside_changes.catch_up(notebook)
                     await self._check_preconditions(request, notebook)
                     planned = await planner.plan(notebook)
-                    if bypasses_review and planned.always_obeys_mode:
-                        mode = await self._enforce_mode(request)
                     changes = await self._find_changes_since(request, planned)
                     if request.dry_run or not planned.plan.splices:
                         reply = await self._build_dry_reply(request, storage, planned)
-                    elif mode == "review":
+                    elif is_proposal:
                         reply = await self._propose(request, storage, planned)
                     else:
                         reply = await self._write(request, storage, planned)
@@ -147,14 +153,15 @@ class EditService:
     async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:
         """Create a notebook by a change of ``data``, a notebook without cells; see `create`."""
         async with self.storages.lock(request.path) as storage:
-            mode = await self._enforce_mode(request)
+            action: Action = "create" if request.accepted_by is None else "accept"
+            is_proposal = await self._must_propose(request, action)
             # The empty hash means that there was no notebook.
             content = Content(data, datetime.now(tz=timezone.utc), hash="")
             base = LoadedNotebook(request.path, content, Document.parse(data))
             planned = await planner.plan(base)
             data = apply_splices(data, planned.plan.splices)
             expected_result = WriteResult(compute_sha256(data), content.last_modified)
-            if request.dry_run or mode == "review":
+            if request.dry_run or is_proposal:
                 await storage.ensure_absent(request.path)
                 reply = planned.build_reply(request, storage, expected_result)
                 if request.dry_run:
@@ -165,33 +172,18 @@ class EditService:
             result = await storage.create(request.path, data)
             return await self.publisher.publish(request, storage, planned, result)
 
-    async def _enforce_mode(self, request: WriteRequest, *, bypasses_review: bool = False) -> str:
-        """Return ``review`` if the change must become a proposal, else ``edit``.
+    async def _must_propose(self, request: WriteRequest, action: Action) -> bool:
+        """Return whether the change becomes a proposal; False if it is written.
 
-        A person pauses agents in a notebook by giving it the mode ``plan``. This does not stop the
-        undo and accept requests of people.
-
-        Raises
-        ------
-        PlanMode, ModesUnreadable
+        Raise `PlanMode` if it is refused, and `ModesUnreadable`.
         """
         if request.dry_run:
-            return "edit"
+            return False
         mode = await self.modes.get_effective(request.path)
-        bypasses_review = bypasses_review or request.accepted_by is not None
-        if mode == "plan" and self.modes.server == "plan":
-            message = (
-                "This server is in plan mode: changes of notebooks are paused. Send `dry_run: "
-                "true` to see what the edit would do."
-            )
-            raise PlanMode(message)
-        if mode == "plan" and not bypasses_review:
-            message = (
-                "A person has paused edits of this notebook (plan mode). Ask that person to "
-                "allow edits again, or send `dry_run: true` to see what the edit would do."
-            )
-            raise PlanMode(message)
-        return "review" if mode == "review" and not bypasses_review else "edit"
+        outcome = decide(action, request.author, mode, self.modes.server)
+        if outcome == "refuse":
+            raise build_refusal(action, request.author, mode, self.modes.server)
+        return outcome == "propose"
 
     async def _check_preconditions(self, request: WriteRequest, notebook: LoadedNotebook) -> None:
         """Check the hash of the request, and that the session has read the notebook."""

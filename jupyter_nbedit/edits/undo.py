@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
 
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NothingToUndo, UndoConflict
-from jupyter_nbedit.history.models import CORRECTION_KINDS, Entry, Kind
+from jupyter_nbedit.history.models import UNDOABLE_KINDS, Entry, HistoryEdit, Kind
 from jupyter_nbedit.history.store import EditHistory
+from jupyter_nbedit.models import Author, UndoneEdit
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
@@ -26,15 +30,14 @@ _EDIT_WEIGHT = 1_000
 class UndoPlanner:
     """Plans to undo or redo an edit; later changes of other cells stay.
 
-    Without ``edit_id`` it is the newest edit that can be undone or redone. Only if the undo is
-    ``is_by_person``, that may be a correction (an undo of cells or a restore), and the undo of one
-    bypasses the mode: an agent must not bring back what a person has undone.
+    Without ``edit_id`` it is the newest edit of ``author`` that can be undone, or the newest undo
+    by ``author`` that can be redone; with None as the author, the newest of all.
     """
 
     history: EditHistory
     edit_id: int | None
     redo: bool
-    is_by_person: bool
+    author: Author | None
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the undo. The edit is selected under the lock: two requests at once undo two edits.
@@ -50,18 +53,14 @@ class UndoPlanner:
             # A notebook that is as the edit left it needs no history to find the cells.
             is_exact = notebook.hash == repeat.hash
             related: Sequence[PastEdit] = []
-            if not self.is_by_person or not is_exact:
+            if not is_exact:
                 related = await self.history.list_related(path, repeat.edit_id)
             weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(related)
             planned = await run_in_thread_if_large(
                 weight, self._revert, notebook, entry, repeat, related
             )
-            if planned is None:
-                # A person has decided on its cells; try the one before it.
-                before = entry.edit_id
-                continue
-            if not self.is_by_person and await self._is_correction(entry):
-                planned = replace(planned, always_obeys_mode=True)
+            undone = describe_undone(await self._find_original(entry))
+            planned = replace(planned, undone=[undone])
             if planned.plan.splices or self.edit_id is not None:
                 return planned
             # The edit was undone by hand; try the one before it.
@@ -74,18 +73,14 @@ class UndoPlanner:
 
     @property
     def _kinds(self) -> Collection[Kind]:
-        if self.redo:
-            return ["undo"]
-        return ["edit", *CORRECTION_KINDS] if self.is_by_person else ["edit"]
+        return ["undo"] if self.redo else UNDOABLE_KINDS
 
     def _revert(
         self, notebook: LoadedNotebook, entry: Entry, repeat: Entry, related: Sequence[PastEdit]
-    ) -> PlannedEdit | None:
+    ) -> PlannedEdit:
         """Plan to revert an edit, by the last redo of it if it was redone.
 
         ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed.
-        Return None for an edit that is to be skipped, because a correction has changed some of its
-        cells since.
         """
         op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
         record = _decode_record(repeat)
@@ -94,9 +89,6 @@ class UndoPlanner:
         edits.append(PastEdit(repeat.edit_id, repeat.undoes, record))
         known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
         is_exact = notebook.hash == repeat.hash
-        is_corrected = op == "undo" and not self.is_by_person and known_history.is_corrected(record)
-        if is_corrected and self.edit_id is None:
-            return None
         try:
             plan = revert(
                 notebook.document, record, op=op, is_exact=is_exact, history=known_history
@@ -104,7 +96,7 @@ class UndoPlanner:
         except UndoConflict as conflict:
             conflict.details["edit_id"] = entry.edit_id
             raise
-        planned = PlannedEdit.from_plan(
+        return PlannedEdit.from_plan(
             notebook,
             plan,
             kind=op,
@@ -113,17 +105,33 @@ class UndoPlanner:
             # was.
             may_sign=repeat.trusted,
         )
-        return replace(planned, always_obeys_mode=is_corrected)
 
-    async def _is_correction(self, entry: Entry) -> bool:
-        """Return whether an edit is a correction, or a redo of one."""
-        try:
-            while entry.undoes is not None:
-                entry = await self.history.get_entry(entry.path, entry.undoes)
-        except EditNotFound:
-            # It was deleted: nobody knows.
-            return True
-        return entry.kind in CORRECTION_KINDS
+    async def _build_nothing_error(self, path: str) -> NothingToUndo:
+        """Return the error if there is no edit to choose; it names the newest one of others."""
+        verb, condition = ("redo", "was undone") if self.redo else ("undo", "can be undone")
+        number = None
+        if self.author is not None:
+            number = await self.history.find_next_undoable(path, self._kinds)
+        if number is None:
+            message = (
+                f"The history of this notebook has no edit that {condition}. GET its `history` for "
+                "the edits it has."
+            )
+            return NothingToUndo(message)
+        newest = describe_undone(await self.history.get_entry(path, number))
+        name = newest.client or newest.user or "an unknown client"
+        message = (
+            f"The history of this notebook has no edit of yours that {condition}. The newest one "
+            f"that can be is edit {number}, by {name!r}. To {verb} it, send its `edit_id`."
+        )
+        return NothingToUndo(message, newest=msgspec.to_builtins(newest))
+
+    async def _find_original(self, entry: Entry) -> Entry:
+        """Return the edit that an undo or redo is about; for an undo, the edit it has undone."""
+        if entry.kind == "undo" and entry.undoes is not None:
+            with suppress(EditNotFound):
+                return await self.history.get_entry(entry.path, entry.undoes)
+        return entry
 
     async def _find_newest_repeat(self, notebook: LoadedNotebook, entry: Entry) -> Entry:
         """Return the last redo of an edit; the edit itself if there is none.
@@ -144,14 +152,11 @@ class UndoPlanner:
         """Return the edit to undo, with its record."""
         edit_id = self.edit_id
         if edit_id is None:
-            edit_id = await self.history.find_next_undoable(path, self._kinds, before=before)
-        if edit_id is None:
-            condition = "was undone" if self.redo else "can be undone"
-            message = (
-                f"The history of this notebook has no edit that {condition}. GET its `history` for "
-                "the edits it has."
+            edit_id = await self.history.find_next_undoable(
+                path, self._kinds, before=before, author=self.author
             )
-            raise NothingToUndo(message)
+        if edit_id is None:
+            raise await self._build_nothing_error(path)
         entry = await self.history.get_entry(path, edit_id)
         if self.redo and entry.kind != "undo":
             if entry.undone_by is None:
@@ -189,6 +194,13 @@ class UndoPlanner:
                 )
             raise EditNotFound(message, edit_id=edit_id)
         return entry
+
+
+def describe_undone(edit: HistoryEdit) -> UndoneEdit:
+    """Return what the reply says about an edit that is undone or redone."""
+    return UndoneEdit(
+        edit_id=edit.edit_id, user=edit.user, client=edit.client, message=edit.message
+    )
 
 
 def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from logging import Logger
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from msgspec import Meta
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.edits.service import EditService
+from jupyter_nbedit.edits.undo import describe_undone
 from jupyter_nbedit.errors import (
     CellChanged,
     ChangedDuringRead,
@@ -239,9 +240,9 @@ class UnseenService:
         edit newer than ``until`` is one of its edits.
         """
         planner = NetUndoPlanner(self, request.path, request.author.account, keys, until)
-        reply = await self.edits.run(request, planner, bypasses_review=True)
+        reply = await self.edits.run(request, planner, "undo")
         # There may be nothing to write, such as when equal cells were exchanged.
-        if not request.dry_run:
+        if not request.dry_run and reply.proposal_id is msgspec.UNSET:
             try:
                 await planner.mark_seen(reply.edit_id)
             except NbEditError as error:
@@ -259,8 +260,7 @@ class UnseenService:
         `UndoConflict` if a later change that is not in the history is in the way.
         """
         planner = RestorePlanner(self.history, edit_id)
-        # It may bring back what a person has undone, so that it is reviewed like a redo.
-        reply = await self.edits.run(request, planner, bypasses_review=request.is_by_person)
+        reply = await self.edits.run(request, planner, "restore")
         fields = {name: getattr(reply, name) for name in EditReply.__struct_fields__}
         return RestoreReply(**fields, parts=planner.parts)
 
@@ -397,7 +397,11 @@ class NetUndoPlanner:
         self._part_count = len(plan.changes) + plan.changes_metadata
         trusted = {entry.edit_id: entry.trusted for entry in state.entries}
         may_sign = all(trusted[edit_id] for edit_id in edit_ids)
-        return PlannedEdit.from_plan(state.notebook, plan, kind="undo_cells", may_sign=may_sign)
+        undone = [
+            describe_undone(entry) for entry in reversed(state.entries) if entry.edit_id in edit_ids
+        ]
+        planned = PlannedEdit.from_plan(state.notebook, plan, kind="undo_cells", may_sign=may_sign)
+        return replace(planned, undone=undone)
 
 
 @dataclass

@@ -24,12 +24,14 @@ from tornado.web import RequestHandler, stream_request_body
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.accept import AcceptService
 from jupyter_nbedit.edits.modes import ModeManager
+from jupyter_nbedit.edits.policy import Decision, build_refusal, decide
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.edits.unseen import UnseenService
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
     NbEditError,
+    PageUnknown,
     TooLarge,
     UnsupportedMediaType,
 )
@@ -44,7 +46,7 @@ from jupyter_nbedit.handlers.large_requests import (
 )
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.json_values import MAX_JSON_VALUES
-from jupyter_nbedit.models import LONGEST_LABEL
+from jupyter_nbedit.models import LONGEST_LABEL, Author
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.proposals.service import ProposalService
 from jupyter_nbedit.reading.service import ReadService
@@ -60,6 +62,10 @@ from jupyter_nbedit.watch import NotebookWatcher
 IDEMPOTENCY_KEY = "Idempotency-Key"
 #: The header with the name of a session; see `ReadTracker`.
 SESSION_NAME = "X-NbEdit-Session"
+#: The header with the name of a client, of requests whose body does not have it.
+CLIENT_NAME = "X-NbEdit-Client"
+#: The header with the id of an open page: the request comes from the person in it.
+PAGE_ID = "X-NbEdit-Page"
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
@@ -187,6 +193,24 @@ class NbEditHandler(APIHandler):
         """
         return f"{self.principal}\n{self.read_label(SESSION_NAME) or ''}"
 
+    def build_author(self, client: str | None = None, message: str | None = None) -> Author:
+        """Return who sends the request; ``client`` and ``message`` are what the body states."""
+        client = self.read_label(CLIENT_NAME) if client is None else client
+        return Author(
+            self.user_name,
+            client,
+            message,
+            self.session,
+            self.account,
+            is_person=PAGE_ID in self.request.headers,
+        )
+
+    def authorize(self, decision: Decision, author: Author, subject: object) -> None:
+        """Log a decision about a subject; raise `Forbidden` if the author may not make it."""
+        if decide(decision, author) == "refuse":
+            raise build_refusal(decision, author)
+        self.log.info("%s %r: by %r with %r", decision, subject, author.user, author.client)
+
     def read_label(self, header: str) -> str | None:
         """Return the value of a header, None without it; raise `InvalidRequest` for a bad one."""
         value: str | None = self.request.headers.get(header)
@@ -255,6 +279,11 @@ class NbEditHandler(APIHandler):
         # checks the permission for ``nbedit``.
         if self.current_user and action:
             await self._check_right(action, "contents")
+        page_id = self.request.headers.get(PAGE_ID)
+        is_page_stated = bool(self.current_user) and page_id is not None
+        if is_page_stated and not self.services.tabs.has_page(page_id or "", self.account):
+            # It is never taken for the request of a program, which may do other things.
+            raise PageUnknown
 
     async def data_received(self, chunk: bytes) -> None:
         """Keep a part of the body; wait for a slot if the body is large."""

@@ -15,9 +15,7 @@ from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import ETAG, LOCATION, Reply
-from jupyter_nbedit.history.models import JUPYTERLAB
 from jupyter_nbedit.models import (
-    Author,
     ChangeMetadata,
     EditReply,
     WriteRequest,
@@ -100,7 +98,7 @@ class EditingHandler(NbEditHandler):
         InvalidRequest
             If the condition of the request is not valid.
         """
-        author = self.build_author(change)
+        author = self.build_author(get_or_none(change.client), get_or_none(change.message))
         return WriteRequest(
             path,
             author,
@@ -108,17 +106,6 @@ class EditingHandler(NbEditHandler):
             hash=self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
             rev=get_or_none(getattr(change, "rev", UNSET)),
             must_have_read=self.services.read_before_edit,
-            is_by_person=author.client == JUPYTERLAB,
-        )
-
-    def build_author(self, change: ChangeMetadata) -> Author:
-        """Return the author of a change."""
-        return Author(
-            self.user_name,
-            get_or_none(change.client),
-            get_or_none(change.message),
-            self.session,
-            self.account,
         )
 
     async def send_edit(

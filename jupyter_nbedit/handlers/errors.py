@@ -37,6 +37,7 @@ STATUS: dict[type[errors.NbEditError], HTTPStatus] = {
     errors.UndoConflict: HTTPStatus.CONFLICT,
     errors.NotAPlainFile: HTTPStatus.CONFLICT,
     errors.NothingToUndo: HTTPStatus.CONFLICT,
+    errors.PageUnknown: HTTPStatus.CONFLICT,
     errors.ProposalClosed: HTTPStatus.CONFLICT,
     errors.TooManyProposals: HTTPStatus.CONFLICT,
     errors.VersionUnknown: HTTPStatus.GONE,

@@ -22,7 +22,15 @@ from jupyter_nbedit.history.service import (
     HistoryReply,
     PurgeReply,
 )
-from jupyter_nbedit.models import EditReply, RedoBody, UndoBody, check_undo_body, get_or_none
+from jupyter_nbedit.models import (
+    EditReply,
+    RedoBody,
+    UndoBody,
+    Whose,
+    check_redo_body,
+    check_undo_body,
+    get_or_none,
+)
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.text.history import render_detailed_edit, render_history
 
@@ -81,8 +89,9 @@ class NotebookHistoryHandler(NbEditHandler):
 
     @OperationSpec(
         "Delete the edits of a notebook",
+        headers=openapi.DECISION_HEADERS,
         replies={HTTPStatus.OK: Reply(PurgeReply, "The edits are deleted.")},
-        errors=_ERRORS,
+        errors=(*_ERRORS, errors.PageUnknown),
     )
     @web.authenticated
     @authorized
@@ -92,6 +101,7 @@ class NotebookHistoryHandler(NbEditHandler):
         The notebook stays as it is; its earlier edits can no longer be undone. The closed proposals
         for it are deleted, too.
         """
+        self.authorize("delete_history", self.build_author(), path)
         reply = await self.services.history.purge(path)
         await self.services.proposals.store.purge(path)
         self.finish_json(reply)
@@ -156,13 +166,12 @@ class UndoHandler(EditingHandler):
     @web.authenticated
     @authorized
     async def post(self, path: str) -> None:
-        """Undo an edit, by default the newest, or with `cells` the changes that you have not kept.
+        """Undo an edit, or with `cells` the changes that you have not kept.
 
-        Later changes of other cells stay. An undo is made also in review mode and while a person
-        has paused edits. Only the undo of an edit of the kind `undo_cells` or `restore`, or of a
-        redo of one, becomes a proposal or is refused then, because it may bring back what a person
-        has undone; these are undone by their number only. Neither applies to JupyterLab itself,
-        except that a pause of the whole server stops it, too.
+        Without `edit_id` and `cells` it is your own newest edit. Later changes of other cells stay.
+        In review mode the undo becomes a proposal, and while a person has paused edits it is
+        refused. A person in an open page (`X-NbEdit-Page`) undoes at once, unless edits of the
+        whole server are paused. `undone` of the reply says whose edit it was.
         """
         body = await self.parse_body(UndoBody)
         check_undo_body(body)
@@ -171,7 +180,8 @@ class UndoHandler(EditingHandler):
         if await self.replay_response():
             return
         if body.cells is UNSET:
-            undo = self.services.edits.undo(request, get_or_none(body.edit_id))
+            whose: Whose = "own" if body.whose is UNSET else body.whose
+            undo = self.services.edits.undo(request, get_or_none(body.edit_id), whose=whose)
         else:
             undo = self.services.unseen.undo(request, body.cells, get_or_none(body.until))
         await self.send_edit(undo, wait_tabs, shows_diff=True)
@@ -192,16 +202,19 @@ class RedoHandler(EditingHandler):
     @web.authenticated
     @authorized
     async def post(self, path: str) -> None:
-        """Redo an undone edit, by default the one that was undone last.
+        """Redo an undone edit, by default the one that you have undone last.
 
-        In review mode it becomes a proposal, and while a person has paused edits it is refused. In
-        JupyterLab itself it is made at once, unless edits of the whole server are paused.
+        In review mode it becomes a proposal, and while a person has paused edits it is refused. A
+        person in an open page (`X-NbEdit-Page`) redoes at once, unless edits of the whole server
+        are paused.
         """
         body = await self.parse_body(RedoBody)
+        check_redo_body(body)
         wait_tabs = self.parse_query(TabsQuery).wait_tabs
         request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)
         if not await self.replay_response():
-            redo = self.services.edits.undo(request, edit_id, redo=True)
+            whose: Whose = "own" if body.whose is UNSET else body.whose
+            redo = self.services.edits.undo(request, edit_id, redo=True, whose=whose)
             await self.send_edit(redo, wait_tabs, shows_diff=True)
 
 

@@ -197,7 +197,7 @@ class McpHandler(ToolRunner):
             name = f"{self.request.path}\n{call.name}\n".encode()
             response = await self.find_response(name, arguments)
             if response is None:
-                result = await self.run_tool(tool, arguments, call.client or address)
+                result = await self.run_tool(tool, address, arguments, call.client)
                 response = StoredResponse(encode_json(result.output))
                 self.store_response(response)
             output = msgspec.json.decode(response.body)

@@ -93,6 +93,7 @@ WRITE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.ModesUnreadable,
     errors.NoSpace,
     errors.IdempotencyMismatch,
+    errors.PageUnknown,
 )
 
 #: The errors of changing a notebook that exists.
@@ -164,12 +165,27 @@ SESSION = Header(
     "notebook before they edit it.",
     r"^[ -~]{1,200}$",
 )
+CLIENT = Header(
+    "X-NbEdit-Client",
+    "The name of your client, for the log, the history and JupyterLab; not verified. The field "
+    "`client` of a body comes first.",
+    r"^[ -~]{1,200}$",
+)
+PAGE = Header(
+    "X-NbEdit-Page",
+    "Only sent by the buttons of JupyterLab: the id of the open page, which the server sends on "
+    "the socket `nbedit/tabs`. The request then comes from a person. If the server does not know "
+    "the page: 409 `page_unknown`, and nothing is changed.",
+    r"^[0-9a-f]{32}$",
+)
 ETAG = Header("ETag", "The hash of the notebook, in quotation marks.", r'^"[0-9a-f]{64}"$')
 LOCATION = Header("Location", "The address of the new cell, notebook or proposal.", r"^/")
 #: The headers of requests that read, change or create a notebook.
 READ_HEADERS = (IF_NONE_MATCH, SESSION)
-EDIT_HEADERS = (IF_MATCH, IDEMPOTENCY_KEY, SESSION)
-CREATE_HEADERS = (IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY)
+EDIT_HEADERS = (IF_MATCH, IDEMPOTENCY_KEY, SESSION, CLIENT, PAGE)
+CREATE_HEADERS = (IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY, SESSION, CLIENT, PAGE)
+#: The headers of a decision about changes, proposals, modes or the history.
+DECISION_HEADERS = (CLIENT, PAGE)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.models import Author, ClientName, EditReply, get_or_none
+from jupyter_nbedit.models import ClientName, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
 from jupyter_nbedit.proposals.models import Proposal
@@ -112,8 +112,9 @@ class ModeHandler(NbEditHandler):
     @OperationSpec(
         "Change the mode",
         body=ModeBody,
+        headers=openapi.DECISION_HEADERS,
         replies={HTTPStatus.OK: Reply(ModeReply, "The mode as it is now.")},
-        errors=[*_MODE_ERRORS, errors.HistoryUnavailable],
+        errors=[*_MODE_ERRORS, errors.HistoryUnavailable, errors.PageUnknown],
     )
     @web.authenticated
     @authorized
@@ -128,6 +129,7 @@ class ModeHandler(NbEditHandler):
         path = get_or_none(body.path)
         await self._check_path(path)
         modes, user = self.services.modes, self.user_name
+        self.authorize("set_mode", self.build_author(), path)
         if path is None:
             await modes.change_server(body.mode, user)
         else:
@@ -151,7 +153,7 @@ class ModeHandler(NbEditHandler):
         self.finish_json(
             ModeReply(
                 path=path,
-                mode=own or modes.server,
+                mode=modes.compute_effective(own),
                 own=own,
                 server=modes.server,
                 fixed=modes.is_fixed,
@@ -328,15 +330,6 @@ class ProposalHandler(NbEditHandler):
 class DecisionHandler(EditingHandler):
     """A handler whose verb decides on a proposal."""
 
-    def build_decider(self, body: DecisionBody) -> Author:
-        """Return the user who decides."""
-        return Author(
-            self.user_name,
-            get_or_none(body.client),
-            session=self.session,
-            account=self.account,
-        )
-
     def send_proposal(self, proposal: Proposal) -> None:
         """Send a proposal in the form that the client prefers, and store the response."""
         if self.prefers_text:
@@ -377,7 +370,7 @@ class AcceptHandler(DecisionHandler):
             acceptance = self.services.accept.accept(
                 number,
                 get_or_none(body.parts),
-                self.build_decider(body),
+                self.build_author(get_or_none(body.client)),
                 hash=digest,
                 dry_run=body.dry_run,
                 resolution=resolution,
@@ -392,11 +385,12 @@ class RejectHandler(DecisionHandler):
         "Reject a proposal",
         has_text=True,
         body=RejectBody,
-        headers=[openapi.IDEMPOTENCY_KEY],
+        headers=[openapi.IDEMPOTENCY_KEY, *openapi.DECISION_HEADERS],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
         errors=[
             errors.ProposalNotFound,
             errors.ProposalClosed,
+            errors.PageUnknown,
             errors.IdempotencyMismatch,
             errors.HistoryUnavailable,
         ],
@@ -408,11 +402,10 @@ class RejectHandler(DecisionHandler):
         body = await self.parse_body(RejectBody)
         number = _parse_number(proposal_id)
         if not await self.replay_response():
+            author = self.build_author(get_or_none(body.client))
+            self.authorize("reject", author, number)
             proposal = await self.services.proposals.reject(
-                number,
-                get_or_none(body.parts),
-                self.build_decider(body),
-                get_or_none(body.reason) or None,
+                number, get_or_none(body.parts), author, get_or_none(body.reason) or None
             )
             self.send_proposal(proposal)
 
@@ -424,12 +417,13 @@ class ReopenHandler(DecisionHandler):
         "Reopen a proposal",
         has_text=True,
         body=DecisionBody,
-        headers=[openapi.IDEMPOTENCY_KEY],
+        headers=[openapi.IDEMPOTENCY_KEY, *openapi.DECISION_HEADERS],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
         errors=[
             errors.ProposalNotFound,
             errors.ProposalClosed,
             errors.TooManyProposals,
+            errors.PageUnknown,
             errors.IdempotencyMismatch,
             errors.HistoryUnavailable,
         ],
@@ -441,9 +435,9 @@ class ReopenHandler(DecisionHandler):
         body = await self.parse_body(DecisionBody)
         number = _parse_number(proposal_id)
         if not await self.replay_response():
-            proposal = await self.services.proposals.reopen(
-                number, get_or_none(body.parts), self.build_decider(body)
-            )
+            author = self.build_author(get_or_none(body.client))
+            self.authorize("reopen", author, number)
+            proposal = await self.services.proposals.reopen(number, get_or_none(body.parts), author)
             self.send_proposal(proposal)
 
 

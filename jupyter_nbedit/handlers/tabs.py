@@ -81,7 +81,8 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         The page sends ``{"tabs": {path: count}}`` whenever that changes, and ``{"saw": {"path",
         "hash", "edit_id", "state"}}`` whenever the tabs of a notebook have a new version of it;
         ``state`` is ``shown``, ``merged`` or ``waiting``, as in ``tabs`` of the reply to an edit.
-        Nothing is sent to the page.
+        The server sends ``{"page": id}`` once, when the socket is open. A request with this id in
+        the header `X-NbEdit-Page` comes from a person in this page, as long as the socket is open.
         """
         if self.request.headers.get("Upgrade", "").lower() != "websocket":
             message = "This address is for WebSockets; found a plain request."
@@ -89,8 +90,9 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         await super().get()
 
     def open(self, *_args: str, **_kwargs: str) -> None:
-        """Add the page to the registry."""
-        self._page = self.services.tabs.connect()
+        """Add the page to the registry, and tell the page its id."""
+        self._page = self.services.tabs.connect(self.account)
+        self.write_message(msgspec.json.encode({"page": self._page.page_id}).decode())
 
     async def on_message(self, message: str | bytes) -> None:
         """Store what the page reports."""

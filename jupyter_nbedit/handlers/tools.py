@@ -91,7 +91,7 @@ class ToolsHandler(NbEditHandler):
 
 
 _CLIENT = openapi.Header(
-    "X-NbEdit-Client",
+    openapi.CLIENT.name,
     "The name of your client, for the history and JupyterLab; without it the name of the tool.",
     r"^[ -~]{1,200}$",
 )
@@ -135,8 +135,12 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
 class ToolRunner(NbEditHandler):
     """Runs tools, for the routes below."""
 
-    async def run_tool(self, tool: Tool[Any], arguments: bytes, client: str) -> ToolResult:
+    async def run_tool(
+        self, tool: Tool[Any], address: str, arguments: bytes, client: str | None
+    ) -> ToolResult:
         """Run a tool with arguments in JSON. The caller has checked `Tool.right`.
+
+        A client that does not state its name has that of the tool.
 
         Raises
         ------
@@ -148,7 +152,14 @@ class ToolRunner(NbEditHandler):
         )
         if tool.is_change is not None and tool.is_change(decoded):
             await self.check_write_right()
-        author = Author(self.user_name, client, session=self.session, account=self.account)
+        author = Author(
+            self.user_name,
+            client or address,
+            session=self.session,
+            account=self.account,
+            way="tools",
+            tool_names=() if client else _list_addresses(tool),
+        )
         return await tool.run(self.services.tools, author, decoded)
 
     def build_failure(
@@ -161,6 +172,11 @@ class ToolRunner(NbEditHandler):
         return tool.toolset.build_failure(
             ToolError(body.reason, body.message, body.details, arguments)
         )
+
+
+def _list_addresses(tool: Tool[Any]) -> tuple[str, ...]:
+    """Return the addresses of all tools of a toolset."""
+    return tuple(address for address, each in TOOLS.items() if each.toolset is tool.toolset)
 
 
 def _decode_arguments(arguments: bytes, arguments_type: type[msgspec.Struct]) -> msgspec.Struct:
@@ -194,8 +210,8 @@ class ToolHandler(ToolRunner):
         if await self.replay_response():
             return
         self.check_media_type()
-        client = self.read_label(_CLIENT.name) or address
-        result = await self.run_tool(tool, await self.read_body(), client)
+        client = self.read_label(_CLIENT.name)
+        result = await self.run_tool(tool, address, await self.read_body(), client)
         response = StoredResponse(encode_json(result.output))
         if result.proposal_id is not UNSET:
             location = f"{self.base_url}nbedit/proposals/{result.proposal_id}"

@@ -74,9 +74,8 @@ class UnseenHandler(_UnseenReplyHandler):
     async def get(self, path: str) -> None:
         """Return the net change of each cell since your last Keep, by whatever edits made it.
 
-        Edits of your own JupyterLab (`client` "JupyterLab", which is not verified), proposals that
-        you have accepted, and cells that a person has changed since do not count. All users of the
-        server's token are one.
+        Edits that you made by a button in JupyterLab, proposals that you have accepted, and cells
+        that a person has changed since do not count. All users of the server's token are one.
         """
         await self.send_unseen(await self.services.unseen.get(path, self.account))
 
@@ -90,10 +89,10 @@ class KeepHandler(_UnseenReplyHandler):
     @OperationSpec(
         "Keep changes",
         has_text=True,
-        headers=[openapi.IDEMPOTENCY_KEY],
+        headers=[openapi.IDEMPOTENCY_KEY, *openapi.DECISION_HEADERS],
         body=KeepBody,
         replies={HTTPStatus.OK: Reply(UnseenReply, "What you have not seen now.")},
-        errors=(*_ERRORS, errors.ChangeNotFound, errors.IdempotencyMismatch),
+        errors=(*_ERRORS, errors.ChangeNotFound, errors.PageUnknown, errors.IdempotencyMismatch),
     )
     @web.authenticated
     @authorized("read")  # type: ignore[untyped-decorator] # its author typed the bare form
@@ -101,6 +100,7 @@ class KeepHandler(_UnseenReplyHandler):
         """Mark changes as seen by you, all or those of some cells; the notebook stays as it is."""
         body = await self.parse_body(KeepBody)
         if not await self.replay_response():
+            self.authorize("keep", self.build_author(), path)
             reply = await self.services.unseen.keep(
                 path, self.account, get_or_none(body.cells), get_or_none(body.until)
             )
@@ -135,9 +135,9 @@ class RestoreHandler(EditingHandler):
         """Return the notebook to what it was after an edit; this is an edit, which can be undone.
 
         Changes that are not in the history, such as a person's own in JupyterLab, stay. In review
-        mode the restore becomes a proposal, because it may bring back what a person has undone,
-        and while a person has paused edits it is refused. In JupyterLab itself it is made at once,
-        unless edits of the whole server are paused.
+        mode the restore becomes a proposal, and while a person has paused edits it is refused. A
+        person in an open page (`X-NbEdit-Page`) restores at once, unless edits of the whole server
+        are paused.
         """
         body = await self.parse_body(RestoreBody)
         wait_tabs = self.parse_query(TabsQuery).wait_tabs

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -17,12 +17,11 @@ from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 
 Kind = Literal["edit", "create", "undo", "redo", "undo_cells", "restore", "outside"]
 
-#: Corrections: edits that may take back what an agent has done. To undo one is no undo of an
-#: agent's edit: unless a person does it, it obeys the mode, and happens only on request.
-CORRECTION_KINDS: frozenset[Kind] = frozenset(("undo_cells", "restore"))
+#: The kinds of edits that an undo takes back. An undo itself is taken back by a redo.
+UNDOABLE_KINDS: tuple[Kind, ...] = ("edit", "undo_cells", "restore")
 
-#: The client name of edits by JupyterLab itself, such as an undo in the panel of the history.
-JUPYTERLAB = "JupyterLab"
+# By this name older releases knew edits by a person in JupyterLab.
+_OLD_CLIENT_OF_PAGES = "JupyterLab"
 
 _MOST_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
@@ -51,6 +50,9 @@ class NewEntry:
     #: The user whose request made it, under the name that stays the same in all requests.
     account: str = ""
     client: str | None = None
+    #: The session as the request states it.
+    session: str = ""
+    is_from_page: bool = False
     message: str | None = None
     accepted_by: str | None = None
     operations: Sequence[Mapping[str, Any]] = ()
@@ -90,6 +92,9 @@ class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
     message: Annotated[str | None, Meta(description="The reason, as the client states it.")]
     accepted_by: Annotated[
         str | None, Meta(description="The user who accepted it, if it was a proposal.")
+    ]
+    is_from_page: Annotated[
+        bool, Meta(description="Whether a person made it by a button in JupyterLab.")
     ]
 
 
@@ -148,13 +153,54 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     trusted: bool
     #: As in `NewEntry`.
     account: str = ""
+    session: str = ""
     #: The encoded undo record; empty if it was too large to be stored.
     record: bytes = b""
 
     def is_by(self, account: str) -> bool:
-        """Return whether a user made it in JupyterLab, or accepted it; the client is as stated."""
-        is_own_client = self.client == JUPYTERLAB or self.accepted_by is not None
-        return is_own_client and self.account == account and self.kind != "outside"
+        """Return whether a user made it in an open page, or accepted it."""
+        is_own = self.is_from_page or self.accepted_by is not None
+        return is_own and self.account == account and self.kind != "outside"
+
+
+class EditAuthor(Protocol):
+    """Who asks for an undo."""
+
+    @property
+    def account(self) -> str:
+        """The user under the name that stays the same in all requests."""
+
+    @property
+    def client_names(self) -> tuple[str | None, ...]:
+        """The names of the client in the history."""
+
+    @property
+    def session_name(self) -> str:
+        """The session as the request states it; "" if it states none."""
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it is a person in an open page."""
+
+
+def is_by_author(payload: bytes, author: EditAuthor) -> bool:
+    """Return whether the payload of an edit names an author.
+
+    A session counts only if both state one. False if the payload is damaged.
+    """
+    try:
+        fields = json.loads(payload)
+        client, session = fields["client"], fields.get("session", "")
+        is_from_page = fields.get("is_from_page", client == _OLD_CLIENT_OF_PAGES)
+        is_same = (
+            fields.get("account", "") == author.account
+            and client in author.client_names
+            and is_from_page == author.is_person
+        )
+    except (AttributeError, KeyError, ValueError):
+        return False
+    is_same_session = not session or not author.session_name or session == author.session_name
+    return is_same and is_same_session
 
 
 _Edit = TypeVar("_Edit", bound=HistoryEdit)
@@ -189,8 +235,10 @@ def build_edit_from_row(row: Sequence[Any], path: str, model: type[_Edit]) -> _E
         "undoable": bool(has_record) and undone_by is None and kind != "create",
     }
     try:
-        return msgspec.convert({**json.loads(payload), **columns}, model)
-    except (TypeError, ValueError):
+        fields = json.loads(payload)
+        fields.setdefault("is_from_page", fields["client"] == _OLD_CLIENT_OF_PAGES)
+        return msgspec.convert({**fields, **columns}, model)
+    except (KeyError, TypeError, ValueError):
         message = (
             "The edit history cannot be read: an entry is damaged. DELETE the notebook's "
             "`history` to begin a new one."

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
 from jupyter_nbedit.history.models import (
-    JUPYTERLAB,
     CellDiff,
     HistoryEdit,
     build_cell_diffs,
@@ -128,7 +127,7 @@ class HistoryService:
         for _ in range(_MOST_PAGES):
             page = await self.list_all_edits(limit=_PAGE_SIZE, before=before)
             for edit in page.edits:
-                if edit.kind != "outside" and edit.client != JUPYTERLAB:
+                if edit.kind != "outside" and not edit.is_from_page:
                     edits.setdefault(edit.client, edit)
             before = page.next
             if before is None or len(edits) >= _MOST_AGENTS:

@@ -23,12 +23,14 @@ from jupyter_nbedit.db.link_paths import (
 from jupyter_nbedit.db.notebook_rows import get_notebook_id, list_notebooks, move_edits
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.history.models import (
+    EditAuthor,
     Entry,
     HistoryEdit,
     Kind,
     NewEntry,
     build_edit_from_row,
     encode_entry,
+    is_by_author,
 )
 from jupyter_nbedit.names import NotebookName, NotebookNames
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
@@ -249,17 +251,12 @@ class EditHistory:
                     break
                 first = oldest
             rows = connection.execute(
-                f"SELECT edit_id, undoes, record, kind{condition} ORDER BY edit_id",
+                f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id",
                 (*values, first),
             )
             return [
-                PastEdit(
-                    number,
-                    undoes,
-                    None if record is None else _decode_order(record),
-                    kind,
-                )
-                for number, undoes, record, kind in rows
+                PastEdit(number, undoes, None if record is None else _decode_order(record))
+                for number, undoes, record in rows
             ]
 
         return await self.database.read(select)
@@ -301,17 +298,22 @@ class EditHistory:
         return await self.database.read(read)
 
     async def find_next_undoable(
-        self, path: str, kinds: Collection[Kind], *, before: int | None = None
+        self,
+        path: str,
+        kinds: Collection[Kind],
+        *,
+        before: int | None = None,
+        author: EditAuthor | None = None,
     ) -> int | None:
         """Return the number of the edit that the next undo or redo undoes; None if there is none.
 
-        It is the newest edit in effect of one of some kinds; with ``before``, the newest with a
-        smaller number.
+        It is the newest edit in effect of one of some kinds that can be undone; with ``before``,
+        the newest with a smaller number; with ``author``, the newest by the same.
         """
         select = (
-            f"SELECT edit_id{_OF_NOTEBOOK} AND time > ? AND edit_id < ?"
+            f"SELECT edit_id, payload{_OF_NOTEBOOK} AND time > ? AND edit_id < ?"
             f" AND kind IN ({', '.join('?' * len(kinds))})"
-            " AND undone_by IS NULL ORDER BY edit_id DESC LIMIT 1"
+            " AND undone_by IS NULL AND has_record ORDER BY edit_id DESC"
         )
         values = (
             *self.names.find(path),
@@ -319,10 +321,14 @@ class EditHistory:
             _LARGEST_NUMBER if before is None else before,
             *kinds,
         )
-        row = await self.database.read(
-            lambda connection: connection.execute(select, values).fetchone()
-        )
-        return None if row is None else int(row[0])
+
+        def find(connection: sqlite3.Connection) -> int | None:
+            for edit_id, payload in connection.execute(select, values):
+                if author is None or is_by_author(payload, author):
+                    return int(edit_id)
+            return None
+
+        return await self.database.read(find)
 
     async def purge(self, path: str) -> int:
         """Delete the edits of a notebook, or of all in a folder, without a trace; count them."""

@@ -101,7 +101,9 @@ class ProposalService:
             diff=reply.diff,
             language=reply.language,
         )
-        return (await self.add(request.path, content, parts, payload)).proposal_id
+        session_name = request.author.session_name
+        proposal = await self.add(request.path, content, parts, payload, session_name)
+        return proposal.proposal_id
 
     async def reject(
         self,
@@ -171,12 +173,17 @@ class ProposalService:
         return msgspec.structs.replace(proposal, parts=parts)
 
     async def add(
-        self, path: str, content: ProposalContent, parts: Sequence[ProposedPart], payload: bytes
+        self,
+        path: str,
+        content: ProposalContent,
+        parts: Sequence[ProposedPart],
+        payload: bytes,
+        session_name: str = "",
     ) -> Proposal:
         """Store a proposal and emit its event; see `ProposalStore.add`."""
         # Not `expire`: the caller has locked a notebook, and that one would lock others.
         await self._expire_pending()
-        proposal = await self.store.add(path, content, parts, payload)
+        proposal = await self.store.add(path, content, parts, payload, session_name)
         self._emit_event(proposal, proposal.user, proposal.client)
         return proposal
 

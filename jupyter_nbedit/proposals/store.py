@@ -37,6 +37,9 @@ _MOST_BYTES = 256 * 1024 * 1024
 _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
+# In the content of a proposal, but never sent.
+_SESSION = "session"
+
 _SELECT = """
     SELECT proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by,
         root, name
@@ -144,9 +147,17 @@ class ProposalStore:
     get_time: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc)
 
     async def add(
-        self, path: str, content: ProposalContent, parts: Sequence[ProposedPart], payload: bytes
+        self,
+        path: str,
+        content: ProposalContent,
+        parts: Sequence[ProposedPart],
+        payload: bytes,
+        session_name: str = "",
     ) -> Proposal:
-        """Store a proposal, or raise `TooManyProposals`; ``payload`` is the change, never sent."""
+        """Store a proposal, or raise `TooManyProposals`.
+
+        ``payload`` is the change, and ``session_name`` that of its author; both are never sent.
+        """
         now = self.get_time()
         name = self.names.find(path)
         row: dict[str, Any] = {
@@ -154,7 +165,7 @@ class ProposalStore:
             "path": path,
             "created": _format_time(now),
             "expires": _format_time(now + timedelta(hours=self.hours)),
-            "content": _encode_json(content),
+            "content": _encode_json({**msgspec.to_builtins(content), _SESSION: session_name}),
             "parts": _encode_json(parts),
             "payload": payload,
         }
@@ -173,6 +184,17 @@ class ProposalStore:
         return await self.database.read(
             lambda connection: self._select_proposal(connection, proposal_id), purpose=PROPOSALS
         )
+
+    async def get_session_name(self, proposal_id: int) -> str:
+        """Return the session of the author of a proposal; "" if the author stated none."""
+
+        def select(connection: sqlite3.Connection) -> str:
+            row = connection.execute(_SELECT_CONTENT, (proposal_id,)).fetchone()
+            if row is None:
+                raise ProposalNotFound
+            return str(json.loads(row[0]).get(_SESSION, ""))
+
+        return await self.database.read(select, purpose=PROPOSALS)
 
     async def get_payload(self, claim: Claim) -> tuple[Proposal, bytes]:
         """Return the proposal of a decision as it is now, and its encoded change.

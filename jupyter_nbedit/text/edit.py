@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from jupyter_nbedit.models import EditReply, RevisionChanges
+from jupyter_nbedit.models import LONGEST_LABEL, EditReply, RevisionChanges
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
@@ -19,6 +19,7 @@ _LONGEST_WARNING = 500
 _LONGEST_DIFF = 4_000
 _SAME_DIFF = "<note>The diff is that of your dry run.</note>"
 _SHOWN_CELLS = 20
+_SHOWN_UNDONE = 5
 _SHOWN_OPERATIONS = 100
 
 
@@ -37,6 +38,7 @@ def render_edit(
     """
     lines = [
         _render_head(reply, has_server=has_server),
+        *_render_undone(reply),
         *map(_render_operation, reply.operations[:_SHOWN_OPERATIONS]),
     ]
     if len(reply.operations) > _SHOWN_OPERATIONS:
@@ -67,6 +69,17 @@ def _render_head(reply: EditReply, *, has_server: bool) -> str:
     if not has_server:
         facts.append(NO_SERVER)
     return " | ".join(facts)
+
+
+def _render_undone(reply: EditReply) -> Iterator[str]:
+    """Return whose edits are undone or redone, a line for each."""
+    undone = [] if reply.undone is UNSET else reply.undone
+    for edit in undone[:_SHOWN_UNDONE]:
+        author = make_line(edit.client or edit.user or "an unknown client", LONGEST_LABEL)
+        reason = f": {make_line(edit.message, LONGEST_LABEL)}" if edit.message else ""
+        yield f"of edit {edit.edit_id} by {author}{reason}"
+    if len(undone) > _SHOWN_UNDONE:
+        yield f"<note>And of {len(undone) - _SHOWN_UNDONE} more edits.</note>"
 
 
 def _describe_tabs(tabs: TabCounts) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from jupyter_nbedit.history.models import (
-    CORRECTION_KINDS,
+    UNDOABLE_KINDS,
     CellDiff,
     EditOrigin,
     HistoryEdit,
@@ -44,7 +44,7 @@ def render_history(reply: HistoryReply | AllHistoryReply) -> str:
 
 def _describe_edit(edit: HistoryEdit) -> str:
     facts = [f"{edit.edit_id} {edit.time:%Y-%m-%d %H:%M} {describe_author(edit)}"]
-    if edit.kind == "edit" or edit.kind in CORRECTION_KINDS:
+    if edit.kind in UNDOABLE_KINDS:
         facts.append(_describe_operations(edit.operations, is_cut=edit.truncated))
     else:
         facts.append(edit.kind if edit.undoes is None else f"{edit.kind} of {edit.undoes}")

@@ -12,7 +12,7 @@ GET  notebooks/PATH?cell=3:9f2c1a&section=Results&view=outline|source&outputs=te
 POST search  {{"query": "text" or "regex": "...", "path": "folder or notebook"}}
 PATCH notebooks/PATH  {{"operations": [...], "client": "your name", "message": "why"}}
 PUT  notebooks/PATH  {{"cells": [{{"cell_type": "code", "source": "..."}}]}} creates one
-POST notebooks/PATH/undo  {{}} or {{"edit_id": 12}}
+POST notebooks/PATH/undo  {{"client": "your name"}} (your newest edit) or {{"edit_id": 12}}
 GET  notebooks/PATH/history
 
 Operations ("op"): replace_text (cell, old, new), replace (cell, source), insert (after|before|at: \

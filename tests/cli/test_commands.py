@@ -153,7 +153,7 @@ def test_an_edit_changes_what_its_options_say(shell: Shell, live: Client, name: 
     assert re.match(r"a\.ipynb \| \d cells? \| rev [0-9a-f]{8} \| edit \d+", made)
     assert read(live) == expected
     assert "me: why | " in shell.succeed("history", "a.ipynb", "--limit", "1")
-    shell.succeed("undo", "a.ipynb")
+    shell.succeed("undo", "a.ipynb", "--client", "me")
     assert (live.root / "a.ipynb").read_bytes() == samples.three_cells()
 
 

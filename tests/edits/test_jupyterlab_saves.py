@@ -25,7 +25,7 @@ from tests.trust.test_random_histories import operations
 
 JSON = dict[str, Any]
 AGENT = Author("agent", "Claude", account="agent")
-PERSON = Author("ann", "jupyterlab", account="ann")
+PERSON = Author("ann", "jupyterlab", account="ann", is_person=True)
 OPERATIONS = ["source", "source with outputs", "tags", "type", "delete", "insert"]
 
 
@@ -145,12 +145,12 @@ async def test_a_change_stays_unseen_and_is_undone_however_jupyterlab_is_used(
         assert len(unseen.cells) == 1, label
         keys = [cell.key for cell in unseen.cells]
         by_part = chance.random() < 0.5
-        request = WriteRequest(notebook.path, PERSON, is_by_person=True)
+        request = WriteRequest(notebook.path, PERSON)
         try:
             if by_part:
                 await services.unseen.undo(request, keys, None)
             else:
-                await services.editor.undo(request)
+                await services.editor.undo(request, whose="all")
         except NbEditError as error:
             pytest.fail(f"{label}: {error.message}")
         assert describe(notebook.text) == describe(text), label
@@ -236,7 +236,7 @@ async def test_a_person_has_seen_the_changes_of_the_members_that_were_changed_si
         ("b", [3]),
         (None, [4]),
     ]
-    request = WriteRequest(notebook.path, PERSON, is_by_person=True)
+    request = WriteRequest(notebook.path, PERSON)
     await services.unseen.undo(request, [unseen.cells[0].key], None)
     assert describe(notebook.text) == [
         ("code", "x = 3", None, {}),

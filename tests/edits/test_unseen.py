@@ -133,7 +133,7 @@ async def test_a_deleted_cell_is_shown_where_it_was_also_if_it_was_restored_befo
     async with open_notebook() as notebook:
         await notebook.edit(move("beta", at="start"))
         await notebook.edit({"op": "delete", "cell": "alpha"})
-        await notebook.served.services.editor.undo(WriteRequest(NAME))
+        await notebook.served.services.editor.undo(WriteRequest(NAME), whose="all")
         await notebook.edit({"op": "delete", "cell": "alpha"})
         (alpha,) = await notebook.list_unseen()
         assert (alpha.index_before, alpha.gap) == (0, 0)
@@ -208,7 +208,7 @@ async def test_cells_that_return_after_being_deleted_twice_are_not_shown_as_move
     async with open_notebook() as notebook:
         await notebook.edit({"op": "clear_outputs", "all": True})
         await notebook.edit({"op": "delete", "cells": ["alpha", "beta"]})
-        await notebook.served.services.editor.undo(WriteRequest(NAME))
+        await notebook.served.services.editor.undo(WriteRequest(NAME), whose="all")
         await notebook.edit(replace("alpha", "x"), replace("beta", "x"))
         await notebook.edit(move("alpha", after="beta"))
         await notebook.edit({"op": "delete", "cells": ["alpha", "beta", "gamma"]})

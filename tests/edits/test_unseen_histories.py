@@ -243,7 +243,8 @@ class UnseenHistory:
     # Steps ------------------------------------------------------------------------------------
 
     def request(self, user: str, client: str | None) -> WriteRequest:
-        return WriteRequest(self.path.name, Author(user, client, account=user))
+        is_person = client == "JupyterLab"
+        return WriteRequest(self.path.name, Author(user, client, account=user, is_person=is_person))
 
     async def edit(self, client: str | None) -> None:
         user = self.random.choice(USERS)
@@ -301,7 +302,10 @@ class UnseenHistory:
             user, client = self.random.choice(USERS), self.random.choice(["JupyterLab", None])
             edit_id = self.random.choice([None, None, self.random.choice(self.changes).edit_id])
             await self.served.services.editor.undo(
-                self.request(user, client), edit_id, redo=self.random.random() < 0.4
+                self.request(user, client),
+                edit_id,
+                redo=self.random.random() < 0.4,
+                whose=self.random.choice(["own", "all"]),
             )
 
     async def restore(self) -> None:
@@ -415,7 +419,7 @@ class UnseenHistory:
                 Change(
                     entry.edit_id,
                     entry.account,
-                    entry.client == "JupyterLab",
+                    entry.is_from_page,
                     entry.kind == "outside",
                     entry.undoes,
                     self.versions[entry.hash_before or ""],

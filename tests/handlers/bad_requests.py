@@ -567,6 +567,10 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
             Send(RESTORE, {"edit_id": "{0}"}), first=[EDIT, EDIT_AGAIN, OTHERS]
         ),
     },
+    "page_unknown": {
+        "no such page": Case(Send(UNDO, {}, headers={"X-NbEdit-Page": "0" * 32})),
+        "no id": Case(Send(UNDO, {}, headers={"X-NbEdit-Page": ""})),
+    },
     "nothing_to_undo": {
         "undo": Send(UNDO, {}),
         "redo": Send(REDO, {}),

@@ -12,6 +12,7 @@ import pytest
 from tests.handlers.golden import Messages
 from tests.support import samples
 from tests.support.http import Client, Local
+from tests.support.page import open_page
 from tests.support.servers import run_server
 
 #: Finds the server of a name, which is started when it is first needed.
@@ -24,6 +25,7 @@ _OPTIONS = {
         "--NbEditApp.owners=nobody",
         "--NbEditApp.mode_is_fixed=True",
     ],
+    "no own decisions": ["--NbEditApp.own_decisions=False"],
     "owners": [
         "--NbEditApp.owners=ada",
         "--NbEditApp.section_files=else",
@@ -41,6 +43,13 @@ def path(live: Client, request: pytest.FixtureRequest) -> str:
     name = f"{request.node.originalname}-{next(_NUMBERS)}.ipynb"
     (live.root / name).write_bytes(getattr(request.module, "TEXT", samples.three_cells()))
     return name
+
+
+@pytest.fixture
+def page(live: Client) -> Iterator[dict[str, str]]:
+    """Return the header of requests by a person in a page of JupyterLab."""
+    with open_page(live) as header:
+        yield header
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 import sysconfig
@@ -10,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.handlers.faults import lose_database
-from tests.handlers.requests import replace
+from tests.handlers.requests import replace, send_json_locally
 from tests.support import samples
 from tests.support.http import Client, Local
 
@@ -56,7 +57,7 @@ def test_without_a_url_the_endpoint_is_that_of_the_request(live: Client) -> None
     assert f"http://127.0.0.1:{live.port}/nbedit/mcp" in claude["remote"]["text"]
 
 
-async def test_each_agent_has_its_last_edit(local: Local) -> None:
+async def test_each_agent_has_its_last_edit(local: Local, jp_ws_fetch: Any) -> None:
     for name in ("a.ipynb", "b.ipynb"):
         (local.root / name).write_bytes(samples.three_cells())
     numbers = {}
@@ -65,7 +66,12 @@ async def test_each_agent_has_its_last_edit(local: Local) -> None:
         numbers[client] = answer.json["edit_id"]
     nameless = (await local.patch("b.ipynb", replace("beta", "x"))).json["edit_id"]
     # Not an agent, and edits of a notebook that is not there any more.
-    await local.patch("a.ipynb", replace("alpha", "y"), client="JupyterLab")
+    socket = await jp_ws_fetch("nbedit", "tabs")
+    page = {"X-NbEdit-Page": json.loads(await socket.read_message())["page"]}
+    body = {"operations": [replace("alpha", "y")], "client": "JupyterLab"}
+    answer = await send_json_locally(local, "PATCH", "notebooks/a.ipynb", body, page)
+    assert answer.status == 200
+    socket.close()
     (local.root / "c.ipynb").write_bytes(samples.three_cells())
     await local.patch("c.ipynb", replace("beta", "z"), client="Codex")
     (local.root / "c.ipynb").unlink()

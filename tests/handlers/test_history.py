@@ -70,6 +70,7 @@ async def test_an_entry_has_the_documented_form(local: Local) -> None:
         "client": "curl",
         "message": "m",
         "accepted_by": None,
+        "is_from_page": False,
         "operations": [
             {"op": "replace", "cell_id": "beta", "index": 1},
             {"op": "delete", "cell_id": "gamma", "index": 2},

@@ -405,10 +405,16 @@ def test_in_plan_mode_proposals_can_only_be_rejected(live: Client, path: str) ->
     assert (live.root / path).read_bytes() == ODD
 
 
-def test_an_accepted_proposal_can_be_undone_in_review_mode(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA)
-    decide(live, number)
-    assert undo(live, path).status == 200
+def test_a_person_undoes_an_accepted_proposal_in_review_mode(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    number = propose(live, path, ALPHA, client="Claude")
+    decide(live, number, headers=page)
+    after = (live.root / path).read_bytes()
+    # What a person has accepted, its proposer takes back with a person's consent only.
+    assert undo(live, path, client="Claude").status == 202
+    assert (live.root / path).read_bytes() == after
+    assert undo(live, path, headers=page, whose="all").status == 200
     assert (live.root / path).read_bytes() == ODD
 
 

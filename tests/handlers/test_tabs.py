@@ -50,6 +50,8 @@ class PageSocket:
 async def open_page_socket(fetch: Any, *paths: str) -> AsyncIterator[PageSocket]:
     found = PageSocket(await fetch("nbedit", "tabs"))
     try:
+        # The first message is the id of the page.
+        assert "page" in json.loads(await found.socket.read_message() or "")
         await found.open_notebooks(*paths)
         yield found
     finally:

@@ -17,8 +17,8 @@ from tests.handlers.requests import (
     edit,
     list_sources,
     replace,
+    send_json,
     send_json_locally,
-    set_mode,
     undo,
 )
 from tests.support import samples
@@ -130,10 +130,10 @@ def test_a_dry_run_shows_the_result_of_undo(live: Client, path: str) -> None:
 
 
 def test_version_key_and_message_mean_the_same_as_for_an_edit(live: Client, path: str) -> None:
-    edit(live, path, replace("alpha", "x = 2"))
+    author = {"message": "a mistake", "client": "ada's script"}
+    edit(live, path, replace("alpha", "x = 2"), **author)
     get_error(undo(live, path, hash="0" * 64), 412, "hash_mismatch")
     get_error(undo(live, path, headers={"If-Match": f'"{"0" * 64}"'}), 412, "hash_mismatch")
-    author = {"message": "a mistake", "client": "ada's script"}
     first = undo(live, path, **author, headers={"Idempotency-Key": path})
     assert first.status == 200
     assert undo(live, path, **author, headers={"Idempotency-Key": path}).json == first.json
@@ -164,7 +164,8 @@ async def test_an_edit_is_undone_after_a_restart(services: ServiceBuilder) -> No
 async def test_undo_emits_the_events_of_an_edit(local: Local, jp_ws_fetch: Any) -> None:
     async with open_listener(jp_ws_fetch) as listener:
         await local.patch("a.ipynb", replace("alpha", "x = 2"), client="one")
-        answer = await send_json_locally(local, "POST", "notebooks/a.ipynb/undo", {"client": "two"})
+        body = {"client": "two", "whose": "all"}
+        answer = await send_json_locally(local, "POST", "notebooks/a.ipynb/undo", body)
         edit, back = await listener.wait_for(2)
     assert back["operations"] == [{"op": "undo", "cell_id": "alpha", "index": 0}]
     assert (back["client"], back["edit_id"]) == ("two", answer.json["edit_id"])
@@ -204,21 +205,85 @@ def test_untrusted_outputs_are_restored_untrusted(live: Client, path: str) -> No
     assert not content["cells"][0]["metadata"]["trusted"]
 
 
-@pytest.mark.parametrize(("mode", "status"), [("review", 202), ("plan", 403)])
-def test_redo_is_validated_like_an_edit(live: Client, path: str, mode: str, status: int) -> None:
-    edit(live, path, replace("beta", "# Kept"))
-    number = edit(live, path, replace("alpha", "evil"))
-    back = undo(live, path).json["edit_id"]
-    before = (live.root / path).read_bytes()
-    set_mode(live, mode, path)
-    for verb, body, expected in (
-        ("redo", {}, status),
-        ("redo", {"edit_id": number}, status),
-        ("redo", {"edit_id": back}, status),
-        ("undo", {"edit_id": back}, 409),
-    ):
-        assert undo(live, path, verb, **body).status == expected
-        assert (live.root / path).read_bytes() == before
-    # What a person takes back brings nothing new.
-    assert undo(live, path).status == 200
-    assert (live.root / path).read_bytes() == TEXT
+def make_edits(live: Client, path: str) -> tuple[int, int]:
+    """Return the numbers of an edit by one agent and of a later one by another."""
+    first = edit(live, path, replace("alpha", "x = 2"), client="one", message="why")
+    return first, edit(live, path, replace("beta", "# Two"), client="two")
+
+
+def test_undo_without_a_number_takes_back_the_newest_edit_of_the_same_client(
+    live: Client, path: str
+) -> None:
+    first, second = make_edits(live, path)
+    answer = undo(live, path, client="one")
+    assert answer.status == 200
+    (undone,) = answer.json["undone"]
+    user = answer.json["undone"][0]["user"]
+    assert undone == {"edit_id": first, "user": user, "client": "one", "message": "why"}
+    assert list_sources(live, path) == ["x = 1\nx", "# Two", "as is"]
+    found = get_error(undo(live, path, client="one"), 409, "nothing_to_undo")
+    assert found["newest"]["edit_id"] == second
+    assert found["newest"]["client"] == "two"
+    # The same with redo: each client redoes what it has undone.
+    found = get_error(undo(live, path, "redo", client="two"), 409, "nothing_to_undo")
+    assert found["newest"]["edit_id"] == answer.json["edit_id"]
+    redone = undo(live, path, "redo", client="one")
+    assert [edit["edit_id"] for edit in redone.json["undone"]] == [first]
+    # By number, everybody can undo everything.
+    by_number = undo(live, path, client="one", edit_id=second)
+    assert [edit["client"] for edit in by_number.json["undone"]] == ["two"]
+
+
+def test_undo_of_all_takes_back_the_newest_edit_of_anybody(live: Client, path: str) -> None:
+    first, second = make_edits(live, path)
+    for number in (second, first):
+        answer = undo(live, path, client="three", whose="all")
+        assert [edit["edit_id"] for edit in answer.json["undone"]] == [number]
+    assert (live.root / path).read_bytes() == ODD
+    assert "newest" not in get_error(undo(live, path, whose="all"), 409, "nothing_to_undo")
+    for body in ({"edit_id": first}, {"cells": ["1.0"]}):
+        get_error(undo(live, path, whose="all", **body), 400, "invalid_request")
+    get_error(undo(live, path, "redo", whose="all", edit_id=first), 400, "invalid_request")
+
+
+def test_two_sessions_of_a_client_undo_their_own_edits(live: Client, path: str) -> None:
+    names = ("one", "two")
+    headers = {name: {"X-NbEdit-Session": name} for name in names}
+    numbers = {
+        name: edit(live, path, replace(cell, name), client="x", headers=headers[name])
+        for name, cell in zip(names, ("alpha", "beta"), strict=True)
+    }
+    answer = undo(live, path, client="x", headers=headers["one"])
+    assert [edit["edit_id"] for edit in answer.json["undone"]] == [numbers["one"]]
+    get_error(undo(live, path, client="x", headers=headers["one"]), 409, "nothing_to_undo")
+    # A request without a session is of any session.
+    answer = undo(live, path, client="x")
+    assert [edit["edit_id"] for edit in answer.json["undone"]] == [numbers["two"]]
+
+
+def test_the_text_of_an_undo_says_whose_edit_it_was(live: Client, path: str) -> None:
+    first, _ = make_edits(live, path)
+    answer = undo(live, path, client="one", headers={"Accept": "text/plain"})
+    assert f"\nof edit {first} by one: why\n" in answer.body.decode()
+
+
+def test_an_undo_of_cells_says_whose_edits_it_takes_back(live: Client, path: str) -> None:
+    numbers = make_edits(live, path)
+    unseen = live.request("GET", f"nbedit/notebooks/{path}/unseen").json["cells"]
+    answer = undo(live, path, cells=[cell["key"] for cell in unseen])
+    undone = [(edit["edit_id"], edit["client"]) for edit in answer.json["undone"]]
+    assert undone == [*zip(numbers, ("one", "two"), strict=True)]
+
+
+def test_a_client_without_a_name_undoes_what_it_did_with_tools_of_the_toolset(
+    live: Client, path: str
+) -> None:
+    operations = [{"op": "insert", "at": "end", "cell_type": "code", "source": "new"}]
+    made = {"path": path, "operations": operations}
+    assert send_json(live, "POST", "tools/agent/notebook_edit", made).status == 200
+    edit(live, path, replace("beta", "# Others"), client="other")
+    back = {"path": path, "action": "undo"}
+    answer = send_json(live, "POST", "tools/agent/notebook_history", back)
+    assert answer.status == 200, answer.body
+    assert list_sources(live, path) == ["x = 1\nx", "# Others", "as is"]
+    assert send_json(live, "POST", "tools/agent/notebook_history", back).status == 409

@@ -26,7 +26,6 @@ from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 
 TEXT = ODD
-LAB = {"client": "JupyterLab"}
 
 
 def get_unseen(live: Client, path: str) -> Any:
@@ -34,7 +33,8 @@ def get_unseen(live: Client, path: str) -> Any:
 
 
 def post(live: Client, path: str, verb: str, **body: Any) -> Answer:
-    return send_json(live, "POST", f"notebooks/{path}/{verb}", body)
+    headers = body.pop("headers", None)
+    return send_json(live, "POST", f"notebooks/{path}/{verb}", body, headers)
 
 
 def save(live: Client, path: str, notebook: dict[str, Any]) -> None:
@@ -119,7 +119,9 @@ def test_a_keep_leaves_out_edits_that_the_user_did_not_know(live: Client, path: 
     assert second["cell_id"] == "beta"
 
 
-def test_undo_of_all_changes_restores_the_kept_bytes(live: Client, path: str) -> None:
+def test_undo_of_all_changes_restores_the_kept_bytes(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
     edit(live, path, replace("alpha", "x = 2"), {"op": "delete", "cell": "beta"})
     edit(live, path, {"op": "move", "cell": "gamma", "at": "start"})
     edit(live, path, {"op": "insert", "cell_type": "raw", "source": "new", "at": "end"})
@@ -130,15 +132,15 @@ def test_undo_of_all_changes_restores_the_kept_bytes(live: Client, path: str) ->
     history = get_json(live, f"notebooks/{path}/history")["edits"]
     assert (history[0]["kind"], history[0]["message"]) == ("undo_cells", "No")
     # In JupyterLab it is undone like any other.
-    assert undo(live, path, **LAB).status == 200
+    assert undo(live, path, headers=page, whose="all").status == 200
     assert (live.root / path).read_bytes() != ODD
 
 
-def test_undo_of_one_cell_leaves_the_others(live: Client, path: str) -> None:
+def test_undo_of_one_cell_leaves_the_others(live: Client, path: str, page: dict[str, str]) -> None:
     edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
     edit(live, path, replace("alpha", "x = 3"), {"op": "delete", "cell": "gamma"})
     alpha, beta, gamma = list_keys(live, path)
-    assert undo(live, path, cells=[gamma], **LAB).status == 200
+    assert undo(live, path, cells=[gamma], headers=page).status == 200
     assert list_sources(live, path)[::2] == ["x = 3", samples.load_cells(ODD)[2]["source"]]
     assert list_keys(live, path) == [alpha, beta]
     assert undo(live, path, cells=[alpha]).status == 200
@@ -161,18 +163,22 @@ def test_an_unknown_key_is_refused_with_the_keys_there_are(live: Client, path: s
         assert get_error(answer, 404, "change_not_found") == {"keys": keys}
 
 
-def test_own_edits_and_undone_edits_are_not_unseen(live: Client, path: str) -> None:
-    edit(live, path, replace("alpha", "x = 2"), **LAB)
+def test_own_edits_and_undone_edits_are_not_unseen(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"), headers=page)
     assert list_keys(live, path) == []
     edit(live, path, replace("beta", "text"))
     undo(live, path)
     assert list_keys(live, path) == []
 
 
-def test_an_own_edit_of_a_cell_means_that_it_was_seen(live: Client, path: str) -> None:
+def test_an_own_edit_of_a_cell_means_that_it_was_seen(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
     edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
     _, beta = list_keys(live, path)
-    edit(live, path, replace("alpha", "x = 3"), **LAB)
+    edit(live, path, replace("alpha", "x = 3"), headers=page)
     assert list_keys(live, path) == [beta]
 
 
@@ -224,11 +230,13 @@ def test_a_notebook_without_any_change_left_is_not_listed(live: Client, path: st
     assert find_notebook(live, path) is None
 
 
-def test_restore_returns_the_state_after_an_edit(live: Client, path: str) -> None:
+def test_restore_returns_the_state_after_an_edit(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
     file = live.root / path
     first = edit(live, path, replace("alpha", "x = 2"))
     after = file.read_bytes()
-    edit(live, path, {"op": "delete", "cell": "beta"}, **LAB)
+    edit(live, path, {"op": "delete", "cell": "beta"}, headers=page)
     edit(live, path, {"op": "move", "cell": "gamma", "at": "start"})
     undo(live, path)
     now = file.read_bytes()
@@ -237,12 +245,12 @@ def test_restore_returns_the_state_after_an_edit(live: Client, path: str) -> Non
     [part] = [part for part in preview.json["parts"] if part["cell_id"] == "beta"]
     assert part["before"] is None
     assert part["after"]["source"] == samples.load_cells(ODD)[1]["source"]
-    answer = post(live, path, "restore", edit_id=first, **LAB)
+    answer = post(live, path, "restore", edit_id=first, headers=page)
     assert (answer.status, file.read_bytes()) == (200, after)
     assert {result["op"] for result in answer.json["operations"]} == {"restore"}
     assert answer.json["diff"] == preview.json["diff"]
     assert answer.json["parts"] == preview.json["parts"]
-    assert undo(live, path, **LAB).status == 200
+    assert undo(live, path, headers=page, whose="all").status == 200
     assert file.read_bytes() == now
 
 
@@ -255,142 +263,39 @@ def test_restore_is_refused_if_a_person_has_changed_a_cell_since(live: Client, p
     get_error(post(live, path, "restore", edit_id=99_999), 404, "edit_not_found")
 
 
-@pytest.mark.parametrize("verb", ["undo", "restore"])
-def test_an_agent_that_undoes_its_last_edit_brings_back_nothing_that_a_person_has_undone(
-    live: Client, path: str, verb: str
-) -> None:
-    first = edit(live, path, replace("gamma", "first"))
-    edit(live, path, replace("alpha", "x = 2"), client="Claude")
-    correction: dict[str, Any] = {"edit_id": first}
-    if verb == "undo":
-        correction = {"cells": [list_keys(live, path)[0]]}
-    assert post(live, path, verb, **correction, **LAB).status == 200
-    text = (live.root / path).read_bytes()
-    assert b"x = 2" not in text
-    answer = undo(live, path, client="Claude")
-    if verb == "restore":
-        # The person has restored what the first edit had left.
-        get_error(answer, 409, "nothing_to_undo")
-        assert (live.root / path).read_bytes() == text
-    else:
-        # A person has decided on the cell of the last edit, so that the one before it is undone.
-        assert (answer.status, answer.json["diff"].count("first")) == (200, 1)
-        assert (live.root / path).read_bytes() == ODD
-
-
-def test_agent_leaves_an_edit_alone_of_which_a_person_has_undone_a_part(
-    live: Client, path: str
-) -> None:
-    file = live.root / path
-    deletion = {"op": "delete", "cell": "beta"}
-    number = edit(live, path, replace("alpha", "x = 2"), deletion, client="Claude")
-    changed = file.read_bytes()
-    keys = {cell["cell_id"]: cell["key"] for cell in get_unseen(live, path)["cells"]}
-    undo(live, path, cells=[keys["beta"]], **LAB)
-    text = file.read_bytes()
-    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
-    get_error(undo(live, path, client="Claude", edit_id=number), 409, "undo_conflict")
-    assert file.read_bytes() == text
-    # The person can go on to undo: first the own undo, and then the edit.
-    assert undo(live, path, **LAB).status == 200
-    assert file.read_bytes() == changed
-    assert undo(live, path, **LAB).status == 200
-    assert file.read_bytes() == ODD
-
-
 @pytest.mark.parametrize("mode", ["review", "plan"])
-def test_agent_undoes_an_edit_before_a_restore_only_as_the_mode_allows(
-    live: Client, path: str, mode: str
+def test_person_undoes_redoes_and_restores_in_each_mode(
+    live: Client, path: str, page: dict[str, str], mode: str
 ) -> None:
-    insert = {"op": "insert", "at": "end", "cell_type": "code", "source": "new", "id": "new"}
-    first = edit(live, path, insert, client="Claude")
-    text = (live.root / path).read_bytes()
-    edit(live, path, {"op": "delete", "cell": "new"}, client="Claude")
-    assert post(live, path, "restore", edit_id=first, **LAB).status == 200
-    set_mode(live, mode, path)
-    answer = undo(live, path, edit_id=first, client="Claude")
-    assert (answer.status, (live.root / path).read_bytes()) == (
-        403 if mode == "plan" else 202,
-        text,
-    )
-    # A person may.
-    assert undo(live, path, edit_id=first, **LAB).status == 200
-    assert b'"new"' not in (live.root / path).read_bytes()
-
-
-def test_agent_undoes_no_move_after_a_person_has_undone_moves(live: Client, path: str) -> None:
-    cells = [samples.code(name, name) for name in "abcde"]
-    (live.root / path).write_bytes(samples.notebook(*cells))
-    text = (live.root / path).read_bytes()
-    edit(live, path, {"op": "move", "cell": "c", "index": 1}, client="Claude")
-    edit(live, path, {"op": "move", "cells": ["a", "d", "b"], "index": 5}, client="Claude")
-    assert undo(live, path, cells=list_keys(live, path), **LAB).status == 200
-    assert (live.root / path).read_bytes() == text
-    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
-    assert (live.root / path).read_bytes() == text
-
-
-@pytest.mark.parametrize("mode", ["edit", "review", "plan"])
-def test_agent_undoes_nothing_that_is_older_than_a_restore_by_a_person(
-    live: Client, path: str, mode: str
-) -> None:
-    first = edit(live, path, replace("alpha", "x = 2"), client="Claude")
-    edit(live, path, replace("alpha", "x = 3"), client="Claude")
-    assert post(live, path, "restore", edit_id=first, **LAB).status == 200
-    text = (live.root / path).read_bytes()
-    set_mode(live, mode, path)
-    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
-    assert (live.root / path).read_bytes() == text
-
-
-@pytest.mark.parametrize("mode", ["review", "plan"])
-def test_person_undoes_redoes_and_restores_in_each_mode(live: Client, path: str, mode: str) -> None:
     file = live.root / path
     first = edit(live, path, replace("alpha", "x = 2"), client="Claude")
     changed = file.read_bytes()
     set_mode(live, mode, path)
-    undone = undo(live, path, cells=list_keys(live, path), **LAB).json["edit_id"]
+    undone = undo(live, path, cells=list_keys(live, path), headers=page).json["edit_id"]
     assert file.read_bytes() == ODD
-    assert undo(live, path, edit_id=undone, **LAB).status == 200
+    assert undo(live, path, edit_id=undone, headers=page).status == 200
     assert file.read_bytes() == changed
-    assert post(live, path, "redo", edit_id=undone, **LAB).status == 200
+    assert post(live, path, "redo", edit_id=undone, headers=page).status == 200
     assert file.read_bytes() == ODD
     # A redo of what a person has undone is no edit of the agent either.
     redone = get_json(live, f"notebooks/{path}/history")["edits"][0]
     assert redone["kind"] == "redo"
     answer = undo(live, path, edit_id=redone["edit_id"], client="Claude")
     assert (answer.status, file.read_bytes()) == (403 if mode == "plan" else 202, ODD)
-    answer = post(live, path, "restore", edit_id=first, **LAB)
+    answer = post(live, path, "restore", edit_id=first, headers=page)
     assert (answer.status, file.read_bytes()) == (200, changed)
-    # The newest edit is now that restore, which an agent does not undo.
-    assert undo(live, path, **LAB).status == 200
+    # The newest edit is now that restore.
+    assert undo(live, path, headers=page, whose="all").status == 200
     assert file.read_bytes() == ODD
-
-
-@pytest.mark.parametrize("mode", ["review", "plan"])
-def test_agent_does_not_undo_a_restore_by_a_person(live: Client, path: str, mode: str) -> None:
-    last = edit(live, path, replace("beta", "wanted"), client="Claude")
-    wanted = (live.root / path).read_bytes()
-    edit(live, path, replace("alpha", "unwanted"), client="Claude")
-    set_mode(live, mode, path)
-    restored = post(live, path, "restore", edit_id=last, **LAB)
-    assert (restored.status, (live.root / path).read_bytes()) == (200, wanted)
-    answer = undo(live, path, edit_id=restored.json["edit_id"], client="Claude")
-    assert (answer.status, (live.root / path).read_bytes()) == (
-        403 if mode == "plan" else 202,
-        wanted,
-    )
-    get_error(undo(live, path, client="Claude"), 409, "nothing_to_undo")
-    assert (live.root / path).read_bytes() == wanted
 
 
 @pytest.mark.parametrize("verb", ["undo", "restore"])
 @pytest.mark.parametrize("mode", ["review", "plan"])
 def test_what_a_person_has_undone_comes_back_only_as_the_mode_allows(
-    live: Client, path: str, mode: str, verb: str
+    live: Client, path: str, page: dict[str, str], mode: str, verb: str
 ) -> None:
     first = edit(live, path, replace("alpha", "x = 2"))
-    undone = undo(live, path, cells=list_keys(live, path), **LAB).json["edit_id"]
+    undone = undo(live, path, cells=list_keys(live, path), headers=page).json["edit_id"]
     text = (live.root / path).read_bytes()
     set_mode(live, mode, path)
     edit_id = undone if verb == "undo" else first
@@ -406,7 +311,7 @@ def test_what_a_person_has_undone_comes_back_only_as_the_mode_allows(
 
 
 def test_more_cells_are_kept_and_undone_at_once_than_a_batch_has_operations(
-    live: Client, path: str
+    live: Client, path: str, page: dict[str, str]
 ) -> None:
     cells = [samples.code(f"x = {number}", f"c{number}") for number in range(1_100)]
     (live.root / path).write_bytes(samples.notebook(*cells))
@@ -417,7 +322,7 @@ def test_more_cells_are_kept_and_undone_at_once_than_a_batch_has_operations(
     keys = list_keys(live, path)
     assert len(keys) == len(cells)
     assert undo(live, path, cells=keys, dry_run=True).status == 200
-    assert undo(live, path, cells=keys, **LAB).status == 200
+    assert undo(live, path, cells=keys, headers=page).status == 200
     assert (live.root / path).read_bytes() == text
     for start in (0, 1_000):
         numbers = range(start, min(start + 1_000, len(cells)))
@@ -428,18 +333,28 @@ def test_more_cells_are_kept_and_undone_at_once_than_a_batch_has_operations(
     assert list_keys(live, path) == []
 
 
-@pytest.mark.parametrize("mode", ["review", "plan"])
-def test_cells_are_undone_in_review_and_while_agents_are_paused(
-    live: Client, path: str, mode: str
-) -> None:
-    edit(live, path, replace("alpha", "x = 2"))
-    set_mode(live, mode, path)
-    assert undo(live, path, cells=list_keys(live, path)).status == 200
-    assert (live.root / path).read_bytes() == ODD
-
-
 def test_cells_and_an_edit_are_not_undone_together(live: Client, path: str) -> None:
     number = edit(live, path, replace("alpha", "x = 2"))
     keys = list_keys(live, path)
     get_error(undo(live, path, cells=keys, edit_id=number), 400, "invalid_request")
     get_error(undo(live, path, until=number), 400, "invalid_request")
+
+
+def test_cells_of_a_proposed_undo_stay_unseen(live: Client, path: str) -> None:
+    edit(live, path, replace("alpha", "x = 2"))
+    set_mode(live, "review", path)
+    keys = list_keys(live, path)
+    assert undo(live, path, cells=keys).status == 202
+    assert list_keys(live, path) == keys
+
+
+def test_a_part_that_a_person_has_undone_is_not_undone_again(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    deletion = {"op": "delete", "cell": "beta"}
+    edit(live, path, replace("alpha", "x = 2"), deletion, client="Claude")
+    keys = {cell["cell_id"]: cell["key"] for cell in get_unseen(live, path)["cells"]}
+    assert undo(live, path, cells=[keys["beta"]], headers=page).status == 200
+    before = (live.root / path).read_bytes()
+    get_error(undo(live, path, client="Claude"), 409, "undo_conflict")
+    assert (live.root / path).read_bytes() == before

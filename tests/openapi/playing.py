@@ -51,7 +51,7 @@ NOTEBOOK = "rainfall.ipynb"
 # The proposal of an example, in the address and in messages.
 _PROPOSAL = re.compile(r"(proposals?[ /]|proposed as )\d+")
 # In texts: the number of an edit, and the beginning of a hash.
-_EDIT = re.compile(r"(\| edit )\d+")
+_EDIT = re.compile(r"((?:\||of) edit )\d+")
 _REV = re.compile(r"(\| rev )[0-9a-f]{8}")
 _LIMIT = {"op": "replace", "cell": "limit", "source": "wet = 120  # in mm"}
 _HIGHER = {"op": "replace", "cell": "limit", "source": "wet = 200  # mm"}
@@ -98,6 +98,11 @@ def _undo(client: Client, _: ExitStack) -> None:
     assert undo(client, NOTEBOOK).status == 200
 
 
+def _undo_by_tool(client: Client, stack: ExitStack) -> None:
+    _edit(_LIMIT, client=_TOOL)(client, stack)
+    assert undo(client, NOTEBOOK, client=_TOOL).status == 200
+
+
 def _call(tool: str, name: str, **arguments: str) -> Arrange:
     def call(client: Client, _: ExitStack) -> None:
         given = {"file_path": str(client.root / name), **arguments}
@@ -119,7 +124,7 @@ def _edit_once(client: Client, _: ExitStack) -> None:
 
 
 def _undo_cell(client: Client, _: ExitStack) -> None:
-    answer = undo(client, NOTEBOOK, cells=[f"{VOLATILE['edit_id']}.0"], client="JupyterLab")
+    answer = undo(client, NOTEBOOK, cells=[f"{VOLATILE['edit_id']}.0"])
     assert answer.json["edit_id"] == VOLATILE["edit_id"] + 1
 
 
@@ -162,6 +167,8 @@ def _clean_up(client: Client) -> None:
         assert decide(client, proposal["proposal_id"], "reject").status == 200
 
 
+# The name of a client that only calls this tool.
+_TOOL = "agent/notebook_edit"
 _READ_BEFORE_EDIT = "The server has `NbEditApp.read_before_edit = True`."
 _SMALL_REQUESTS = "The server has `NbEditApp.max_request_bytes = 1024`."
 #: How a server is prepared, step by step, for each description in the examples.
@@ -198,7 +205,6 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
     "The key was sent before, with another request.": (
         _edit(_DELETE, headers={"Idempotency-Key": "a-key"}, dry_run=True),
     ),
-    "An edit has replaced the source of the cell `limit`.": (_edit(_LIMIT),),
     "The notebook was read, and then an edit has replaced the source of the cell `limit`.": (
         _read,
         _edit(_LIMIT),
@@ -208,6 +214,12 @@ ARRANGEMENTS: Mapping[str, tuple[Arrange, ...]] = {
         _change_cell(3, source="wet = 110"),
     ),
     "An edit of the cell `limit` was undone.": (_undo,),
+    "The client `ada` has replaced the source of the cell `limit`.": (_edit(_LIMIT, client="ada"),),
+    "The agent has replaced the source of the cell `limit`.": (_edit(_LIMIT, client=_TOOL),),
+    "The agent has undone its edit of the cell `limit`, and the server is in review mode.": (
+        _undo_by_tool,
+        _mode("review"),
+    ),
     "The session has written the file `notes.md`, with the content `# Notes`.": (
         _call("Write", "notes.md", content="# Notes\n"),
     ),

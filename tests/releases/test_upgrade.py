@@ -82,7 +82,7 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
         for name, edits in expected["history"].items():
             found = client.request("GET", f"nbedit/notebooks/{name}.ipynb/history").json["edits"]
             # The first releases did not count lines.
-            with_lines = [{**_NO_LINES, **one} for one in edits]
+            with_lines = [{**_NO_LINES, "is_from_page": False, **one} for one in edits]
             assert remove_times(found) == remove_times(with_lines)
         found = client.request("GET", "nbedit/proposals?status=all").json["proposals"]
         # Schema 1 did not store the language, and none did the reason of a rejection and the
@@ -108,10 +108,10 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
         assert client.patch("free.ipynb", replace).status == 200
 
         # What was done can be undone and redone.
-        undone = post(client, "notebooks/edited.ipynb/undo", {})
+        undone = post(client, "notebooks/edited.ipynb/undo", {"whose": "all"})
         assert (undone.status, undone.json["warnings"]) == (200, [])
         assert "# Edit 1" in (client.root / "edited.ipynb").read_text()
-        assert post(client, "notebooks/edited.ipynb/redo", {}).status == 200
+        assert post(client, "notebooks/edited.ipynb/redo", {"whose": "all"}).status == 200
 
         # What waits can be decided, and what was decided is.
         pending = [one for one in expected["proposals"] if one["status"] == "pending"]

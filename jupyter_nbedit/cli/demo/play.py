@@ -43,8 +43,10 @@ def check_script() -> None:
         _prepare(server)
         requests = [(step, *request) for step in STEPS for request in step.requests]
         for step, message, operations in requests:
-            _set_mode(server, step)
+            _set_mode(server, step.mode)
             _send_and_print(server, step, message, operations)
+        # In review mode, an undo by a program is a proposal.
+        _set_mode(server, "edit")
         for edit_id in reversed(_list_edits(server)):
             _send(server, "POST", f"{ROUTE}/undo", {"edit_id": edit_id, "client": CLIENT})
         if (server.root / NOTEBOOK).read_bytes() != (HERE / NOTEBOOK).read_bytes():
@@ -105,7 +107,7 @@ def play_steps(server: Server, pause: Callable[[float], object]) -> None:
     pause(START_SECONDS)
     for number, step in enumerate(STEPS, 1):
         print(f"\n{number} of {len(STEPS)}: {step.title}\n    {step.hint}", flush=True)
-        _set_mode(server, step)
+        _set_mode(server, step.mode)
         for message, operations in step.requests:
             route = f"{ROUTE}?wait_tabs={SHOWN_MILLISECONDS}"
             status, reply = server.send_request("PATCH", route, _make_body(message, operations))
@@ -194,8 +196,8 @@ def _is_trusted(server: Server) -> bool:
     return trusted
 
 
-def _set_mode(server: Server, step: Step) -> None:
-    _send(server, "PUT", "/nbedit/mode", {"path": NOTEBOOK, "mode": step.mode})
+def _set_mode(server: Server, mode: str) -> None:
+    _send(server, "PUT", "/nbedit/mode", {"path": NOTEBOOK, "mode": mode})
 
 
 def _list_edits(server: Server) -> list[int]:

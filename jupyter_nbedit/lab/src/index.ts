@@ -11,6 +11,7 @@ import { proposalToastsPlugin } from './review/proposalToastsPlugin';
 import { proposalsPlugin, reviewPlugin } from './review/reviewPlugin';
 import { apiPlugin } from './server/apiPlugin';
 import { fileChangesPlugin } from './server/fileChanges';
+import { openPagePlugin } from './server/openPage';
 import { unseenPlugin } from './server/unseenPlugin';
 import { writeRightPlugin } from './server/writeRight';
 import { notebookSyncPlugin, textFileSyncPlugin } from './sync/syncPlugin';
@@ -26,6 +27,7 @@ export default [
   fileChangesPlugin,
   apiPlugin,
   writeRightPlugin,
+  openPagePlugin,
   unseenPlugin,
   diffPlugin,
   blocksPlugin,

@@ -22,13 +22,12 @@ _END: _CellSlot = ("", -2)
 class PastEdit:
     """An edit of the history: its number, the number of the edit that it undoes, its undo record.
 
-    ``record`` is None if it is not known what the edit did. ``kind`` is that of the history.
+    ``record`` is None if it is not known what the edit did.
     """
 
     number: int
     undoes: int | None
     record: UndoRecord | None
-    kind: str = "edit"
 
 
 @dataclass(frozen=True)
@@ -55,24 +54,6 @@ class KnownHistory:
             return None
         effective_edits = self._list_effective_edits(later_edits)
         return [part for edit in effective_edits if edit.record for part in edit.record.parts]
-
-    def is_corrected(self, record: UndoRecord) -> bool:
-        """Return whether the notebook was restored since, or one of the cells was undone by itself.
-
-        Cells without ids are not told apart, nor are moves: several sets of moved cells lead to one
-        order.
-        """
-        has_moves = any(part.is_moved for part in record.parts)
-        keys = {(part.cell_id, part.is_notebook_metadata) for part in record.parts}
-        for edit in self._list_effective_edits(self._list_later_edits(record)):
-            parts = () if edit.record is None else edit.record.parts
-            is_about_cell = edit.record is None or any(
-                (part.cell_id, part.is_notebook_metadata) in keys or (has_moves and part.is_moved)
-                for part in parts
-            )
-            if edit.kind == "restore" or (edit.kind == "undo_cells" and is_about_cell):
-                return True
-        return False
 
     @staticmethod
     def _list_effective_edits(later_edits: Sequence[PastEdit]) -> list[PastEdit]:

@@ -6,6 +6,8 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { INotebookBlocks } from '../blocks/blocksPlugin';
 import { INbEditSettings, type Settings } from '../notify/settings';
 import { NbEditClient } from '../server/client';
+import { IOpenPage } from '../server/openPage';
+import type { TabConnection } from '../server/tabReports';
 import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
 import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { requireUserGesture } from '../ui/userGesture';
@@ -21,6 +23,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
   requires: [
     IUnseenModel,
     IWriteRight,
+    IOpenPage,
     INotebookTracker,
     INotebookBlocks,
     INbEditSettings,
@@ -31,6 +34,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
     { commands, serviceManager }: JupyterFrontEnd,
     unseen: UnseenModel,
     right: WriteRight,
+    page: TabConnection,
     tracker: INotebookTracker,
     blocks: INotebookBlocks,
     settings: Settings,
@@ -41,7 +45,7 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
   ) => {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { contents, serverSettings } = serviceManager;
-    const client = new NbEditClient(serverSettings);
+    const client = new NbEditClient(serverSettings, page);
     const changesByPanel = new Map<NotebookPanel, NotebookChanges>();
     const addPanel = (panel: NotebookPanel): void => {
       const getPath = (): string => contents.localPath(panel.context.path);

@@ -11,6 +11,8 @@ import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab
 import { MenuSvg, redoIcon, undoIcon } from '@jupyterlab/ui-components';
 import { describeError } from '../notify/wording';
 import { NbEditClient } from '../server/client';
+import { IOpenPage } from '../server/openPage';
+import type { TabConnection } from '../server/tabReports';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { cleanName } from '../ui/displayText';
@@ -38,6 +40,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
   requires: [
     IFileChangeFeed,
     IWriteRight,
+    IOpenPage,
     INotebookTracker,
     IDocumentManager,
     IEditorLanguageRegistry
@@ -47,6 +50,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
     app: JupyterFrontEnd,
     files: FileChangeFeed,
     right: WriteRight,
+    page: TabConnection,
     tracker: INotebookTracker,
     documents: IDocumentManager,
     languages: IEditorLanguageRegistry,
@@ -57,7 +61,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
   ) => {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { commands, shell, serviceManager } = app;
-    const server = new NbEditClient(serviceManager.serverSettings);
+    const server = new NbEditClient(serviceManager.serverSettings, page);
     const model = new HistoryModel(server);
     const navigator = new NotebookNavigator(shell, serviceManager.contents, tracker, documents);
     const menu = new MenuSvg({ commands });
@@ -146,7 +150,10 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
         return;
       }
       try {
-        const cells = describeCells(await server[command](path), trans);
+        const cells = describeCells(
+          await server[command](path, undefined, { whose: 'all' }),
+          trans
+        );
         Notification.success(
           command === 'undo' ? trans.__('Undone: %1', cells) : trans.__('Redone: %1', cells),
           { autoClose: TOAST_TIME }

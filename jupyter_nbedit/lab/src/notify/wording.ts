@@ -314,6 +314,11 @@ export function describeError(error: unknown, trans: TranslationBundle): string 
     switch (error.reason) {
       case 'unreachable':
         return trans.__('The server does not answer.');
+      case 'unconnected':
+      case 'page_unknown':
+        return trans.__(
+          'Without a WebSocket the server cannot tell that a person asks. Let agents edit first.'
+        );
       case 'no_answer':
         return error.status === 404
           ? trans.__('This server keeps no history: its jupyter_nbedit is missing or too old.')

@@ -3,6 +3,7 @@ import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/a
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import { MenuSvg } from '@jupyterlab/ui-components';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
@@ -10,6 +11,8 @@ import { countUnseen } from '../notify/unseenCounts';
 import { describeError } from '../notify/wording';
 import { NbEditClient } from '../server/client';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
+import { IOpenPage } from '../server/openPage';
+import type { TabConnection } from '../server/tabReports';
 import type { Mode } from '../server/models';
 import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
 import { IWriteRight, type WriteRight } from '../server/writeRight';
@@ -74,7 +77,7 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:modes',
   description: 'Shows and changes how edits are taken: at once, after a review, or not at all.',
   autoStart: true,
-  requires: [IFileChangeFeed, IProposalModel, INotebookTracker, IWriteRight],
+  requires: [IFileChangeFeed, IProposalModel, INotebookTracker, IWriteRight, IOpenPage],
   optional: [IUnseenModel, ICommandPalette, IStatusBar, ITranslator],
   activate: (
     app: JupyterFrontEnd,
@@ -82,6 +85,7 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
     proposals: ProposalModel,
     tracker: INotebookTracker,
     right: WriteRight,
+    page: TabConnection,
     unseen: UnseenModel | null,
     palette: ICommandPalette | null,
     statusBar: IStatusBar | null,
@@ -90,7 +94,13 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { commands, serviceManager, shell } = app;
     const { contents, events, serverSettings } = serviceManager;
-    const model = new ModeModel(new NbEditClient(serverSettings), events, right, trans);
+    const model = new ModeModel(new NbEditClient(serverSettings, page), events, right, trans);
+    NbEditClient.unconnected.connect(() => {
+      Notification.warning(
+        trans.__('This page has no WebSocket to the server, which therefore refuses to undo now.'),
+        { actions: [{ label: trans.__('What Agents May Do…'), callback: openModeMenu }] }
+      );
+    });
     // The user may have lost the right since it was read.
     NbEditClient.refused.connect(() => model.refresh());
     files.addListener({ onFileChange: () => undefined, onResync: () => model.refresh() });
@@ -188,12 +198,15 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       isEnabled: () => isStopped(model.current) && model.disabledReason === '',
       execute: requireUserGesture(confirmAndResume)
     });
+    const menu = new MenuSvg({ commands });
+    const openModeMenu = (): void => menu.open(window.innerWidth / 3, window.innerHeight / 3);
     const category = trans.__('Agent Edits');
     const choices = MODE_CHOICES.map(choice => ({
       command: COMMANDS.setMode,
       args: { ...choice }
     }));
     choices.forEach(item => palette?.addItem({ ...item, category }));
+    choices.forEach(item => menu.addItem(item));
     palette?.addItem({ command: COMMANDS.resume, category });
     model.changed.connect(() => {
       Object.values(COMMANDS).forEach(id => commands.notifyCommandChanged(id));

@@ -11,6 +11,8 @@ import { Token } from '@lumino/coreutils';
 import { BLOCK_COMMANDS, INotebookBlocks } from '../blocks/blocksPlugin';
 import { drawCellDiff } from '../blocks/cellDiffView';
 import { NbEditClient } from '../server/client';
+import { IOpenPage } from '../server/openPage';
+import type { TabConnection } from '../server/tabReports';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import type { Proposal } from '../server/models';
 import { IWriteRight, type WriteRight } from '../server/writeRight';
@@ -46,10 +48,10 @@ export const proposalsPlugin: JupyterFrontEndPlugin<ProposalModel> = {
   description: 'Knows the changes that wait for somebody to accept or reject them.',
   autoStart: true,
   provides: IProposalModel,
-  requires: [IFileChangeFeed],
-  activate: ({ serviceManager }: JupyterFrontEnd, files: FileChangeFeed) => {
+  requires: [IFileChangeFeed, IOpenPage],
+  activate: ({ serviceManager }: JupyterFrontEnd, files: FileChangeFeed, page: TabConnection) => {
     const { events, serverSettings } = serviceManager;
-    const model = new ProposalModel(new NbEditClient(serverSettings), events);
+    const model = new ProposalModel(new NbEditClient(serverSettings, page), events);
     files.addListener({ onFileChange: () => undefined, onResync: () => model.refresh() });
     model.refresh();
     return model;

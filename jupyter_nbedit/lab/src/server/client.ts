@@ -18,9 +18,13 @@ import type {
   UnseenNotebook,
   UnseenReply
 } from './models';
+import type { PageIdentity } from './tabReports';
 
 /** The name of JupyterLab as a client in the history. */
 const CLIENT = 'JupyterLab';
+
+/** The header with the id of the page: the request comes from the person in it. */
+const PAGE_HEADER = 'X-NbEdit-Page';
 
 /** The server refused a request, or did not answer it. */
 export class NbEditError extends Error {
@@ -45,6 +49,14 @@ interface RequestOptions {
   readonly body?: object;
   readonly query?: Readonly<Record<string, string | number | null | undefined>>;
   readonly cache?: RequestCache;
+  /** The id of the page, if a person asks. */
+  readonly pageId?: string | null;
+}
+
+/** Options of an undo or redo without the number of an edit. */
+export interface UndoOptions extends EditOptions {
+  /** The newest edit of the same client, or of all. */
+  readonly whose?: 'own' | 'all';
 }
 
 /** Options of accepting a proposal of which cells have changed since. */
@@ -62,7 +74,18 @@ export class NbEditClient {
     return NbEditClient._refused;
   }
 
-  constructor(private readonly _settings: ServerConnection.ISettings) {}
+  /** Emitted when a person asks, and the server cannot know that without a WebSocket. */
+  static get unconnected(): ISignal<typeof NbEditClient, void> {
+    return NbEditClient._unconnected;
+  }
+
+  /**
+   * @param _page The page whose buttons send the changes; without it they count as a program's.
+   */
+  constructor(
+    private readonly _settings: ServerConnection.ISettings,
+    private readonly _page: PageIdentity | null = null
+  ) {}
 
   async getAbout(): Promise<AboutReply> {
     return this._request('GET', '');
@@ -132,18 +155,14 @@ export class NbEditClient {
     return language;
   }
 
-  /** Undo an edit, by default the newest that is in effect. */
-  async undo(path: string, id?: number, options?: EditOptions): Promise<EditReply> {
-    return localEdits.track(
-      this._sendChange('POST', `${buildNotebookPath(path)}/undo`, { edit_id: id }, options)
-    );
+  /** Undo an edit, by default the newest of this client that is in effect. */
+  async undo(path: string, id?: number, options?: UndoOptions): Promise<EditReply> {
+    return this._undoOrRestore(path, 'undo', { edit_id: id }, options);
   }
 
-  /** Redo an edit, by default the one that was undone last. */
-  async redo(path: string, id?: number, options?: EditOptions): Promise<EditReply> {
-    return localEdits.track(
-      this._sendChange('POST', `${buildNotebookPath(path)}/redo`, { edit_id: id }, options)
-    );
+  /** Redo an edit, by default the one that this client has undone last. */
+  async redo(path: string, id?: number, options?: UndoOptions): Promise<EditReply> {
+    return this._undoOrRestore(path, 'redo', { edit_id: id }, options);
   }
 
   /** Read what edits have changed since this user's last Keep. */
@@ -183,21 +202,12 @@ export class NbEditClient {
     until?: number,
     options?: EditOptions
   ): Promise<EditReply> {
-    return localEdits.track(
-      this._sendChange('POST', `${buildNotebookPath(path)}/undo`, { cells, until }, options)
-    );
+    return this._undoOrRestore(path, 'undo', { cells, until }, options);
   }
 
   /** Return the notebook to what it was after an edit. */
   async restore(path: string, editId: number, options?: EditOptions): Promise<RestoreReply> {
-    return localEdits.track(
-      this._sendChange<RestoreReply>(
-        'POST',
-        `${buildNotebookPath(path)}/restore`,
-        { edit_id: editId },
-        options
-      )
-    );
+    return this._undoOrRestore<RestoreReply>(path, 'restore', { edit_id: editId }, options);
   }
 
   /** Delete the history of a notebook; return the number of deleted edits. */
@@ -271,6 +281,27 @@ export class NbEditClient {
     return this._request('POST', `${buildProposalPath(id)}/reopen`, { body: { parts } });
   }
 
+  private async _undoOrRestore<Answer extends EditReply = EditReply>(
+    path: string,
+    verb: 'undo' | 'redo' | 'restore',
+    body: object,
+    options: UndoOptions = {}
+  ): Promise<Answer> {
+    if (this._page !== null && options.dry_run !== true) {
+      await this._requirePage(path);
+    }
+    const address = `${buildNotebookPath(path)}/${verb}`;
+    return localEdits.track(this._sendChange<Answer>('POST', address, body, options));
+  }
+
+  /** Throw an error if the server would take the undo of a person for one of a program. */
+  private async _requirePage(path: string): Promise<void> {
+    if ((await this._page?.getId()) === null && (await this.getMode(path)).mode !== 'edit') {
+      NbEditClient._unconnected.emit();
+      throw new NbEditError(0, 'unconnected', 'The page has no WebSocket to the server.');
+    }
+  }
+
   private async _sendChange<Answer = EditReply>(
     method: string,
     address: string,
@@ -288,9 +319,23 @@ export class NbEditClient {
     address: string,
     options: RequestOptions = {}
   ): Promise<Answer> {
-    const response = await this._send(method, address, options);
+    const isChange = method !== 'GET' && this._page !== null;
+    const pageId = isChange ? await this._page.getId() : null;
     try {
-      return await parseResponse<Answer>(response);
+      try {
+        return await parseResponse<Answer>(
+          await this._send(method, address, { ...options, pageId })
+        );
+      } catch (error) {
+        if (pageId === null || !isChange || !isUnknownPage(error)) {
+          throw error;
+        }
+        // The server was restarted, or the computer slept. Without an id, the request fails again.
+        const newId = (await this._page.renewId(pageId)) ?? pageId;
+        return await parseResponse<Answer>(
+          await this._send(method, address, { ...options, pageId: newId })
+        );
+      }
     } catch (error) {
       if (method !== 'GET' && isRefusal(error)) {
         NbEditClient._refused.emit();
@@ -303,7 +348,7 @@ export class NbEditClient {
     method: string,
     address: string,
     // With its default `no-store`, JupyterLab adds the time to each URL.
-    { body, query = {}, cache = 'no-cache' }: RequestOptions
+    { body, query = {}, cache = 'no-cache', pageId = null }: RequestOptions
   ): Promise<Response> {
     const searchParams = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
@@ -314,10 +359,14 @@ export class NbEditClient {
     const url = URLExt.join(this._settings.baseUrl, 'nbedit', address);
     const parameters = searchParams.toString();
     const search = parameters === '' ? '' : `?${parameters}`;
-    const init: RequestInit = { method, cache };
+    const headers: Record<string, string> = {};
+    const init: RequestInit = { method, cache, headers };
+    if (pageId !== null) {
+      headers[PAGE_HEADER] = pageId;
+    }
     if (body !== undefined) {
       init.body = JSON.stringify(body);
-      init.headers = { 'Content-Type': 'application/json' };
+      headers['Content-Type'] = 'application/json';
     }
     try {
       return await ServerConnection.makeRequest(url + search, init, this._settings);
@@ -327,11 +376,17 @@ export class NbEditClient {
   }
 
   private static readonly _refused = new Signal<typeof NbEditClient, void>(NbEditClient);
+  private static readonly _unconnected = new Signal<typeof NbEditClient, void>(NbEditClient);
 }
 
 /** Return whether a request failed because the user has no right to it, or is not logged in. */
 function isRefusal(error: unknown): boolean {
   return error instanceof NbEditError && (error.status === 401 || error.reason === 'forbidden');
+}
+
+/** Return whether the server does not know the id of this page. */
+function isUnknownPage(error: unknown): boolean {
+  return error instanceof NbEditError && error.reason === 'page_unknown';
 }
 
 /** Return the body of a response, or throw an `NbEditError` if it has none or is an error. */

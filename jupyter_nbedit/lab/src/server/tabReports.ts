@@ -1,11 +1,21 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import type { ServerConnection } from '@jupyterlab/services';
+import { PromiseDelegate } from '@lumino/coreutils';
 
 /**
  * What a tab made of the version on disk: it shows that version, shows it with unsaved changes, or
  * waits for the user to resolve a conflict.
  */
 export type TabState = 'shown' | 'merged' | 'waiting';
+
+/** Proves to the server that a request comes from the person in this page. */
+export interface PageIdentity {
+  /** Return the id of the page; null if the server cannot be connected to by a WebSocket. */
+  getId(): Promise<string | null>;
+
+  /** Connect again, because the server does not know an id; return the new one, or null. */
+  renewId(unknownId: string): Promise<string | null>;
+}
 
 /** What a tab reports about itself. */
 interface TabReport {
@@ -16,6 +26,9 @@ interface TabReport {
 
 /** Minimum and maximum time between two attempts to connect, in milliseconds. */
 const BACKOFF = { least: 1000, most: 60_000 };
+
+/** How long a request waits for the id of the page, in milliseconds. */
+const PAGE_ID_TIMEOUT = 10_000;
 
 /** `WebSocket.OPEN`, for any implementation of sockets. */
 const OPEN = 1;
@@ -70,14 +83,41 @@ export class OpenTab {
  * Reports to the server which notebooks this page has open and which versions they show, so that
  * the reply to an edit can say what became of it.
  *
- * The page has one socket, from its first notebook on.
+ * The page has one socket, on which the server also sends the id of the page.
  */
-export class TabConnection {
+export class TabConnection implements PageIdentity {
   constructor(
     private readonly _settings: ServerConnection.ISettings,
     /** Whether the server has the extension; called when a connection fails. */
     private readonly _hasExtension: () => Promise<boolean>
   ) {}
+
+  /** Connect to the server, and again whenever the connection is lost. */
+  start(): void {
+    this._connect();
+  }
+
+  async getId(): Promise<string | null> {
+    if (this._pageId === null && this._socket === null) {
+      // The next attempt would be later.
+      this._connect();
+    }
+    if (this._pageId === null && this._socket !== null) {
+      await Promise.race([
+        this._nextId.promise,
+        new Promise(resolve => setTimeout(resolve, PAGE_ID_TIMEOUT))
+      ]);
+    }
+    return this._pageId;
+  }
+
+  async renewId(unknownId: string): Promise<string | null> {
+    if (this._pageId === unknownId) {
+      // The server may be a new one, and the socket may not know that it is lost.
+      this._disconnect();
+    }
+    return this.getId();
+  }
 
   open(path: string): OpenTab {
     const tab = new OpenTab(path, () => this._scheduleSend());
@@ -97,7 +137,6 @@ export class TabConnection {
       this._isScheduled = true;
       queueMicrotask(() => {
         this._isScheduled = false;
-        this._connect();
         this._sendReports();
       });
     }
@@ -136,9 +175,10 @@ export class TabConnection {
   }
 
   private _connect(): void {
-    if (this._socket !== null || this._hasGivenUp || this._tabs.size === 0) {
+    if (this._socket !== null || this._hasGivenUp) {
       return;
     }
+    clearTimeout(this._retry);
     const { appendToken, token, wsUrl, WebSocket } = this._settings;
     const query = appendToken && token !== '' ? `?token=${encodeURIComponent(token)}` : '';
     const socket = new WebSocket(URLExt.join(wsUrl, 'nbedit', 'tabs') + query);
@@ -148,9 +188,17 @@ export class TabConnection {
       this._attempts = 0;
       this._resendAll();
     };
+    socket.onmessage = ({ data }) => {
+      const { page } = JSON.parse(data as string) as { readonly page?: string };
+      if (page !== undefined) {
+        this._pageId = page;
+        this._endWait();
+      }
+    };
     socket.onclose = () => {
+      this._forgetSocket();
       const delay = Math.min(BACKOFF.least * 2 ** this._attempts++, BACKOFF.most);
-      setTimeout(() => void this._reconnect(wasOpen), delay);
+      this._retry = setTimeout(() => void this._reconnect(wasOpen), delay);
     };
     this._socket = socket;
   }
@@ -158,8 +206,28 @@ export class TabConnection {
   /** @param wasOpen Whether a connection was open before: then the server has the extension. */
   private async _reconnect(wasOpen: boolean): Promise<void> {
     this._hasGivenUp = !wasOpen && !(await this._hasExtension());
-    this._socket = null;
     this._connect();
+  }
+
+  private _disconnect(): void {
+    const socket = this._socket;
+    this._forgetSocket();
+    if (socket !== null) {
+      socket.onopen = socket.onmessage = socket.onclose = null;
+      socket.close();
+    }
+  }
+
+  private _forgetSocket(): void {
+    this._socket = null;
+    this._pageId = null;
+    this._endWait();
+  }
+
+  /** Let requests go on that wait for the id, whether there is one now. */
+  private _endWait(): void {
+    this._nextId.resolve();
+    this._nextId = new PromiseDelegate<void>();
   }
 
   /** Send everything to a server that may be a new one, which numbers edits differently. */
@@ -176,6 +244,10 @@ export class TabConnection {
   private _attempts = 0;
   private _isScheduled = false;
   private _hasGivenUp = false;
+  private _pageId: string | null = null;
+  /** Is resolved when the id is there, or the connection is lost. */
+  private _nextId = new PromiseDelegate<void>();
+  private _retry: ReturnType<typeof setTimeout> | undefined;
 }
 
 const STATES_WORST_FIRST: readonly TabState[] = ['waiting', 'merged', 'shown'];

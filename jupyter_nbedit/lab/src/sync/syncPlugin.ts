@@ -7,14 +7,15 @@ import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupy
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { INotebookBlocks } from '../blocks/blocksPlugin';
 import { INbEditSettings, type Settings } from '../notify/settings';
-import { NbEditClient, NbEditError } from '../server/client';
+import { NbEditClient } from '../server/client';
 import {
   IFileChangeFeed,
   type FileChange,
   type FileChangeFeed,
   type FileProblem
 } from '../server/fileChanges';
-import { TabConnection, type OpenTab } from '../server/tabReports';
+import { IOpenPage } from '../server/openPage';
+import type { OpenTab, TabConnection } from '../server/tabReports';
 import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
 import { IWriteRight, type WriteRight } from '../server/writeRight';
 import { NotebookFile } from './diskVersion';
@@ -45,6 +46,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     INotebookBlocks,
     INbEditSettings,
     IWriteRight,
+    IOpenPage,
     IEditorLanguageRegistry
   ],
   optional: [IEditorThemeRegistry, IUnseenModel, IDocumentManager, ITranslator],
@@ -55,6 +57,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     blocks: INotebookBlocks,
     settings: Settings,
     right: WriteRight,
+    tabs: TabConnection,
     languages: IEditorLanguageRegistry,
     themes: IEditorThemeRegistry | null,
     unseen: UnseenModel | null,
@@ -66,8 +69,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     const saves = new ConditionalSaves(contents);
     const running = new RunningCells();
     const { serverSettings } = app.serviceManager;
-    const server = new NbEditClient(serverSettings);
-    const tabs = new TabConnection(serverSettings, async () => hasServerExtension(server));
+    const server = new NbEditClient(serverSettings, tabs);
     const buildServices = (views: NotebookViews, tab: OpenTab): SyncServices => ({
       file: new NotebookFile(contents, server),
       saves,
@@ -170,13 +172,3 @@ export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
     });
   }
 };
-
-/** Return whether the server has our routes; true if it does not respond. */
-async function hasServerExtension(server: NbEditClient): Promise<boolean> {
-  try {
-    await server.getAbout();
-    return true;
-  } catch (error) {
-    return !(error instanceof NbEditError && error.status === 404);
-  }
-}

@@ -6,10 +6,38 @@ interface SentRequest {
   readonly url: string;
   readonly method: string;
   readonly body: unknown;
+  readonly page: string | null;
 }
 
-/** A server of ours behind a `fetch` that answers the same to all, and what it was asked. */
-function makeClient(status: number, text: string): { server: NbEditClient; asked: SentRequest[] } {
+/** A page whose ids are these, one after the other; null without a WebSocket. */
+class Page {
+  constructor(...ids: readonly (string | null)[]) {
+    this._ids = [...ids];
+  }
+
+  getId(): Promise<string | null> {
+    return Promise.resolve(this._ids[0] ?? null);
+  }
+
+  renewId(): Promise<string | null> {
+    this._ids.shift();
+    return this.getId();
+  }
+
+  private readonly _ids: (string | null)[];
+}
+
+/**
+ * A server of ours behind a `fetch` that answers the same to all, or one thing after the other, and
+ * what it was asked.
+ */
+function makeClient(
+  status: number,
+  text: string,
+  page: Page | null = null,
+  answers: readonly (readonly [number, string])[] = []
+): { server: NbEditClient; asked: SentRequest[] } {
+  const queue = [...answers];
   const asked: SentRequest[] = [];
   const settings = {
     baseUrl: 'http://127.0.0.1:8888/user/a%40b/',
@@ -20,11 +48,17 @@ function makeClient(status: number, text: string): { server: NbEditClient; asked
     fetch: async (request: Request) => {
       const body = await request.text();
       const { url, method } = request;
-      asked.push({ url, method, body: body === '' ? null : JSON.parse(body) });
-      return new Response(text, { status });
+      asked.push({
+        url,
+        method,
+        body: body === '' ? null : JSON.parse(body),
+        page: request.headers.get('X-NbEdit-Page')
+      });
+      const [nextStatus, nextText] = queue.shift() ?? [status, text];
+      return new Response(nextText, { status: nextStatus });
     }
   } as unknown as ServerConnection.ISettings;
-  return { server: new NbEditClient(settings), asked };
+  return { server: new NbEditClient(settings, page), asked };
 }
 
 async function catchError(asking: Promise<unknown>): Promise<NbEditError> {
@@ -134,5 +168,55 @@ test('it is reported whenever the server refuses a change for want of the right'
   await catchError(makeClient(409, '{"reason": "undo_conflict"}').server.undo('a.ipynb'));
   expect(count).toBe(1);
   await catchError(makeClient(401, '{}').server.purgeHistory('a.ipynb'));
+  expect(count).toBe(2);
+});
+
+const UNKNOWN = [409, '{"reason": "page_unknown", "message": "The page is not known."}'] as const;
+
+test('a change by a button has the id of the page in a header, and reading has not', async () => {
+  const { server, asked } = makeClient(200, '{}', new Page('one'));
+  await server.undo('a.ipynb', 3);
+  await server.keep('a.ipynb');
+  await server.acceptProposal(4);
+  await server.getUnseen('a.ipynb');
+  expect(asked.map(({ page }) => page)).toEqual(['one', 'one', 'one', null]);
+  expect(asked.map(({ url }) => url).join(' ')).not.toContain('one');
+  expect(JSON.stringify(asked.map(({ body }) => body))).not.toContain('one');
+});
+
+test('a client without a page, such as that of other extensions, sends no id', async () => {
+  const { server, asked } = makeClient(200, '{}');
+  await server.undo('a.ipynb', 3);
+  expect(asked.map(({ page }) => page)).toEqual([null]);
+});
+
+test('a request with an unknown id is repeated once with a new one', async () => {
+  const { server, asked } = makeClient(200, '{}', new Page('one', 'two'), [UNKNOWN]);
+  await server.undo('a.ipynb', 3);
+  expect(asked.map(({ page }) => page)).toEqual(['one', 'two']);
+  const again = makeClient(...UNKNOWN, new Page('one', 'two', 'three'));
+  expect((await catchError(again.server.keep('a.ipynb'))).reason).toBe('page_unknown');
+  expect(again.asked).toHaveLength(2);
+  // It is never taken for the request of a program.
+  const lost = makeClient(...UNKNOWN, new Page('one'));
+  expect((await catchError(lost.server.undo('a.ipynb', 3))).reason).toBe('page_unknown');
+  expect(lost.asked.map(({ page }) => page)).toEqual(['one', 'one']);
+});
+
+test('without a WebSocket a person undoes where programs may, and is told otherwise', async () => {
+  let count = 0;
+  NbEditClient.unconnected.connect(() => count++);
+  const free = makeClient(200, '{}', new Page(null), [[200, '{"mode": "edit"}']]);
+  await free.server.undo('a.ipynb', 3);
+  expect(free.asked.map(({ method, page }) => [method, page])).toEqual([
+    ['GET', null],
+    ['POST', null]
+  ]);
+  expect(count).toBe(0);
+  for (const mode of ['review', 'plan']) {
+    const { server, asked } = makeClient(200, `{"mode": "${mode}"}`, new Page(null));
+    expect((await catchError(server.undoCells('a.ipynb', ['1.0']))).reason).toBe('unconnected');
+    expect(asked.map(({ method }) => method)).toEqual(['GET']);
+  }
   expect(count).toBe(2);
 });

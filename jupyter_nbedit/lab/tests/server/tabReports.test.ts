@@ -21,6 +21,11 @@ class Socket {
     this.onclose?.();
   }
 
+  /** Send the page its id. */
+  sendId(page: string): void {
+    this.onmessage?.({ data: JSON.stringify({ page }) });
+  }
+
   send(message: string): void {
     this._reports.push(JSON.parse(message) as object);
   }
@@ -32,6 +37,7 @@ class Socket {
 
   onopen: (() => void) | null = null;
   onclose: (() => void) | null = null;
+  onmessage: ((event: { readonly data: string }) => void) | null = null;
   readyState = 0;
   private readonly _reports: object[] = [];
 }
@@ -52,6 +58,7 @@ beforeEach(() => {
   tabs = new TabConnection(settings as unknown as ServerConnection.ISettings, () =>
     Promise.resolve(isThere)
   );
+  tabs.start();
 });
 
 function assertPresent<T>(item: T | undefined): T {
@@ -85,9 +92,9 @@ async function connectSocket(
   return { socket, one: assertPresent(opened[0]), other: opened[1] };
 }
 
-test('a page connects with its first notebook, under the base URL and with the token', async () => {
+test('a page connects once when it opens, under the base URL and with the token', async () => {
   await flushTimers();
-  expect(Socket.all).toHaveLength(0);
+  expect(Socket.all).toHaveLength(1);
   tabs.open('a.ipynb');
   tabs.open('b.ipynb');
   await flushTimers();
@@ -201,4 +208,44 @@ test('a server without the route is left alone', async () => {
   tabs.open('b.ipynb');
   await flushTimers();
   expect(Socket.all).toHaveLength(1);
+});
+
+test('a request waits for the id that the server sends, and another id comes with another connection', async () => {
+  const first = tabs.getId();
+  const socket = assertPresent(Socket.all[0]);
+  socket.accept();
+  socket.sendId('one');
+  expect(await first).toBe('one');
+  socket.close();
+  // Nobody waits for the next attempt.
+  const second = tabs.getId();
+  assertPresent(Socket.all[1]).accept();
+  assertPresent(Socket.all[1]).sendId('two');
+  expect(await second).toBe('two');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(Socket.all).toHaveLength(2);
+});
+
+test('an id that the server does not know is replaced once, whoever asks', async () => {
+  const socket = assertPresent(Socket.all[0]);
+  socket.accept();
+  socket.sendId('one');
+  const renewed = Promise.all([tabs.renewId('one'), tabs.renewId('one')]);
+  expect(Socket.all).toHaveLength(2);
+  expect(socket.readyState).toBe(3);
+  assertPresent(Socket.all[1]).accept();
+  assertPresent(Socket.all[1]).sendId('two');
+  expect(await renewed).toEqual(['two', 'two']);
+  expect(await tabs.renewId('one')).toBe('two');
+  expect(Socket.all).toHaveLength(2);
+});
+
+test('there is no id if the socket is refused, or an old server sends none', async () => {
+  const refused = tabs.getId();
+  assertPresent(Socket.all[0]).close();
+  expect(await refused).toBeNull();
+  const unsent = tabs.getId();
+  assertPresent(Socket.all[1]).accept();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await unsent).toBeNull();
 });

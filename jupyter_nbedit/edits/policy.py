@@ -1,0 +1,85 @@
+"""Who may do what: the only module that knows the rule; `docs/use.md` prints it as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from jupyter_nbedit.errors import Forbidden, PlanMode
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.edits.modes import Mode
+    from jupyter_nbedit.models import Author
+
+#: A change of a notebook.
+Change = Literal["edit", "create", "replace", "restore", "undo", "redo"]
+#: A decision about changes, modes or the history; it is never proposed.
+Decision = Literal["accept", "reject", "reopen", "keep", "set_mode", "delete_history"]
+Action = Change | Decision
+#: What becomes of an action that is asked for.
+Outcome = Literal["write", "propose", "refuse"]
+
+# What a person in an open page does at once: the request itself is the decision.
+_CHANGES_BY_PERSON = frozenset(("replace", "restore", "undo", "redo"))
+_DECISIONS = frozenset(("accept", "reject", "reopen", "keep", "set_mode", "delete_history"))
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """Who has proposed a change, as that client states it."""
+
+    client: str | None
+    session_name: str
+
+
+def decide(
+    action: Action,
+    author: Author,
+    mode: Mode = "edit",
+    server_mode: Mode = "edit",
+    *,
+    refused_proposer: Proposer | None = None,
+) -> Outcome:
+    """Return what becomes of an action that ``author`` asks for.
+
+    ``mode`` is the effective mode of the notebook, and ``server_mode`` that of the server, which a
+    person in a page cannot bypass. Only changes and ``accept`` depend on them. A program that is
+    ``refused_proposer`` may not accept.
+    """
+    is_server_paused = mode == server_mode == "plan"
+    is_person = author.is_person and author.way == "rest"
+    if action == "accept":
+        asker = Proposer(author.client, author.session_name)
+        is_refused = is_server_paused or (asker == refused_proposer and not is_person)
+        return "refuse" if is_refused or author.way == "tools" else "write"
+    if action in _DECISIONS:
+        return "refuse" if author.way == "tools" else "write"
+    if mode == "edit":
+        return "write"
+    if is_person and action in _CHANGES_BY_PERSON:
+        return "refuse" if is_server_paused else "write"
+    return "propose" if mode == "review" else "refuse"
+
+
+def build_refusal(
+    action: Action, author: Author, mode: Mode = "edit", server_mode: Mode = "edit"
+) -> Forbidden:
+    """Return the error for an action that `decide` refuses."""
+    if action in _DECISIONS and author.way == "tools":
+        return Forbidden("Tools cannot decide for a person. Ask the user to do this in JupyterLab.")
+    if action == "accept" and mode != "plan":
+        return Forbidden(
+            "The client that has proposed a change may not accept it on this server "
+            "(NbEditApp.own_decisions). Ask the user to decide in JupyterLab."
+        )
+    if mode == server_mode:
+        message = (
+            "This server is in plan mode: changes of notebooks are paused. Send `dry_run: true` to "
+            "see what the edit would do."
+        )
+    else:
+        message = (
+            "A person has paused edits of this notebook (plan mode). Ask that person to allow "
+            "edits again, or send `dry_run: true` to see what the edit would do."
+        )
+    return PlanMode(message)

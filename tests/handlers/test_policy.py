@@ -1,0 +1,338 @@
+"""Who may do what: every action, asked for by programs and by a person, in every mode.
+
+`docs/use.md` prints the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.api import PythonAPI
+from jupyter_nbedit.errors import PlanMode
+from tests.handlers.conftest import Servers
+from tests.handlers.error_checks import get_error
+from tests.handlers.requests import (
+    ODD,
+    decide,
+    edit,
+    get_json,
+    list_sources,
+    propose,
+    replace,
+    send_json,
+    send_json_locally,
+    set_mode,
+    undo,
+)
+from tests.support import samples
+from tests.support.http import Answer, Client, Local
+from tests.support.page import PAGE_ID, open_page
+from tests.support.servers import ServerProcess, start_server
+from tests.support.waiting import wait_until
+
+TEXT = ODD
+#: The modes of the columns: that of the notebook, and that of the server.
+MODES: dict[str, tuple[str | None, str | None]] = {
+    "edit": ("edit", None),
+    "review": ("review", None),
+    "plan of the notebook": ("plan", None),
+    "plan of the server": (None, "plan"),
+}
+CHANGES_BY_PROGRAM = ("done", "proposed", "refused", "refused")
+CHANGES_BY_PERSON = ("done", "done", "done", "refused")
+DECISIONS = ("done", "done", "done", "done")
+ACCEPT = ("done", "done", "done", "refused")
+#: What becomes of an action over REST, by mode.
+PROGRAM = {
+    "edit": CHANGES_BY_PROGRAM,
+    "create": CHANGES_BY_PROGRAM,
+    "undo": CHANGES_BY_PROGRAM,
+    "undo cells": CHANGES_BY_PROGRAM,
+    "redo": CHANGES_BY_PROGRAM,
+    "restore": CHANGES_BY_PROGRAM,
+    "accept": ACCEPT,
+    "reject": DECISIONS,
+    "reopen": DECISIONS,
+    "keep": DECISIONS,
+    "set mode": DECISIONS,
+    "delete history": DECISIONS,
+}
+PERSON = {
+    **PROGRAM,
+    **dict.fromkeys(("undo", "undo cells", "redo", "restore"), CHANGES_BY_PERSON),
+}
+REST = {"a program": PROGRAM, "a person": PERSON}
+#: Tools and the endpoint of MCP can do no more than this.
+TOOLS = ("edit", "create", "undo", "redo")
+CLIENT = "Claude"
+
+
+@dataclass
+class Case:
+    """A notebook with two edits by an agent, and what is known of it."""
+
+    live: Client
+    path: str
+    first: int
+    key: str
+    proposal: int = 0
+    undone: int = 0
+
+    @property
+    def new_path(self) -> str:
+        return f"new-{self.path}"
+
+
+def prepare(live: Client, path: str, action: str, mode: str) -> Case:
+    """Make the edits, and what the action needs; then set the mode."""
+    first = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
+    edit(live, path, replace("beta", "two"), client=CLIENT)
+    key = get_json(live, f"notebooks/{path}/unseen")["cells"][0]["key"]
+    case = Case(live, path, first, key)
+    if action in {"accept", "reject", "reopen"}:
+        set_mode(live, "review", path)
+        case.proposal = propose(live, path, replace("gamma", "proposed"), client=CLIENT)
+        if action == "reopen":
+            assert decide(live, case.proposal, "reject").status == 200
+    if action == "redo":
+        case.undone = undo(live, path, client=CLIENT).json["edit_id"]
+    own, server = MODES[mode]
+    set_mode(live, own, path)
+    set_mode(live, server)
+    if action == "create" and own is not None:
+        # A mode outlasts the file.
+        (live.root / case.new_path).write_bytes(TEXT)
+        set_mode(live, own, case.new_path)
+        (live.root / case.new_path).unlink()
+    return case
+
+
+@pytest.fixture(autouse=True)
+def _reset(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "live" in request.fixturenames:
+        set_mode(request.getfixturevalue("live"), None)
+
+
+def ask(case: Case, action: str, headers: dict[str, str]) -> Answer:
+    """Ask for an action over REST."""
+    path, live = f"notebooks/{case.path}", case.live
+    cells = [{"cell_type": "code", "source": "new"}]
+    requests: dict[str, tuple[str, str, Any]] = {
+        "edit": ("PATCH", path, {"operations": [replace("gamma", "edited")], "client": CLIENT}),
+        "create": ("PUT", f"notebooks/{case.new_path}", {"cells": cells}),
+        "undo": ("POST", f"{path}/undo", {"edit_id": case.first}),
+        "undo cells": ("POST", f"{path}/undo", {"cells": [case.key]}),
+        "redo": ("POST", f"{path}/redo", {"edit_id": case.undone}),
+        "restore": ("POST", f"{path}/restore", {"edit_id": case.first}),
+        "accept": ("POST", f"proposals/{case.proposal}/accept", {}),
+        "reject": ("POST", f"proposals/{case.proposal}/reject", {}),
+        "reopen": ("POST", f"proposals/{case.proposal}/reopen", {}),
+        "keep": ("POST", f"{path}/keep", {"cells": [case.key]}),
+        "set mode": ("PUT", "mode", {"mode": "review", "path": case.path}),
+        "delete history": ("DELETE", f"{path}/history", None),
+    }
+    verb, target, body = requests[action]
+    if body is None:
+        return live.request(verb, f"nbedit/{target}", headers=headers)
+    return send_json(live, verb, target, body, headers)
+
+
+def read_all(case: Case) -> list[bytes | None]:
+    files = [case.live.root / name for name in (case.path, case.new_path)]
+    return [file.read_bytes() if file.exists() else None for file in files]
+
+
+STATUSES = {200: "done", 201: "done", 202: "proposed", 403: "refused"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("action", PROGRAM)
+@pytest.mark.parametrize("who", REST)
+def test_rest_follows_the_table(live: Client, path: str, who: str, action: str, mode: str) -> None:
+    case = prepare(live, path, action, mode)
+    before = read_all(case)
+    with ExitStack() as stack:
+        headers = stack.enter_context(open_page(live)) if who == "a person" else {}
+        answer = ask(case, action, headers)
+    expected = REST[who][action][list(MODES).index(mode)]
+    assert STATUSES[answer.status] == expected, answer.body
+    is_change = PROGRAM[action] in {CHANGES_BY_PROGRAM, ACCEPT}
+    assert (read_all(case) != before) == (is_change and expected == "done")
+
+
+def call_tool(case: Case, action: str) -> tuple[str, dict[str, Any]]:
+    """Return the name and the arguments of the tool for an action."""
+    operations = [{"op": "insert", "at": "end", "source": "edited", "cell_type": "code"}]
+    numbers = {"edit_id": case.undone if action == "redo" else case.first}
+    history = {"action": action, "path": case.path, **numbers}
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "edit": ("notebook_edit", {"path": case.path, "operations": operations}),
+        "create": ("notebook_create", {"path": case.new_path, "cells": [{"source": "new"}]}),
+    }
+    return calls.get(action, ("notebook_history", history))
+
+
+# To call oneself JupyterLab, or to send the id of a page, makes no tool a person.
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("action", TOOLS)
+@pytest.mark.parametrize(
+    "caller", [("tools", CLIENT), ("tools", "JupyterLab"), ("MCP", CLIENT), ("MCP", "JupyterLab")]
+)
+def test_tools_follow_the_table(
+    live: Client, path: str, caller: tuple[str, str], action: str, mode: str
+) -> None:
+    way, client = caller
+    case = prepare(live, path, action, mode)
+    before = read_all(case)
+    name, arguments = call_tool(case, action)
+    with open_page(live) as page:
+        headers = {"X-NbEdit-Client": client, **page}
+        if way == "tools":
+            answer = send_json(live, "POST", f"tools/agent/{name}", arguments, headers)
+            found = STATUSES[answer.status]
+        else:
+            call = {"name": name, "arguments": arguments}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+            result = send_json(live, "POST", "mcp", message, headers).json["result"]
+            (content,) = result["content"]
+            is_proposed = "proposed as" in content["text"]
+            found = "proposed" if is_proposed else "done"
+            if result.get("isError"):
+                assert content["text"].startswith("plan_mode: ")
+                found = "refused"
+    expected = CHANGES_BY_PROGRAM[list(MODES).index(mode)]
+    assert found == expected
+    assert (read_all(case) != before) == (expected == "done")
+
+
+def test_no_tool_decides_for_a_person(live: Client) -> None:
+    words = ("accept", "reject", "reopen", "keep", "mode", "stop")
+    for tool in get_json(live, "tools")["tools"]:
+        assert not any(word in tool["name"].lower() for word in words), tool["name"]
+        actions = tool["input_schema"]["properties"].get("action", {}).get("enum", [])
+        assert not set(words) & set(actions)
+
+
+async def edit_with_api(api: PythonAPI, first: int, key: str) -> Any:
+    assert first
+    assert key
+    return await api.edit("a.ipynb", [replace("gamma", "edited")], user="ada")
+
+
+API: dict[str, Callable[[PythonAPI, int, str], Awaitable[Any]]] = {
+    "edit": edit_with_api,
+    "undo": lambda api, first, _: api.undo("a.ipynb", first, user="ada"),
+    "undo cells": lambda api, _, key: api.undo_cells("a.ipynb", [key], user="ada"),
+    "restore": lambda api, first, _: api.restore("a.ipynb", first, user="ada"),
+    "keep": lambda api, _, key: api.keep("a.ipynb", [key], user="ada"),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("action", API)
+async def test_the_python_api_follows_the_table(
+    local: Local, notebook: Path, jp_serverapp: Any, action: str, mode: str
+) -> None:
+    api = jp_serverapp.web_app.settings["jupyter_nbedit"]
+    first = await api.edit("a.ipynb", [replace("alpha", "x = 2")], user="ada", client=CLIENT)
+    await api.edit("a.ipynb", [replace("beta", "two")], user="ada", client=CLIENT)
+    key = (await api.get_unseen("a.ipynb", user="ada")).cells[0].key
+    own, server = MODES[mode]
+    for body in ({"mode": own, "path": "a.ipynb"}, {"mode": server}):
+        assert (await send_json_locally(local, "PUT", "mode", body)).status == 200
+    before = samples.hash_file(notebook)
+    try:
+        reply = await API[action](api, first.edit_id, key)
+        found = "proposed" if isinstance(getattr(reply, "proposal_id", None), int) else "done"
+    except PlanMode:
+        found = "refused"
+    assert found == PROGRAM[action][list(MODES).index(mode)]
+    assert (samples.hash_file(notebook) != before) == (found == "done" and action != "keep")
+
+
+def test_a_person_is_known_by_an_open_page_only(live: Client, path: str) -> None:
+    number = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
+    changed = (live.root / path).read_bytes()
+    set_mode(live, "plan", path)
+    # Everybody can say to be JupyterLab.
+    get_error(undo(live, path, edit_id=number, client="JupyterLab"), 403, "plan_mode")
+    with open_page(live) as page, open_page(live) as other:
+        assert page != other
+        assert len(page[PAGE_ID]) * 4 == 128
+        for header in ({PAGE_ID: "0" * 32}, {PAGE_ID: ""}, {PAGE_ID: page[PAGE_ID][:-1]}):
+            found = undo(live, path, edit_id=number, headers=header)
+            get_error(found, 409, "page_unknown")
+            assert (live.root / path).read_bytes() == changed
+        assert undo(live, path, edit_id=number, headers=page).status == 200
+        assert undo(live, path, "redo", headers=other, whose="all").status == 200
+    # In every mode, the id of a closed page is not taken for a program.
+    set_mode(live, "edit", path)
+
+    def ask() -> bool:
+        return undo(live, path, edit_id=number, headers=page, dry_run=True).status == 409
+
+    wait_until(ask)
+    get_error(undo(live, path, edit_id=number, headers=page), 409, "page_unknown")
+    assert (live.root / path).read_bytes() == changed
+
+
+@pytest.mark.threat("S16")
+def test_the_id_of_a_page_is_in_no_reply_or_log(tmp_path: Path) -> None:
+    server = start_server(tmp_path, "--ServerApp.log_level=DEBUG")
+    try:
+        check_secret(server)
+    finally:
+        server.stop()
+
+
+def check_secret(server: ServerProcess) -> None:
+    live = server.client
+    (live.root / "a.ipynb").write_bytes(TEXT)
+    edit(live, "a.ipynb", replace("alpha", "x = 2"), client=CLIENT)
+    with open_page(live) as page:
+        secret = page[PAGE_ID].encode()
+        answers = [
+            undo(live, "a.ipynb", headers=page, whose="all"),
+            undo(live, "a.ipynb", headers={**page, "If-Match": "nonsense"}),
+            live.request("GET", "nbedit/notebooks/a.ipynb/history", headers=page),
+            live.request("GET", "nbedit", headers=page),
+            live.request("GET", "nbedit/notebooks/missing.ipynb", headers=page),
+        ]
+        assert answers[0].status == 200
+    undo(live, "a.ipynb", headers=page)
+    for answer in answers:
+        assert secret not in answer.body
+        assert secret.decode() not in str(answer.headers)
+    assert secret not in server.log.read_bytes()
+
+
+def test_a_client_does_not_accept_its_own_proposal_if_the_server_forbids_it(
+    servers: Servers, request: pytest.FixtureRequest
+) -> None:
+    live, path = servers("no own decisions"), f"{request.node.name}.ipynb"
+    (live.root / path).write_bytes(TEXT)
+    set_mode(live, "review", path)
+    session = {"X-NbEdit-Session": "one"}
+    number = propose(live, path, replace("alpha", "x = 2"), client=CLIENT, headers=session)
+    refused = decide(live, number, client=CLIENT, headers=session)
+    get_error(refused, 403, "forbidden")
+    assert "own_decisions" in refused.json["message"]
+    assert decide(live, number, client=CLIENT, headers=session, dry_run=True).status == 403
+    assert (live.root / path).read_bytes() == TEXT
+    # Another session of the client, another client and a person may.
+    others: list[tuple[str, dict[str, str]]] = [
+        (CLIENT, {"X-NbEdit-Session": "two"}),
+        ("script", session),
+    ]
+    for client, headers in others:
+        assert decide(live, number, client=client, headers=headers, dry_run=True).status == 200
+    with open_page(live) as page:
+        assert decide(live, number, client=CLIENT, headers={**session, **page}).status == 200
+    assert list_sources(live, path)[0] == "x = 2"
