@@ -95,10 +95,17 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
     const { commands, serviceManager, shell } = app;
     const { contents, events, serverSettings } = serviceManager;
     const model = new ModeModel(new NbEditClient(serverSettings, page), events, right, trans);
+    let connectionNotice: string | null = null;
     NbEditClient.unconnected.connect(() => {
-      Notification.warning(
+      if (connectionNotice !== null) {
+        Notification.dismiss(connectionNotice);
+      }
+      connectionNotice = Notification.warning(
         trans.__('This page has no WebSocket to the server, which therefore refuses to undo now.'),
-        { actions: [{ label: trans.__('What Agents May Do…'), callback: openModeMenu }] }
+        {
+          autoClose: false,
+          actions: [{ label: trans.__('What Agents May Do…'), callback: openModeMenu }]
+        }
       );
     });
     // The user may have lost the right since it was read.
