@@ -127,6 +127,8 @@ class NbEditHandler(APIHandler):
     contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
     #: The headers of a request on which the form of the reply depends.
     varying_headers: ClassVar[Sequence[str]] = ("Accept",)
+    #: Whether a page may send its id, so that the request comes from a person.
+    takes_pages: ClassVar[bool] = True
     # The user and the key of a request that other requests may be retries of.
     _idempotency_name: tuple[str, str] | None = None
     # None if the body is not large.
@@ -280,7 +282,7 @@ class NbEditHandler(APIHandler):
         if self.current_user and action:
             await self._check_right(action, "contents")
         page_id = self.request.headers.get(PAGE_ID)
-        is_page_stated = bool(self.current_user) and page_id is not None
+        is_page_stated = self.takes_pages and self.current_user and page_id is not None
         if is_page_stated and not self.services.tabs.has_page(page_id or "", self.account):
             # It is never taken for the request of a program, which may do other things.
             raise PageUnknown

@@ -93,7 +93,6 @@ WRITE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.ModesUnreadable,
     errors.NoSpace,
     errors.IdempotencyMismatch,
-    errors.PageUnknown,
 )
 
 #: The errors of changing a notebook that exists.
@@ -102,6 +101,7 @@ EDIT_ERRORS: tuple[type[NbEditError], ...] = (
     *WRITE_ERRORS,
     errors.HashMismatch,
     errors.ReadRequired,
+    errors.PageUnknown,
 )
 #: The errors of creating a notebook.
 CREATE_ERRORS: tuple[type[NbEditError], ...] = (
@@ -112,6 +112,7 @@ CREATE_ERRORS: tuple[type[NbEditError], ...] = (
     errors.StorageFailure,
     *WRITE_ERRORS,
     errors.InvalidOperation,
+    errors.PageUnknown,
 )
 
 #: The errors of applying an operation to a notebook.

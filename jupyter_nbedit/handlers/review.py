@@ -356,6 +356,7 @@ class AcceptHandler(DecisionHandler):
             errors.CellChanged,
             errors.NotebookExists,
             errors.HashMismatch,
+            errors.PageUnknown,
         ],
     )
     @web.authenticated

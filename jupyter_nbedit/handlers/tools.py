@@ -135,6 +135,9 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
 class ToolRunner(NbEditHandler):
     """Runs tools, for the routes below."""
 
+    # Only programs call tools.
+    takes_pages: ClassVar[bool] = False
+
     async def run_tool(
         self, tool: Tool[Any], address: str, arguments: bytes, client: str | None
     ) -> ToolResult:

@@ -115,6 +115,7 @@ def test_accept_merges_what_fits_unless_it_is_asked_not_to(live: Client, path: s
     assert list_sources(live, path) == [MERGED, OURS, OURS]
     assert get_json(live, f"proposals/{number}")["status"] == "accepted"
     # It is one edit, and undone like any other.
+    set_mode(live, "edit", path)
     assert undo(live, path).status == 200
     assert (live.root / path).read_bytes() == before
 

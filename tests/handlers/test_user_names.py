@@ -23,8 +23,10 @@ def test_requests_with_the_token_have_one_user_name_also_after_a_restart(tmp_pat
     with run_server(tmp_path) as client:
         (client.root / "a.ipynb").write_bytes(samples.three_cells())
         for source in ("1", "2"):
-            assert client.patch("a.ipynb", {**REPLACE, "source": source}).status == 200
-        tool = json.dumps({"path": "a.ipynb", "action": "undo"}).encode()
+            made = client.patch("a.ipynb", {**REPLACE, "source": source})
+            assert made.status == 200
+        call = {"path": "a.ipynb", "action": "undo", "edit_id": made.json["edit_id"]}
+        tool = json.dumps(call).encode()
         answer = client.request("POST", "nbedit/tools/agent/notebook_history", tool, JSON)
         assert answer.status == 200, answer.body
         change_mode(client, "review")

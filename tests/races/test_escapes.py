@@ -1,0 +1,122 @@
+"""Random sequences: no program changes a paused or reviewed notebook without a decision.
+
+An escape is a changed file without an accept, a change of mode or the page id of a person.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tests.handlers.requests import get_json, list_sources, send_json, set_mode, undo
+from tests.support import samples
+from tests.support.http import Answer, Client
+from tests.support.page import PAGE_ID, open_page
+from tests.support.sampling import get_seed, is_nightly
+
+NAME = "a.ipynb"
+NAMES = ["agent", None, "JupyterLab", " JupyterLab", "jupyterlab"]
+SEQUENCES = 2_000 if is_nightly() else 60
+TEXT = samples.notebook(*(samples.code(f"x = {n}", f"c{n}") for n in range(4)))
+
+
+class Sequence:
+    """Edits by an agent, decisions by a person, and then everything that the agent can try."""
+
+    def __init__(self, live: Client, chance: random.Random) -> None:
+        self.live, self.random = live, chance
+        self.file = live.root / NAME
+        self.file.write_bytes(TEXT)
+        self.log: list[Any] = []
+
+    def run(self) -> None:
+        set_mode(self.live, None, NAME)
+        for number in range(self.random.randint(1, 4)):
+            self.note("edit", self.live.patch(NAME, self.choose_operation(number), client="agent"))
+        with open_page(self.live) as page:
+            for _ in range(self.random.randint(1, 3)):
+                self.note("person", self.act(page, "JupyterLab"))
+            mode = self.random.choice(["review", "plan"])
+            set_mode(self.live, mode, NAME)
+        before = self.file.read_bytes()
+        for _ in range(self.random.randint(2, 8)):
+            answer = self.try_something(self.choose_header())
+            self.note(mode, answer)
+            assert answer.status < 500, self.log
+            assert self.file.read_bytes() == before, self.log
+
+    def note(self, what: str, answer: Answer) -> None:
+        self.log.append((what, answer.status, answer.body[:200]))
+
+    def choose_header(self) -> dict[str, str]:
+        """Return no id of a page, or one that the agent has made up."""
+        made_up = {PAGE_ID: f"{self.random.getrandbits(128):032x}"}
+        return self.random.choice([{}, {}, made_up])
+
+    def choose_operation(self, number: int) -> dict[str, Any]:
+        count = len(list_sources(self.live, NAME))
+        insert = {"op": "insert", "at": "end", "cell_type": "code", "source": f"new {number}"}
+        if count == 0:
+            return insert
+        index = self.random.randrange(count)
+        choices: list[dict[str, Any]] = [
+            {"op": "replace", "cell": index, "source": f"bad {number}"},
+            insert,
+        ]
+        if count > 1:
+            choices += [
+                {"op": "delete", "cell": index},
+                {"op": "merge", "cells": [0, 1]},
+                {"op": "move", "cell": index, "at": "start"},
+            ]
+        return self.random.choice(choices)
+
+    def act(self, headers: dict[str, str], client: str | None) -> Answer:
+        """Undo, redo or restore in one of all ways."""
+        edits = get_json(self.live, f"notebooks/{NAME}/history?limit=200")["edits"]
+        number = self.random.choice([edit["edit_id"] for edit in edits] or [1])
+        cells = get_json(self.live, f"notebooks/{NAME}/unseen")["cells"]
+        verb, body = self.random.choice(
+            [
+                ("undo", {}),
+                ("undo", {"whose": "all"}),
+                ("undo", {"edit_id": number}),
+                ("redo", {}),
+                ("redo", {"whose": "all"}),
+                ("redo", {"edit_id": number}),
+                ("restore", {"edit_id": number}),
+                *[("undo", {"cells": [cell["key"]]}) for cell in cells],
+            ]
+        )
+        named = {} if client is None else {"client": client}
+        return undo(self.live, NAME, verb, **body, **named, headers=headers)
+
+    def try_something(self, header: dict[str, str]) -> Answer:
+        client = self.random.choice(NAMES)
+        kind = self.random.choice(["act", "act", "edit", "tool edit", "tool", "mcp"])
+        named = {} if client is None else {"X-NbEdit-Client": client}
+        if kind == "act":
+            return self.act(header, client)
+        if kind == "edit":
+            body = {"operations": [self.choose_operation(9)], "client": client or "x"}
+            return send_json(self.live, "PATCH", f"notebooks/{NAME}", body, header)
+        operations = [{"op": "insert", "at": "end", "cell_type": "code", "source": "new"}]
+        action = self.random.choice(["undo", "redo"])
+        tool, arguments = self.random.choice(
+            [
+                ("notebook_edit", {"path": NAME, "operations": operations}),
+                ("notebook_history", {"path": NAME, "action": action}),
+            ]
+        )
+        headers = {**header, **named}
+        if kind != "mcp":
+            return send_json(self.live, "POST", f"tools/agent/{tool}", arguments, headers)
+        call = {"name": tool, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        return send_json(self.live, "POST", "mcp", message, headers)
+
+
+def test_no_program_escapes_review_or_pause(live: Client) -> None:
+    chance = random.Random(get_seed())  # noqa: S311 -- no secret
+    for _ in range(SEQUENCES):
+        Sequence(live, chance).run()
