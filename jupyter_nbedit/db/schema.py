@@ -288,6 +288,28 @@ _FILE_NAMES: Migration = (
     """,  # noqa: S608 -- ours
 )
 
+# Who made an edit, as its payload says it, for an index that finds somebody's newest edit. Other
+# statements read the payload: these columns lie behind the record, which can be large.
+_AUTHORS: Migration = (
+    "ALTER TABLE edits ADD COLUMN account TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE edits ADD COLUMN client TEXT",
+    "ALTER TABLE edits ADD COLUMN session TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE edits ADD COLUMN is_from_page INTEGER NOT NULL DEFAULT 0",
+    # Older releases knew a person in JupyterLab by the name of the client.
+    """
+    UPDATE edits SET account = coalesce(json_extract(CAST(payload AS TEXT), '$.account'), ''),
+        client = json_extract(CAST(payload AS TEXT), '$.client'),
+        is_from_page = json_extract(CAST(payload AS TEXT), '$.client') IS 'JupyterLab'
+    WHERE json_valid(CAST(payload AS TEXT))
+    """,
+    """
+    CREATE INDEX edits_by_author ON edits
+    (notebook_id, account, client, edit_id, kind, time, session, is_from_page, undone_by,
+        has_record)
+    WHERE undone_by IS NULL AND has_record
+    """,
+)
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -335,7 +357,7 @@ class Schema:
 
 
 SCHEMA = Schema(
-    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES, _SEEN_EDITS, _FILE_NAMES),
+    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES, _SEEN_EDITS, _FILE_NAMES, _AUTHORS),
     ("modes", "notebooks", "edits_size", "claims", "roots", "link_paths"),
 )
 

@@ -169,8 +169,10 @@ class NbEditHandler(APIHandler):
 
         All who log in with the token or the password of the server are one person, named "", in
         whichever browser: Jupyter's own identity providers make up a new user for each of them.
+        Who works without a server is this person, too.
         """
-        return "" if self._has_random_users else self.current_user.username
+        is_unnamed = self._has_random_users or not self.services.texts.has_server
+        return "" if is_unnamed else self.current_user.username
 
     @property
     def user_name(self) -> str:

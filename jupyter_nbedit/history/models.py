@@ -183,26 +183,6 @@ class EditAuthor(Protocol):
         """Whether it is a person in an open page."""
 
 
-def is_by_author(payload: bytes, author: EditAuthor) -> bool:
-    """Return whether the payload of an edit names an author.
-
-    A session counts only if both state one. False if the payload is damaged.
-    """
-    try:
-        fields = json.loads(payload)
-        client, session = fields["client"], fields.get("session", "")
-        is_from_page = fields.get("is_from_page", client == _OLD_CLIENT_OF_PAGES)
-        is_same = (
-            fields.get("account", "") == author.account
-            and client in author.client_names
-            and is_from_page == author.is_person
-        )
-    except (AttributeError, KeyError, ValueError):
-        return False
-    is_same_session = not session or not author.session_name or session == author.session_name
-    return is_same and is_same_session
-
-
 _Edit = TypeVar("_Edit", bound=HistoryEdit)
 
 

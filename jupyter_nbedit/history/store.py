@@ -30,7 +30,6 @@ from jupyter_nbedit.history.models import (
     NewEntry,
     build_edit_from_row,
     encode_entry,
-    is_by_author,
 )
 from jupyter_nbedit.names import NotebookName, NotebookNames
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
@@ -51,6 +50,11 @@ _NUMBERED_ID = re.compile(rb'"cell_id": ?"(cell-[0-9]+)"')
 # What `build_edit_from_row` takes.
 _COLUMNS = "edit_id, time, kind, undoes, undone_by, payload, has_record"
 _OF_NOTEBOOK = " FROM edits JOIN notebooks USING (notebook_id) WHERE root = ? AND name = ?"
+# A session counts only if both edits state one.
+_BY_AUTHOR = (
+    " AND account = ? AND is_from_page = ? AND (session = '' OR ? = '' OR session = ?)"
+    " AND client IS ?"
+)
 
 
 @dataclass
@@ -96,8 +100,9 @@ class EditHistory:
                 notebook_id = get_notebook_id(connection, name)
             edit_id = connection.execute(
                 "INSERT INTO edits"
-                " (notebook_id, time, kind, undoes, size, payload, has_record, record)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                " (notebook_id, time, kind, undoes, size, payload, has_record, record,"
+                " account, client, session, is_from_page)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     notebook_id,
                     time.time(),
@@ -107,6 +112,10 @@ class EditHistory:
                     payload,
                     record is not None,
                     record,
+                    entry.account,
+                    entry.client,
+                    entry.session,
+                    entry.is_from_page,
                 ),
             ).lastrowid
             _recompute_undone_by(connection, entry.undoes)
@@ -311,9 +320,9 @@ class EditHistory:
         the newest with a smaller number; with ``author``, the newest by the same.
         """
         select = (
-            f"SELECT edit_id, payload{_OF_NOTEBOOK} AND time > ? AND edit_id < ?"
+            f"SELECT max(edit_id){_OF_NOTEBOOK} AND time > ? AND edit_id < ?"
             f" AND kind IN ({', '.join('?' * len(kinds))})"
-            " AND undone_by IS NULL AND has_record ORDER BY edit_id DESC"
+            " AND undone_by IS NULL AND has_record"
         )
         values = (
             *self.names.find(path),
@@ -321,12 +330,16 @@ class EditHistory:
             _LARGEST_NUMBER if before is None else before,
             *kinds,
         )
+        if author is None:
+            requests: list[tuple[str, tuple[Any, ...]]] = [(select, values)]
+        else:
+            of_author = f"{select}{_BY_AUTHOR}"
+            own = (author.account, author.is_person, author.session_name, author.session_name)
+            requests = [(of_author, (*values, *own, client)) for client in author.client_names]
 
         def find(connection: sqlite3.Connection) -> int | None:
-            for edit_id, payload in connection.execute(select, values):
-                if author is None or is_by_author(payload, author):
-                    return int(edit_id)
-            return None
+            rows = [connection.execute(*request).fetchone() for request in requests]
+            return max((int(number) for (number,) in rows if number is not None), default=None)
 
         return await self.database.read(find)
 

@@ -37,21 +37,28 @@ def run_upgraded_server(folder: Path, release: Path) -> Iterator[tuple[Client, d
     expected = json.loads((release / "expected.json").read_text())
     expires = datetime.now(tz=timezone.utc) + timedelta(hours=1)
     with closing(sqlite3.connect(database)) as found:
-        tables = found.execute(
-            "SELECT tables.name FROM sqlite_master AS tables, pragma_table_info(tables.name)"
-            " AS columns WHERE tables.type = 'table' AND columns.name = 'root'"
-        ).fetchall()
-        for (table,) in tables:
-            moved = found.execute(
-                f"UPDATE {table} SET root = ? WHERE root = ?",  # noqa: S608 -- ours
-                (str((folder / "notebooks").resolve()), expected["root"]),
-            )
-            assert moved.rowcount > 0
+        move_root(found, expected["root"], str((folder / "notebooks").resolve()))
         found.execute("UPDATE edits SET time = ?", (time.time(),))
         found.execute("UPDATE proposals SET expires = ?", (expires.isoformat(),))
         found.commit()
     with run_server(folder) as client:
         yield client, expected
+
+
+def move_root(database: sqlite3.Connection, old: str, new: str) -> None:
+    """Let a database name the notebooks of another root: by the root, or by their path on disk."""
+    tables = database.execute(
+        "SELECT tables.name FROM sqlite_master AS tables, pragma_table_info(tables.name)"
+        " AS columns WHERE tables.type = 'table' AND columns.name = 'root'"
+    ).fetchall()
+    for (table,) in tables:
+        moved = database.execute(f"UPDATE {table} SET root = ? WHERE root = ?", (new, old)).rowcount  # noqa: S608 -- ours
+        if table not in {"roots", "link_paths"}:
+            moved += database.execute(
+                f"UPDATE {table} SET name = ? || substr(name, ?) WHERE root = 'file:'",  # noqa: S608 -- ours
+                (new, len(old) + 1),
+            ).rowcount
+        assert moved > 0 or table == "link_paths", table
 
 
 def post(client: Client, target: str, body: dict[str, Any]) -> Answer:
@@ -108,10 +115,10 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
         assert client.patch("free.ipynb", replace).status == 200
 
         # What was done can be undone and redone.
-        undone = post(client, "notebooks/edited.ipynb/undo", {"whose": "all"})
+        undone = post(client, "notebooks/edited.ipynb/undo", {"client": "a client"})
         assert (undone.status, undone.json["warnings"]) == (200, [])
         assert "# Edit 1" in (client.root / "edited.ipynb").read_text()
-        assert post(client, "notebooks/edited.ipynb/redo", {"whose": "all"}).status == 200
+        assert post(client, "notebooks/edited.ipynb/redo", {"client": "a client"}).status == 200
 
         # What waits can be decided, and what was decided is.
         pending = [one for one in expected["proposals"] if one["status"] == "pending"]
