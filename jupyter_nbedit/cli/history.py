@@ -24,12 +24,13 @@ def add_parser(commands: Subparsers) -> None:
     history.add_argument("--before", type=int, metavar="EDIT", help="only older edits")
     add_server_options(history)
     history.set_defaults(run=run_history)
-    for name, build_request in (("undo", requests.undo), ("redo", requests.redo)):
+    commands_of_edits = (("undo", "undone", requests.undo), ("redo", "redone", requests.redo))
+    for name, participle, build_request in commands_of_edits:
         parser = commands.add_parser(
             name,
-            help=f"{name} an edit of a notebook, by default the newest",
-            description=f"{name.capitalize()} an edit of a notebook, by default the newest that"
-            " can be; later edits of other cells stay.",
+            help=f"{name} an edit of a notebook, by default your newest",
+            description=f"{name.capitalize()} an edit of a notebook, by default your newest that"
+            f" can be {participle}; later edits of other cells stay.",
         )
         parser.add_argument("notebook", metavar="NB")
         parser.add_argument("edit", metavar="EDIT", type=int, nargs="?", help="its number")

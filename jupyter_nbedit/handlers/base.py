@@ -66,6 +66,7 @@ SESSION_NAME = "X-NbEdit-Session"
 CLIENT_NAME = "X-NbEdit-Client"
 #: The header with the id of an open page: the request comes from the person in it.
 PAGE_ID = "X-NbEdit-Page"
+_CORS_HEADER = "Access-Control-Allow-Headers"
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
@@ -125,6 +126,12 @@ class NbEditHandler(APIHandler):
     auth_resource = "nbedit"
     #: The permission for contents that each method needs.
     contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
+    #: The headers that a page of another site may send, if the settings allow that site.
+    request_headers: ClassVar[Sequence[str]] = (
+        # Those that Jupyter Server allows.
+        *("Accept", "Content-Type", "Authorization", "X-XSRFToken"),
+        *(IDEMPOTENCY_KEY, SESSION_NAME, CLIENT_NAME, PAGE_ID, "If-Match"),
+    )
     #: The headers of a request on which the form of the reply depends.
     varying_headers: ClassVar[Sequence[str]] = ("Accept",)
     #: Whether a page may send its id, so that the request comes from a person.
@@ -499,8 +506,14 @@ class NbEditHandler(APIHandler):
         self.finish(encode_text(text), set_content_type=_TEXT_CONTENT)
 
     def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Send the reply, with the names of the headers on which its form depends."""
+        """Send the reply, with the names of the headers on which its form depends.
+
+        To the question of a page of another site, it has the headers of a request.
+        """
         self.set_header("Vary", ", ".join(self.varying_headers))
+        configured = self.settings.get("headers", {})
+        if self.request.method == "OPTIONS" and _CORS_HEADER not in configured:
+            self.set_header(_CORS_HEADER, ", ".join(map(str.lower, self.request_headers)))
         return super().finish(*args, **kwargs)
 
     def compute_etag(self) -> None:

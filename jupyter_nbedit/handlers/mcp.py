@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from asyncio import Future
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,7 +21,12 @@ from jupyter_nbedit._version import __version__
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, TooLarge
 from jupyter_nbedit.handlers import openapi
-from jupyter_nbedit.handlers.base import IDEMPOTENCY_KEY, SESSION_NAME, encode_json
+from jupyter_nbedit.handlers.base import (
+    IDEMPOTENCY_KEY,
+    SESSION_NAME,
+    NbEditHandler,
+    encode_json,
+)
 from jupyter_nbedit.handlers.errors import get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
@@ -77,14 +82,6 @@ _SESSION_ID = openapi.Header(
     "What the response to `initialize` had: the name of your client, encoded.",
 )
 
-_CORS_HEADER = "Access-Control-Allow-Headers"
-_CORS_HEADERS = (
-    # Those that Jupyter Server allows.
-    *("accept", "content-type", "authorization", "x-xsrftoken"),
-    *(header.name.lower() for header in (_VERSION, _METHOD, _NAME, _SESSION_ID)),
-    IDEMPOTENCY_KEY.lower(),
-)
-
 
 class McpHandler(ToolRunner):
     """``/nbedit/mcp``."""
@@ -93,6 +90,10 @@ class McpHandler(ToolRunner):
     _message_bytes = 0
     # A message may only list the tools; calls are checked one by one.
     contents_actions: ClassVar[Mapping[str, str]] = {"POST": "read"}
+    request_headers: ClassVar[Sequence[str]] = (
+        *NbEditHandler.request_headers,
+        *(header.name for header in (_VERSION, _METHOD, _NAME, _SESSION_ID)),
+    )
 
     def skip_check_origin(self) -> bool:
         """Return whether a page of any site may send the request: only to ask what is allowed.
@@ -114,11 +115,7 @@ class McpHandler(ToolRunner):
         await super().check_request()
 
     def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Send the response; pages of allowed sites may use the headers of the protocol."""
-        if self.request.method == "OPTIONS" and _CORS_HEADER not in self.settings.get(
-            "headers", {}
-        ):
-            self.set_header(_CORS_HEADER, ", ".join(_CORS_HEADERS))
+        """Send the response; pages of allowed sites may read the header of the protocol."""
         self.set_header("Access-Control-Expose-Headers", _SESSION_ID.name)
         return super().finish(*args, **kwargs)
 

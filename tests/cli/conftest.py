@@ -76,3 +76,18 @@ def shell(
         (live.root / name).unlink(missing_ok=True)
     live.reset_modes("a.ipynb")
     return Shell(live.token, capsys, monkeypatch)
+
+
+@pytest.fixture
+def alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    """Return a shell in a folder that no server serves, with a.ipynb."""
+    clear_variables(monkeypatch, tmp_path / "runtime")
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
+    root = tmp_path / "notebooks"
+    root.mkdir()
+    (root / "a.ipynb").write_bytes(samples.three_cells())
+    monkeypatch.chdir(root)
+    return Shell("", capsys, monkeypatch)

@@ -9,28 +9,13 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.cli import exit_codes
-from tests.cli.conftest import Shell, clear_variables
+from tests.cli.conftest import Shell
 from tests.support import samples
 from tests.support.http import JSON, Client
 from tests.support.server_farm import Farm
 from tests.support.servers import run_server
 
 NOTE = "No server serves this: the command works on the file itself.\n"
-
-
-@pytest.fixture
-def alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
-    """Return a shell in a folder that no server serves, with a.ipynb."""
-    clear_variables(monkeypatch, tmp_path / "runtime")
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
-    root = tmp_path / "notebooks"
-    root.mkdir()
-    (root / "a.ipynb").write_bytes(samples.three_cells())
-    monkeypatch.chdir(root)
-    return Shell("", capsys, monkeypatch)
 
 
 def test_without_a_server_commands_work_on_the_file_and_a_server_can_undo_it_later(

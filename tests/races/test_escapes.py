@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
+
 from tests.handlers.requests import get_json, list_sources, send_json, set_mode, undo
 from tests.support import samples
 from tests.support.http import Answer, Client
@@ -16,8 +18,53 @@ from tests.support.sampling import get_seed, is_nightly
 
 NAME = "a.ipynb"
 NAMES = ["agent", None, "JupyterLab", " JupyterLab", "jupyterlab"]
-SEQUENCES = 2_000 if is_nightly() else 60
-TEXT = samples.notebook(*(samples.code(f"x = {n}", f"c{n}") for n in range(4)))
+SEQUENCES = 2_000 if is_nightly() else 25
+TEXT = samples.notebook(
+    *(samples.code(f"x = {n}", f"c{n}") for n in range(4)), samples.markdown("# H\n- x", "h")
+)
+
+
+#: Edits of a single cell over REST.
+CELL_EDITS: list[tuple[str, str, dict[str, Any] | None]] = [
+    ("PATCH", "cells/0", {"source": "bad"}),
+    ("POST", "cells", {"source": "bad", "cell_type": "code", "at": "end"}),
+    ("DELETE", "cells/0", None),
+]
+#: Calls of tools of the older toolsets; the path of the notebook stands for None.
+OLD_TOOLS: list[tuple[str, dict[str, Any]]] = [
+    ("nexo/NotebookEdit", {"notebook_path": None, "cell_id": "c0", "new_source": "bad"}),
+    ("mycode/NotebookEdit", {"notebook_path": None, "cell_id": "c0", "new_source": "bad"}),
+    ("claude_code/NotebookEdit", {"notebook_path": None, "cell_id": "c0", "new_source": "bad"}),
+    (
+        "sections/notebook_edit",
+        {"file": None, "section": "# H", "action": "append_to_section", "content": "b"},
+    ),
+    (
+        "omp/notebook",
+        {"action": "edit", "notebook_path": None, "cell_index": 0, "content": "bad"},
+    ),
+]
+
+
+def edit_cell(
+    live: Client, request: tuple[str, str, dict[str, Any] | None], headers: dict[str, str]
+) -> Answer:
+    verb, target, body = request
+    target = f"notebooks/{NAME}/{target}"
+    if body is None:
+        return live.request(verb, f"nbedit/{target}", headers=headers)
+    return send_json(live, verb, target, body, headers)
+
+
+def call_old_tool(
+    live: Client, call: tuple[str, dict[str, Any]], headers: dict[str, str]
+) -> Answer:
+    """Call a tool after a read, which some of them require."""
+    name, arguments = call
+    file = str(live.root / NAME)
+    send_json(live, "POST", "tools/claude_code/Read", {"file_path": file}, headers)
+    given = {key: file if value is None else value for key, value in arguments.items()}
+    return send_json(live, "POST", f"tools/{name}", given, headers)
 
 
 class Sequence:
@@ -93,10 +140,14 @@ class Sequence:
 
     def try_something(self, header: dict[str, str]) -> Answer:
         client = self.random.choice(NAMES)
-        kind = self.random.choice(["act", "act", "edit", "tool edit", "tool", "mcp"])
+        kind = self.random.choice(["act", "act", "edit", "cell", "old tool", "tool", "mcp"])
         named = {} if client is None else {"X-NbEdit-Client": client}
         if kind == "act":
             return self.act(header, client)
+        if kind == "cell":
+            return edit_cell(self.live, self.random.choice(CELL_EDITS), header | named)
+        if kind == "old tool":
+            return call_old_tool(self.live, self.random.choice(OLD_TOOLS), header | named)
         if kind == "edit":
             body = {"operations": [self.choose_operation(9)], "client": client or "x"}
             return send_json(self.live, "PATCH", f"notebooks/{NAME}", body, header)
@@ -114,6 +165,26 @@ class Sequence:
         call = {"name": tool, "arguments": arguments}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
         return send_json(self.live, "POST", "mcp", message, headers)
+
+
+@pytest.mark.parametrize("request_", CELL_EDITS, ids=str)
+def test_each_edit_of_a_cell_would_change_the_file(
+    live: Client, request_: tuple[str, str, dict[str, Any] | None]
+) -> None:
+    (live.root / NAME).write_bytes(TEXT)
+    set_mode(live, None, NAME)
+    assert edit_cell(live, request_, {}).status in {200, 201}
+    assert (live.root / NAME).read_bytes() != TEXT
+
+
+@pytest.mark.parametrize("call", OLD_TOOLS, ids=lambda call: call[0])
+def test_each_call_of_a_tool_would_change_the_file(
+    live: Client, call: tuple[str, dict[str, Any]]
+) -> None:
+    (live.root / NAME).write_bytes(TEXT)
+    set_mode(live, None, NAME)
+    answer = call_old_tool(live, call, {})
+    assert (live.root / NAME).read_bytes() != TEXT, answer.body
 
 
 def test_no_program_escapes_review_or_pause(live: Client) -> None:
