@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from jupyter_nbedit.edits.modes import Mode
     from jupyter_nbedit.models import Author
 
-#: A change of a notebook.
-Change = Literal["edit", "create", "replace", "restore", "undo", "redo"]
+#: A change of a notebook, or of another file by tools.
+Change = Literal["edit", "create", "replace", "restore", "undo", "redo", "edit_text_file"]
 #: A decision about changes, modes or the history; it is never proposed.
 Decision = Literal["accept", "reject", "reopen", "keep", "set_mode", "delete_history"]
 Action = Change | Decision
@@ -46,6 +46,9 @@ def decide(
     person in a page cannot bypass. Only changes and ``accept`` depend on them. A program that is
     ``refused_proposer`` may not accept.
     """
+    if action == "edit_text_file":
+        # Only notebooks have modes and proposals of their own.
+        return "refuse" if server_mode == "plan" else "write"
     is_server_paused = mode == server_mode == "plan"
     is_person = author.is_person and author.way == "rest"
     if action == "accept":
@@ -72,7 +75,15 @@ def build_refusal(
             "The client that has proposed a change may not accept it on this server "
             "(NbEditApp.own_decisions). Ask the user to decide in JupyterLab."
         )
-    if mode == server_mode:
+    is_of_server = mode == server_mode
+    if author.way == "tools":
+        # They have no dry runs.
+        subject = "This server is" if is_of_server else "A person has put this notebook"
+        message = (
+            f"{subject} in plan mode, so changes are paused. Nothing was changed; describe the "
+            "change to the user, and make it when the user allows changes again."
+        )
+    elif is_of_server:
         message = (
             "This server is in plan mode: changes of notebooks are paused. Send `dry_run: true` to "
             "see what the edit would do."

@@ -11,13 +11,13 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from jupyter_nbedit.edits.policy import build_refusal, decide
 from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import (
     FileNotFound,
     FolderNotFound,
     InvalidRequest,
     NotebookNotFound,
-    PlanMode,
 )
 from jupyter_nbedit.history.service import HistoryService
 from jupyter_nbedit.lru import LRUCache
@@ -220,7 +220,7 @@ class ToolContext:
         """
         must_have_read = request.must_have_read or (self.read_before_edit and not is_guarded)
         request = replace(request, must_have_read=must_have_read)
-        return await self._rephrase_mode(self.editor.edit(request, operations))
+        return await self.editor.edit(request, operations)
 
     async def create(self, author: Author, path: str, content: bytes) -> EditReply:
         """Create a notebook from its whole text, or propose it, depending on the mode."""
@@ -237,7 +237,7 @@ class ToolContext:
     async def _create(self, creation: Awaitable[EditReply]) -> EditReply:
         """Wait for a creation; say of a path that is not found that it was for a new notebook."""
         try:
-            return await self._rephrase_mode(creation)
+            return await creation
         except NotebookNotFound as error:
             error.details["is_new"] = True
             raise
@@ -245,28 +245,13 @@ class ToolContext:
     async def undo(self, request: WriteRequest, edit_id: int | None, *, redo: bool) -> EditReply:
         """Undo or redo an edit, by default the newest possible."""
         request = replace(request, must_have_read=self.read_before_edit)
-        return await self._rephrase_mode(self.editor.undo(request, edit_id, redo=redo))
+        return await self.editor.undo(request, edit_id, redo=redo)
 
-    async def _rephrase_mode(self, change: Awaitable[EditReply]) -> EditReply:
-        """Wait for a change; describe plan mode as it is for tools, which have no dry runs."""
-        try:
-            return await change
-        except PlanMode:
-            raise self._build_mode_error() from None
-
-    def check_mode_of_files(self) -> None:
+    def check_mode_of_files(self, author: Author) -> None:
         """Raise `PlanMode` if the server is in plan mode; only notebooks have modes themselves."""
-        if self.editor.modes.server == "plan":
-            raise self._build_mode_error()
-
-    def _build_mode_error(self) -> PlanMode:
-        is_of_server = self.editor.modes.server == "plan"
-        subject = "This server is" if is_of_server else "A person has put this notebook"
-        message = (
-            f"{subject} in plan mode, so changes are paused. Nothing was changed; describe the "
-            "change to the user, and make it when the user allows changes again."
-        )
-        return PlanMode(message)
+        mode = self.editor.modes.server
+        if decide("edit_text_file", author, mode, mode) == "refuse":
+            raise build_refusal("edit_text_file", author, mode, mode)
 
 
 @dataclass(frozen=True)

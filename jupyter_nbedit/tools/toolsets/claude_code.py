@@ -169,7 +169,7 @@ async def _write(context: ToolContext, author: Author, arguments: WriteInput) ->
     text = encode_text(arguments.content)
     if arguments.file_path.endswith(SUFFIX):
         return await _write_notebook(context, author, arguments, text)
-    context.check_mode_of_files()
+    context.check_mode_of_files(author)
 
     def replace(base: Content | None) -> tuple[bytes, str]:
         return text, _describe_write(arguments.file_path, text, base)
@@ -282,7 +282,7 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 
 
 async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> ToolResult:
-    context.check_mode_of_files()
+    context.check_mode_of_files(author)
     name = arguments.file_path
     if name.endswith(SUFFIX):
         message = "Edit does not change notebooks. Use NotebookEdit."

@@ -131,7 +131,7 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
         message = " ".join([sentence, *reply.warnings])
         output = SectionsOutput(success=True, message=message, proposal_id=reply.proposal_id)
         return ToolResult(output, reply.proposal_id)
-    context.check_mode_of_files()
+    context.check_mode_of_files(author)
     path = context.map_file_path(name, relative=True)
 
     def change(base: Content | None) -> tuple[bytes, None]:
