@@ -126,9 +126,9 @@ def read_all(case: Case) -> list[bytes | None]:
 STATUSES = {200: "done", 201: "done", 202: "proposed", 403: "refused"}
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("action", PROGRAM)
-@pytest.mark.parametrize("who", REST)
+@pytest.mark.parametrize(
+    ("who", "action", "mode"), choose("policy of REST", itertools.product(REST, PROGRAM, MODES), 48)
+)
 def test_rest_follows_the_table(live: Client, path: str, who: str, action: str, mode: str) -> None:
     case = prepare(live, path, action, mode)
     before = read_all(case)

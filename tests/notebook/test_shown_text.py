@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.shown_text import list_names, make_line, quote_name, read_name
+from tests.support.sampling import is_nightly
 
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
 
 
 def test_every_character_that_does_not_print_is_escaped_and_read_again() -> None:
-    for number in range(sys.maxunicode + 1):
+    step = 1 if is_nightly() else 61
+    for number in (*range(0x3000), *range(0x3000, sys.maxunicode + 1, step)):
         char = chr(number)
         shown = quote_name(char)
         assert read_name(shown) == char

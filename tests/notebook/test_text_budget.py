@@ -12,6 +12,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.source_edit import MAX_BATCH_CHARACTERS
 from tests.notebook.oracle import edit
 from tests.support import samples
+from tests.support.sampling import is_nightly
 
 Operations = list[dict[str, Any]]
 LONG = 3_000_000
@@ -21,6 +22,10 @@ FLIP: Operations = [{"old": "y", "new": "z", "all": True}, {"old": "z", "new": "
 
 def repeat(count: int, build: Callable[[int], dict[str, Any]]) -> Operations:
     return [build(number) for number in range(count)]
+
+
+# Many lines and members take minutes where coverage is measured.
+_NIGHTLY = pytest.mark.skipif(not is_nightly(), reason="many members: nightly")
 
 
 @pytest.mark.parametrize(
@@ -42,13 +47,15 @@ def repeat(count: int, build: Callable[[int], dict[str, Any]]) -> Operations:
             samples.code("x\n" * LONG, "a"),
             repeat(10, lambda n: {"op": "split", "cell": "a", "at_line": n + 2}),
         ),
-        (
+        pytest.param(
             samples.code("x", "a", metadata={f"a{n}": 0 for n in range(100_000)}),
             repeat(20, lambda n: {"op": "set_metadata", "cell": "a", "patch": {f"b{n}": 0}}),
+            marks=_NIGHTLY,
         ),
-        (
+        pytest.param(
             samples.markdown("# H\n" + "- x\n" * 100_000 + "- y 1\n- y 2\n- y 3\n", "a"),
             repeat(3, lambda n: {"op": "remove_entry", "section": "H", "match": f"y {n + 1}"}),
+            marks=_NIGHTLY,
         ),
     ],
     ids=["growth", "growth, each alone", "search", "split", "metadata", "entries"],
