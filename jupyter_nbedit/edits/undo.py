@@ -122,7 +122,7 @@ class UndoPlanner:
         name = newest.client or newest.user or "an unknown client"
         message = (
             f"The history of this notebook has no edit of yours that {condition}. The newest one "
-            f"that can be is edit {number}, by {name!r}. To {verb} it, send its `edit_id`."
+            f"that can be is edit {number}, by {name!r}. To {verb} it, send its number (`edit_id`)."
         )
         return NothingToUndo(message, newest=msgspec.to_builtins(newest))
 
