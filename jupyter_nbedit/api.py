@@ -60,6 +60,8 @@ class PythonAPI:
     _events: EventEmitter
     _tabs: TabRegistry
     log: Logger
+    #: Whether the server makes up users: then all of them are one account.
+    _has_random_users: bool = False
 
     async def edit(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -94,7 +96,7 @@ class PythonAPI:
             rev=rev,
             dry_run=dry_run,
         )
-        edit = self._edits.edit(_build_request(path, user, body), body.operations)
+        edit = self._edits.edit(self._build_request(path, user, body), body.operations)
         return await add_tab_counts(self._tabs, edit, wait_tabs / 1000)
 
     async def undo(  # noqa: PLR0913 -- the fields of a request
@@ -119,16 +121,16 @@ class PythonAPI:
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(RedoBody, edit_id=edit_id, whose=whose, **fields)
         check_redo_body(body)
-        request, number = _build_request(path, user, body), get_or_none(body.edit_id)
+        request, number = self._build_request(path, user, body), get_or_none(body.edit_id)
         undo = self._edits.undo(request, number, redo=redo, whose=whose or "own")
         return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
 
     async def get_unseen(self, path: str, *, user: str) -> UnseenReply:
         """Return the net change of each cell of a notebook that a user has not kept.
 
-        In these four methods, all users with the token of the server are the one user ``""``.
+        If the server makes up the names of its users, as it does for its token, all are one.
         """
-        return await self._unseen.get(path, user)
+        return await self._unseen.get(path, self._get_account(user))
 
     async def keep(
         self, path: str, keys: Sequence[str] | None = None, *, user: str, until: int | None = None
@@ -138,7 +140,9 @@ class PythonAPI:
         ``until`` is the newest edit that the user knows; changes by later edits stay unseen.
         """
         body = _build_body(KeepBody, cells=keys, until=until)
-        return await self._unseen.keep(path, user, get_or_none(body.cells), get_or_none(body.until))
+        return await self._unseen.keep(
+            path, self._get_account(user), get_or_none(body.cells), get_or_none(body.until)
+        )
 
     async def undo_cells(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -160,7 +164,7 @@ class PythonAPI:
         """
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(UndoBody, cells=keys, until=until, **fields)
-        request = _build_request(path, user, body)
+        request = self._build_request(path, user, body)
         undo = self._unseen.undo(request, get_or_none(body.cells) or (), get_or_none(body.until))
         return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
 
@@ -179,8 +183,22 @@ class PythonAPI:
         """Return a notebook to what it was after an edit; the arguments are as in `edit`."""
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(RestoreBody, edit_id=edit_id, **fields)
-        restore = self._unseen.restore(_build_request(path, user, body), body.edit_id)
+        restore = self._unseen.restore(self._build_request(path, user, body), body.edit_id)
         return await add_tab_counts(self._tabs, restore, wait_tabs / 1000)
+
+    def _build_request(self, path: str, user: str, body: ChangeBody) -> WriteRequest:
+        client, message = get_or_none(body.client), get_or_none(body.message)
+        return WriteRequest(
+            path,
+            Author(user, client, message, account=self._get_account(user)),
+            dry_run=body.dry_run,
+            hash=get_or_none(body.hash),
+            rev=get_or_none(getattr(body, "rev", UNSET)),
+        )
+
+    def _get_account(self, user: str) -> str:
+        """Return the name under which the server knows a user in all requests."""
+        return "" if self._has_random_users else user
 
     def on_edit(self, listener: EditListener) -> Callable[[], None]:
         """Call a listener after each edit that was made through this server.
@@ -214,13 +232,3 @@ def _build_body(body_type: type[_Body], **fields: Any) -> _Body:
     """Decode the arguments in the same way as the body of a request, where None is left out."""
     given = {name: value for name, value in fields.items() if value is not None}
     return decode_body(json.dumps(given, default=msgspec.to_builtins).encode(), body_type)
-
-
-def _build_request(path: str, user: str, body: ChangeBody) -> WriteRequest:
-    return WriteRequest(
-        path,
-        Author(user, get_or_none(body.client), get_or_none(body.message), account=user),
-        dry_run=body.dry_run,
-        hash=get_or_none(body.hash),
-        rev=get_or_none(getattr(body, "rev", UNSET)),
-    )

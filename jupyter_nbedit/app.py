@@ -11,7 +11,7 @@ from traitlets import default
 from jupyter_nbedit.api import PythonAPI
 from jupyter_nbedit.events.emitters import SCHEMAS
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.base import SERVICES
+from jupyter_nbedit.handlers.base import SERVICES, has_random_users
 from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
 from jupyter_nbedit.jupyter_server_mcp import OFFERED_TOOLS
 from jupyter_nbedit.settings import NbEditSettings
@@ -48,7 +48,7 @@ class NbEditApp(NbEditSettings, ExtensionApp):
         self.wired = build_services(self, serverapp.web_app.settings, logger, self.log)
         services = self.wired.services
         contents_listener = ContentsEventListener(
-            services.storages.exists, self.wired.path_observers, self.log
+            services.storages.exists, self.wired.path_observers, services.modes, self.log
         )
         logger.add_listener(schema_id=CONTENTS, listener=contents_listener.on_event)
         self.settings[SERVICES] = services
@@ -56,7 +56,12 @@ class NbEditApp(NbEditSettings, ExtensionApp):
             self.settings[OFFERED_TOOLS] = services.tools
         # Jupyter Server has put this object there, which other extensions have no use for.
         self.settings[self.name] = PythonAPI(
-            services.edits, services.unseen, services.events, services.tabs, self.log
+            services.edits,
+            services.unseen,
+            services.events,
+            services.tabs,
+            self.log,
+            has_random_users(serverapp.identity_provider),
         )
 
     async def _start_jupyter_server_extension(

@@ -81,6 +81,18 @@ class Claim:
         return not self.parts or not parts or not set(self.parts).isdisjoint(parts)
 
 
+class ProposalOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored of the request that a proposal comes from, and never sent."""
+
+    #: The account and the session of its author. None if an older release has stored it.
+    account: str | None = None
+    session: str = ""
+    #: What it is in the history once all of it is accepted as proposed: the kind of the edit, and
+    #: the number of the edit that it undoes.
+    edit_kind: Literal["edit", "create", "undo", "redo", "undo_cells", "restore"] = "edit"
+    undoes: int | None = None
+
+
 @dataclass(frozen=True)
 class WriteRequest:
     """A request to change or to create a notebook; what to change is passed beside it."""
@@ -103,6 +115,8 @@ class WriteRequest:
     #: which is None for a dry run.
     accepted_by: str | None = None
     claim: Claim | None = None
+    #: Where the proposal comes from.
+    origin: ProposalOrigin | None = None
 
 
 class RevisionChanges(msgspec.Struct, frozen=True, kw_only=True):

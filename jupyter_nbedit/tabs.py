@@ -96,7 +96,7 @@ class TabRegistry:
 
     notebook_names: NotebookNames
     _pages: set[TabConnection] = field(default_factory=set)
-    _pages_by_id: dict[str, TabConnection] = field(default_factory=dict)
+    _pages_by_id: dict[str, TabConnection] = field(default_factory=dict, repr=False)
     # Is set at the next change of any page, and is then replaced.
     _change: asyncio.Event = field(default_factory=asyncio.Event)
     # The same for a change of the open notebooks only.

@@ -17,7 +17,7 @@ from jupyter_nbedit.errors import (
     ProposalNotFound,
     UndoConflict,
 )
-from jupyter_nbedit.models import Author, Claim, EditReply, WriteRequest
+from jupyter_nbedit.models import Author, Claim, EditReply, ProposalOrigin, WriteRequest
 from jupyter_nbedit.notebook.undo.cell_merge import NO_RESOLUTION, Resolution
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
@@ -59,10 +59,11 @@ class AcceptService:
         proposal = await self.proposals.get(proposal_id)
         parts = choose_pending_parts(proposal, parts)
         _check_chosen_sources(proposal, parts, resolution)
+        origin = await self.proposals.store.get_origin(proposal_id)
         refused = None
         if not self.own_decisions:
-            session_name = await self.proposals.store.get_session_name(proposal_id)
-            refused = Proposer(proposal.client, session_name)
+            account = author.account if origin.account is None else origin.account
+            refused = Proposer(account, proposal.client, origin.session)
         if decide("accept", author, refused_proposer=refused) == "refuse":
             raise build_refusal("accept", author)
         claim = Claim(proposal_id, parts, author.user, author.client)
@@ -74,8 +75,9 @@ class AcceptService:
             hash=hash,
             accepted_by=author.user,
             claim=None if dry_run else claim,
+            origin=origin,
         )
-        reply = await self._apply(request, proposal, claim, resolution)
+        reply = await self._apply(request, proposal, claim, resolution, origin)
         if dry_run:
             return reply
         claim.edit_id = reply.edit_id
@@ -92,10 +94,15 @@ class AcceptService:
         return reply
 
     async def _apply(
-        self, request: WriteRequest, proposal: Proposal, claim: Claim, resolution: Resolution
+        self,
+        request: WriteRequest,
+        proposal: Proposal,
+        claim: Claim,
+        resolution: Resolution,
+        origin: ProposalOrigin,
     ) -> EditReply:
         if proposal.kind == "edit":
-            planner = ProposalPlanner(self.proposals.store, claim, resolution)
+            planner = ProposalPlanner(self.proposals.store, claim, resolution, origin)
             return await self.edits.run(request, planner, "accept")
         if request.hash is not None:
             message = (
@@ -114,6 +121,7 @@ class ProposalPlanner:
     store: ProposalStore
     claim: Claim
     resolution: Resolution
+    origin: ProposalOrigin
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the change, for the proposal as it is while the notebook is locked.
@@ -128,20 +136,26 @@ class ProposalPlanner:
 
     def _revert(self, notebook: LoadedNotebook, proposal: Proposal, payload: bytes) -> PlannedEdit:
         parts = self.claim.parts
+        is_whole = len(parts) == len(proposal.parts)
         try:
             plan = revert(
                 notebook.document,
                 UndoRecord.decode(payload),
                 op=_OP,
                 is_exact=notebook.hash == proposal.hash_before,
-                part_numbers=None if len(parts) == len(proposal.parts) else frozenset(parts),
+                part_numbers=None if is_whole else frozenset(parts),
                 history=proposal.history,
                 resolution=self.resolution,
                 is_same_change_allowed=True,
             )
         except UndoConflict as conflict:
             raise _build_conflict_error(proposal, conflict) from None
-        return PlannedEdit.from_plan(notebook, plan)
+        if not is_whole or self.resolution.chosen_sources:
+            # It is not the undo that was proposed.
+            return PlannedEdit.from_plan(notebook, plan)
+        return PlannedEdit.from_plan(
+            notebook, plan, kind=self.origin.edit_kind, undoes=self.origin.undoes
+        )
 
 
 def _build_conflict_error(proposal: Proposal, conflict: UndoConflict) -> CellChanged:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING, Literal, cast
@@ -75,6 +76,8 @@ class ModeManager:
     # The problem that a person has decided on while the decision could not be stored.
     _decided_problem: str | None = None
     _cached_until: float = 0.0
+    # The old and new paths of renames that are not stored yet.
+    _renames: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def server(self) -> Mode:
@@ -101,12 +104,37 @@ class ModeManager:
     async def read_own(self, path: str) -> tuple[Mode | None, str | None]:
         """Return a notebook's own mode, None without one; and why it is unknown, None if known."""
         await self._refresh()
-        mode = await self._find_own(self.names.find(path)) if self._own else None
+        mode: str | None = None
+        if self._own:
+            names = [self.names.find(each) for each in self._list_former_paths(path)]
+            modes = [await self._find_own(name) for name in names]
+            mode = max(filter(None, modes), key=get_strictness, default=None)
         if mode is None:
             return None, self._problem
         if mode not in _VALID_VALUES:
             return None, _INVALID_MODE
         return None if mode == _SERVER_MODE else cast("Mode", mode), None
+
+    @contextmanager
+    def expect_rename(self, old: str, new: str) -> Iterator[None]:
+        """Let the mode of a notebook or folder apply to its new path before it is stored there."""
+        rename = (old, new)
+        self._renames.append(rename)
+        try:
+            yield
+        finally:
+            self._renames.remove(rename)
+
+    def _list_former_paths(self, path: str) -> list[str]:
+        """Return the path, and those that the notebook had before renames that are not stored."""
+        paths = [path]
+        for old, new in reversed(self._renames):
+            paths += [
+                f"{old}{each[len(new) :]}"
+                for each in paths
+                if each == new or each.startswith(f"{new}/")
+            ]
+        return paths
 
     async def _find_own(self, name: NotebookName) -> str | None:
         """Return the strictest value for a notebook, in any spelling and at any mount."""
@@ -166,6 +194,25 @@ class ModeManager:
         row = {**self.names.find(old)._asdict(), "new": self.names.find(new).name}
         # To rename a link changes no name, but the path by which an older release looks for it.
         await self._write([] if self.names.is_link(new) else [(_RENAME_ALL, row)])
+
+    async def copy_stricter(self, old: str, new: str) -> None:
+        """Copy the modes of a notebook or folder to another path where they are stricter there.
+
+        Raise `HistoryUnavailable` if they cannot be stored.
+        """
+        await self._refresh()
+        old_name, new_name = self.names.find(old), self.names.find(new)
+        values = {name: value for group in self._own.values() for name, value in group.items()}
+        statements = []
+        for name, value in values.items():
+            is_below = name.name.startswith(f"{old_name.name}/")
+            if name.root != old_name.root or not (name == old_name or is_below):
+                continue
+            copy = NotebookName(new_name.root, new_name.name + name.name[len(old_name.name) :])
+            if get_strictness(value) > get_strictness(values.get(copy, self.server)):
+                statements.append((_UPSERT, {**copy._asdict(), "mode": value}))
+        if statements:
+            await self._write(statements)
 
     async def on_deleted(self, path: str) -> None:
         """Delete the mode of a notebook, or of all notebooks in a folder.

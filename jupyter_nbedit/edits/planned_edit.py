@@ -103,12 +103,13 @@ class PlannedEdit:
         what became of its cell.
         """
         results = self.plan.results
-        is_summary = self.kind in ("edit", "undo_cells") and results[0].op in ("accept", "undo")
+        op = results[0].op
+        is_summary = op == "accept" or (op == "undo" and self.kind in ("edit", "undo_cells"))
         if is_summary and self.plan.changes:
             changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
             return [
                 {
-                    "op": _name_operation(change, results[0].op),
+                    "op": _name_operation(change, op),
                     "cell_id": change.id,
                     "index": change.index_before if change.index is None else change.index,
                 }

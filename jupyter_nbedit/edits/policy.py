@@ -28,8 +28,16 @@ _DECISIONS = frozenset(("accept", "reject", "reopen", "keep", "set_mode", "delet
 class Proposer:
     """Who has proposed a change, as that client states it."""
 
+    account: str
     client: str | None
+    #: "" if it states none; then it may be any session of the client.
     session_name: str
+
+    def may_be(self, author: Author) -> bool:
+        """Return whether it may be the author of a request."""
+        sessions = {self.session_name, author.session_name} - {""}
+        is_same = (self.account, self.client) == (author.account, author.client)
+        return is_same and len(sessions) <= 1
 
 
 def decide(
@@ -52,8 +60,8 @@ def decide(
     is_server_paused = mode == server_mode == "plan"
     is_person = author.is_person and author.way == "rest"
     if action == "accept":
-        asker = Proposer(author.client, author.session_name)
-        is_refused = is_server_paused or (asker == refused_proposer and not is_person)
+        is_own = refused_proposer is not None and refused_proposer.may_be(author)
+        is_refused = is_server_paused or (is_own and not is_person)
         return "refuse" if is_refused or author.way == "tools" else "write"
     if action in _DECISIONS:
         return "refuse" if author.way == "tools" else "write"

@@ -122,15 +122,20 @@ def _encode_record(planned: PlannedEdit, result: WriteResult) -> bytes:
 def _build_entry(
     request: WriteRequest, planned: PlannedEdit, reply: EditReply, *, trusted: bool
 ) -> NewEntry:
-    author, claim = request.author, request.claim
+    author, claim, origin = request.author, request.claim, request.origin
+    account, session, decided_account = author.account, author.session_name, None
+    if origin is not None:
+        # The author of a proposal is another client than the one that accepts it.
+        decided_account, session = account, origin.session
+        account = account if origin.account is None else origin.account
     return NewEntry(
         path=request.path,
         kind=planned.kind,
         user=author.user,
-        account=author.account,
+        account=account,
+        decided_account=decided_account,
         client=author.client,
-        # The author of a proposal is another client than the one that accepts it.
-        session="" if request.accepted_by is not None else author.session_name,
+        session=session,
         is_from_page=author.is_person and request.accepted_by is None,
         message=author.message,
         accepted_by=request.accepted_by,

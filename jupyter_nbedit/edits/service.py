@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -35,6 +36,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.models import (
     EditReply,
     OperationFactory,
+    ProposalOrigin,
     RevisionChanges,
     Whose,
     WriteRequest,
@@ -52,6 +54,8 @@ from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
 # How often a change is planned again because the notebook was changed meanwhile.
 _ATTEMPTS = 8
 _SHOWN_CHANGES = 50
+# A file system may not answer. The request that pauses edits must be answered all the same.
+_LONGEST_WRITE_WAIT = 10.0
 
 
 @dataclass
@@ -71,6 +75,8 @@ class EditService:
     modes: ModeManager
     documents: DocumentCache = field(default_factory=DocumentCache)
     outside_changes: OutsideChangeRecorder | None = None
+    # One for each change that is being decided on and written; it is set afterwards.
+    _writes: set[asyncio.Event] = field(default_factory=set)
 
     async def edit(
         self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
@@ -126,7 +132,7 @@ class EditService:
         for _ in range(_ATTEMPTS):
             # The storage is resolved each time, because rooms open and close.
             async with self.storages.lock(request.path) as storage:
-                is_proposal = await self._must_propose(request, action)
+                await self._must_propose(request, action)
                 # Neither error is raised after the write.
                 with suppress(ChangedDuringRead, StaleContent):
                     notebook = await load_notebook(storage, request.path, self.documents)
@@ -137,10 +143,12 @@ class EditService:
                     changes = await self._find_changes_since(request, planned)
                     if request.dry_run or not planned.plan.splices:
                         reply = await self._build_dry_reply(request, storage, planned)
-                    elif is_proposal:
-                        reply = await self._propose(request, storage, planned)
                     else:
-                        reply = await self._write(request, storage, planned)
+                        with self._note_write():
+                            # A person may have paused edits meanwhile.
+                            must_propose = await self._must_propose(request, action)
+                            carry_out = self._propose if must_propose else self._write
+                            reply = await carry_out(request, storage, planned)
                     if changes is UNSET:
                         return reply
                     return msgspec.structs.replace(reply, changed_since=changes)
@@ -154,23 +162,49 @@ class EditService:
         """Create a notebook by a change of ``data``, a notebook without cells; see `create`."""
         async with self.storages.lock(request.path) as storage:
             action: Action = "create" if request.accepted_by is None else "accept"
-            is_proposal = await self._must_propose(request, action)
+            await self._must_propose(request, action)
             # The empty hash means that there was no notebook.
             content = Content(data, datetime.now(tz=timezone.utc), hash="")
             base = LoadedNotebook(request.path, content, Document.parse(data))
             planned = await planner.plan(base)
             data = apply_splices(data, planned.plan.splices)
             expected_result = WriteResult(compute_sha256(data), content.last_modified)
-            if request.dry_run or is_proposal:
-                await storage.ensure_absent(request.path)
-                reply = planned.build_reply(request, storage, expected_result)
-                if request.dry_run:
-                    return reply
-                return await self._add_proposal(request, planned, reply, data)
-            if request.claim is not None:
-                await self.proposals.store.record_write(request.claim, None, expected_result.hash)
-            result = await storage.create(request.path, data)
+            with self._note_write():
+                must_propose = await self._must_propose(request, action)
+                if request.dry_run or must_propose:
+                    await storage.ensure_absent(request.path)
+                    reply = planned.build_reply(request, storage, expected_result)
+                    if request.dry_run:
+                        return reply
+                    return await self._add_proposal(request, planned, reply, data)
+                if request.claim is not None:
+                    await self.proposals.store.record_write(
+                        request.claim, None, expected_result.hash
+                    )
+                result = await storage.create(request.path, data)
             return await self.publisher.publish(request, storage, planned, result)
+
+    @contextmanager
+    def _note_write(self) -> Iterator[None]:
+        """Let `wait_for_writes` wait for the decision on a change and for its write."""
+        written = asyncio.Event()
+        self._writes.add(written)
+        try:
+            yield
+        finally:
+            self._writes.discard(written)
+            written.set()
+
+    async def wait_for_writes(self) -> None:
+        """Return when no change is being written that was decided on before; at most seconds later.
+
+        So a person who has paused edits sees none of them afterwards.
+        """
+        waits = [asyncio.ensure_future(written.wait()) for written in self._writes]
+        if waits:
+            _, pending = await asyncio.wait(waits, timeout=_LONGEST_WRITE_WAIT)
+            for wait in pending:
+                wait.cancel()
 
     async def _must_propose(self, request: WriteRequest, action: Action) -> bool:
         """Return whether the change becomes a proposal; False if it is written.
@@ -242,7 +276,13 @@ class EditService:
         reply: EditReply,
         data: bytes | None = None,
     ) -> EditReply:
-        proposal_id = await self.proposals.propose(request, planned.plan, reply, data)
+        origin = ProposalOrigin(
+            account=request.author.account,
+            session=request.author.session_name,
+            edit_kind="edit" if planned.kind == "outside" else planned.kind,
+            undoes=planned.undoes,
+        )
+        proposal_id = await self.proposals.propose(request, planned.plan, reply, data, origin)
         return msgspec.structs.replace(reply, proposal_id=proposal_id, persisted=False)
 
     async def _write(

@@ -118,13 +118,23 @@ class UndoPlanner:
                 "the edits it has."
             )
             return NothingToUndo(message)
-        newest = describe_undone(await self.history.get_entry(path, number))
-        name = newest.client or newest.user or "an unknown client"
+        entry = await self.history.get_entry(path, number)
         message = (
             f"The history of this notebook has no edit of yours that {condition}. The newest one "
-            f"that can be is edit {number}, by {name!r}. To {verb} it, send its number (`edit_id`)."
+            f"that can be is edit {number}, {self._describe_author(entry)}. To {verb} it, send its "
+            "number (`edit_id`)."
         )
-        return NothingToUndo(message, newest=msgspec.to_builtins(newest))
+        return NothingToUndo(message, newest=msgspec.to_builtins(describe_undone(entry)))
+
+    def _describe_author(self, entry: Entry) -> str:
+        """Return who made an edit, and how that differs from who asks."""
+        if entry.is_from_page:
+            return f"by user {entry.user!r} in JupyterLab"
+        client = "a client without a name" if entry.client is None else repr(entry.client)
+        if self.author is not None and entry.user != self.author.user:
+            return f"by {client} of user {entry.user!r}"
+        is_same_client = self.author is not None and entry.client in self.author.client_names
+        return f"by {client} in another session" if is_same_client else f"by {client}"
 
     async def _find_original(self, entry: Entry) -> Entry:
         """Return the edit that an undo or redo is about; for an undo, the edit it has undone."""

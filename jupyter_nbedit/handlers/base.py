@@ -115,6 +115,11 @@ class Services:
 ANONYMOUS_USER = "anonymous"
 
 
+def has_random_users(identity_provider: IdentityProvider) -> bool:
+    """Return whether Jupyter makes up users, so that a name does not tell who it is."""
+    return type(identity_provider) in {IdentityProvider, PasswordIdentityProvider}
+
+
 # Without this, Tornado keeps each body twice while the request waits for a slot.
 @stream_request_body
 class NbEditHandler(APIHandler):
@@ -191,7 +196,7 @@ class NbEditHandler(APIHandler):
 
     @property
     def _has_random_users(self) -> bool:
-        return type(self.identity_provider) in {IdentityProvider, PasswordIdentityProvider}
+        return has_random_users(self.identity_provider)
 
     @property
     def session(self) -> str:
@@ -213,14 +218,31 @@ class NbEditHandler(APIHandler):
             message,
             self.session,
             self.account,
-            is_person=PAGE_ID in self.request.headers,
+            is_person=self._is_from_page(),
         )
 
-    def authorize(self, decision: Decision, author: Author, subject: object) -> None:
-        """Log a decision about a subject; raise `Forbidden` if the author may not make it."""
+    def _is_from_page(self) -> bool:
+        """Return whether the person in an open page sends the request.
+
+        Raise `PageUnknown` if the server does not know the page: the request is never taken for
+        that of a program, which may do other things.
+        """
+        page_id = self.request.headers.get(PAGE_ID) if self.takes_pages else None
+        if page_id is not None and not self.services.tabs.has_page(page_id, self.account):
+            raise PageUnknown
+        return page_id is not None
+
+    def authorize(self, decision: Decision, author: Author) -> None:
+        """Raise `Forbidden` if the author may not make a decision."""
         if decide(decision, author) == "refuse":
             raise build_refusal(decision, author)
-        self.log.info("%s %r: by %r with %r", decision, subject, author.user, author.client)
+
+    def log_decision(self, decision: Decision, author: Author, subject: object) -> None:
+        """Log a decision that was carried out, with the user and the client."""
+        who = "a person in a page" if author.is_person else "a program"
+        self.log.info(
+            "%s %r: by %s, user %r, client %r", decision, subject, who, author.user, author.client
+        )
 
     def read_label(self, header: str) -> str | None:
         """Return the value of a header, None without it; raise `InvalidRequest` for a bad one."""
@@ -290,11 +312,8 @@ class NbEditHandler(APIHandler):
         # checks the permission for ``nbedit``.
         if self.current_user and action:
             await self._check_right(action, "contents")
-        page_id = self.request.headers.get(PAGE_ID)
-        is_page_stated = self.takes_pages and self.current_user and page_id is not None
-        if is_page_stated and not self.services.tabs.has_page(page_id or "", self.account):
-            # It is never taken for the request of a program, which may do other things.
-            raise PageUnknown
+        if self.current_user:
+            self._is_from_page()
 
     async def data_received(self, chunk: bytes) -> None:
         """Keep a part of the body; wait for a slot if the body is large."""
@@ -449,7 +468,7 @@ class NbEditHandler(APIHandler):
         key = self.read_label(IDEMPOTENCY_KEY)
         if key is None:
             return None
-        digest = hashlib.sha256(repr(self.session).encode())
+        digest = hashlib.sha256(repr((self.session, self._is_from_page())).encode())
         for part in content:
             digest.update(part)
         name = (self.principal, key)

@@ -101,9 +101,11 @@ class NotebookHistoryHandler(NbEditHandler):
         The notebook stays as it is; its earlier edits can no longer be undone. The closed proposals
         for it are deleted, too.
         """
-        self.authorize("delete_history", self.build_author(), path)
+        author = self.build_author()
+        self.authorize("delete_history", author)
         reply = await self.services.history.purge(path)
         await self.services.proposals.store.purge(path)
+        self.log_decision("delete_history", author, path)
         self.finish_json(reply)
 
 

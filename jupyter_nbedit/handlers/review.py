@@ -129,11 +129,14 @@ class ModeHandler(NbEditHandler):
         path = get_or_none(body.path)
         await self._check_path(path)
         modes, user = self.services.modes, self.user_name
-        self.authorize("set_mode", self.build_author(), path)
+        author = self.build_author()
+        self.authorize("set_mode", author)
         if path is None:
             await modes.change_server(body.mode, user)
         else:
             await modes.change(path, body.mode, user)
+        await self.services.edits.wait_for_writes()
+        self.log_decision("set_mode", author, path)
         # The same rights as for this request.
         await self._send_mode(path, is_writable=True)
 
@@ -368,15 +371,18 @@ class AcceptHandler(DecisionHandler):
         number, wait_tabs = _parse_number(proposal_id), self.parse_query(TabsQuery).wait_tabs
         digest = self.get_expected_hash(get_or_none(body.hash))
         if not await self.replay_response():
+            author = self.build_author(get_or_none(body.client))
             acceptance = self.services.accept.accept(
                 number,
                 get_or_none(body.parts),
-                self.build_author(get_or_none(body.client)),
+                author,
                 hash=digest,
                 dry_run=body.dry_run,
                 resolution=resolution,
             )
             await self.send_edit(acceptance, wait_tabs)
+            if not body.dry_run:
+                self.log_decision("accept", author, number)
 
 
 class RejectHandler(DecisionHandler):
@@ -404,10 +410,11 @@ class RejectHandler(DecisionHandler):
         number = _parse_number(proposal_id)
         if not await self.replay_response():
             author = self.build_author(get_or_none(body.client))
-            self.authorize("reject", author, number)
+            self.authorize("reject", author)
             proposal = await self.services.proposals.reject(
                 number, get_or_none(body.parts), author, get_or_none(body.reason) or None
             )
+            self.log_decision("reject", author, number)
             self.send_proposal(proposal)
 
 
@@ -437,8 +444,9 @@ class ReopenHandler(DecisionHandler):
         number = _parse_number(proposal_id)
         if not await self.replay_response():
             author = self.build_author(get_or_none(body.client))
-            self.authorize("reopen", author, number)
+            self.authorize("reopen", author)
             proposal = await self.services.proposals.reopen(number, get_or_none(body.parts), author)
+            self.log_decision("reopen", author, number)
             self.send_proposal(proposal)
 
 

@@ -100,10 +100,12 @@ class KeepHandler(_UnseenReplyHandler):
         """Mark changes as seen by you, all or those of some cells; the notebook stays as it is."""
         body = await self.parse_body(KeepBody)
         if not await self.replay_response():
-            self.authorize("keep", self.build_author(), path)
+            author = self.build_author()
+            self.authorize("keep", author)
             reply = await self.services.unseen.keep(
                 path, self.account, get_or_none(body.cells), get_or_none(body.until)
             )
+            self.log_decision("keep", author, path)
             await self.send_unseen(reply)
 
 

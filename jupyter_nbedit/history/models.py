@@ -47,8 +47,10 @@ class NewEntry:
     #: transaction.
     claim_id: int | None = None
     user: str = ""
-    #: The user whose request made it, under the name that stays the same in all requests.
+    #: The user who made or proposed it, and the one who accepted it, under the names that stay the
+    #: same in all requests.
     account: str = ""
+    decided_account: str | None = None
     client: str | None = None
     #: The session as the request states it.
     session: str = ""
@@ -151,8 +153,9 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
 
     #: Whether the notebook was trusted before.
     trusted: bool
-    #: As in `NewEntry`.
+    #: As in `NewEntry`. Older releases stored only the account of who accepted it.
     account: str = ""
+    decided_account: str | None = None
     session: str = ""
     #: The encoded undo record; empty if it was too large to be stored.
     record: bytes = b""
@@ -160,7 +163,8 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     def is_by(self, account: str) -> bool:
         """Return whether a user made it in an open page, or accepted it."""
         is_own = self.is_from_page or self.accepted_by is not None
-        return is_own and self.account == account and self.kind != "outside"
+        own_account = self.account if self.decided_account is None else self.decided_account
+        return is_own and own_account == account and self.kind != "outside"
 
 
 class EditAuthor(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,6 +32,16 @@ class PathObserver(Protocol):
         """Delete it."""
 
 
+class ModeObserver(Protocol):
+    """Lets no rename make a rule on a notebook laxer, not even for a moment."""
+
+    def expect_rename(self, old: str, new: str) -> AbstractContextManager[None]:
+        """Let the modes of the old path apply to the new one, too, before they are stored."""
+
+    async def copy_stricter(self, old: str, new: str) -> None:
+        """Copy the modes of the old path to the new one where they are stricter."""
+
+
 @dataclass
 class ContentsEventListener:
     """Passes renames and deletions of the contents manager on to observers, in order."""
@@ -39,6 +50,7 @@ class ContentsEventListener:
     #: cannot be determined.
     exists: Callable[[str], Awaitable[bool]]
     observers: Sequence[PathObserver]
+    modes: ModeObserver
     log: Logger
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -49,23 +61,39 @@ class ContentsEventListener:
             return
         path = data["path"].strip("/")
         old = path if action == "delete" else str(data.get("source_path") or "").strip("/")
+        if action == "delete":
+            await self._follow(old, None)
+            return
+        # At once: others may hold the lock for long.
+        with self.modes.expect_rename(old, path):
+            await self._follow(old, path)
+
+    async def _follow(self, old: str, new: str | None) -> None:
+        """Call the observers, if the files are as after the rename or the deletion."""
         # In order: a notebook may be renamed twice.
         async with self._lock:
             try:
-                if await self.exists(old) or (action == "rename" and not await self.exists(path)):
+                if new is not None and not await self.exists(new):
                     return
+                is_followed = not await self.exists(old)
             except NbEditError:
                 return
-            for observer in self.observers:
-                try:
-                    if action == "delete":
-                        await observer.on_deleted(path)
-                    else:
-                        await observer.on_renamed(old, path)
-                except NbEditError as error:
-                    self.log.warning(
-                        "The history, the mode or the proposals of %r could not be moved or "
-                        "deleted: %s",
-                        old,
-                        error.message,
+            if not is_followed and new is not None:
+                # Another file has the old path already, or the event is forged.
+                await self._call(old, self.modes.copy_stricter(old, new))
+            elif is_followed:
+                for observer in self.observers:
+                    change = (
+                        observer.on_deleted(old) if new is None else observer.on_renamed(old, new)
                     )
+                    await self._call(old, change)
+
+    async def _call(self, path: str, change: Awaitable[None]) -> None:
+        try:
+            await change
+        except NbEditError as error:
+            self.log.warning(
+                "The history, the mode or the proposals of %r could not be moved or deleted: %s",
+                path,
+                error.message,
+            )

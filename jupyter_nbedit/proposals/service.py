@@ -38,7 +38,7 @@ from jupyter_nbedit.reading.loading import load_notebook
 
 if TYPE_CHECKING:
     from jupyter_nbedit.events.emitters import EventEmitter
-    from jupyter_nbedit.models import Author, EditReply, WriteRequest
+    from jupyter_nbedit.models import Author, EditReply, ProposalOrigin, WriteRequest
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.edit_plan import EditPlan
     from jupyter_nbedit.proposals.store import ProposalStore
@@ -77,7 +77,12 @@ class ProposalService:
             self._expiry_task.cancel()
 
     async def propose(
-        self, request: WriteRequest, plan: EditPlan, reply: EditReply, data: bytes | None
+        self,
+        request: WriteRequest,
+        plan: EditPlan,
+        reply: EditReply,
+        data: bytes | None,
+        origin: ProposalOrigin,
     ) -> int:
         """Add a proposal, and return its number, or raise `TooManyProposals`.
 
@@ -101,9 +106,7 @@ class ProposalService:
             diff=reply.diff,
             language=reply.language,
         )
-        session_name = request.author.session_name
-        proposal = await self.add(request.path, content, parts, payload, session_name)
-        return proposal.proposal_id
+        return (await self.add(request.path, content, parts, payload, origin)).proposal_id
 
     async def reject(
         self,
@@ -178,12 +181,12 @@ class ProposalService:
         content: ProposalContent,
         parts: Sequence[ProposedPart],
         payload: bytes,
-        session_name: str = "",
+        origin: ProposalOrigin,
     ) -> Proposal:
         """Store a proposal and emit its event; see `ProposalStore.add`."""
         # Not `expire`: the caller has locked a notebook, and that one would lock others.
         await self._expire_pending()
-        proposal = await self.store.add(path, content, parts, payload, session_name)
+        proposal = await self.store.add(path, content, parts, payload, origin)
         self._emit_event(proposal, proposal.user, proposal.client)
         return proposal
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
 from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values, store_path
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
-from jupyter_nbedit.models import Claim
+from jupyter_nbedit.models import Claim, ProposalOrigin
 from jupyter_nbedit.names import NotebookName, NotebookNames
 from jupyter_nbedit.proposals.models import (
     Proposal,
@@ -38,7 +38,7 @@ _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
 # In the content of a proposal, but never sent.
-_SESSION = "session"
+_ORIGIN = "origin"
 
 _SELECT = """
     SELECT proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by,
@@ -152,11 +152,11 @@ class ProposalStore:
         content: ProposalContent,
         parts: Sequence[ProposedPart],
         payload: bytes,
-        session_name: str = "",
+        origin: ProposalOrigin,
     ) -> Proposal:
         """Store a proposal, or raise `TooManyProposals`.
 
-        ``payload`` is the change, and ``session_name`` that of its author; both are never sent.
+        ``payload`` is the change, and ``origin`` its request; both are never sent.
         """
         now = self.get_time()
         name = self.names.find(path)
@@ -165,7 +165,7 @@ class ProposalStore:
             "path": path,
             "created": _format_time(now),
             "expires": _format_time(now + timedelta(hours=self.hours)),
-            "content": _encode_json({**msgspec.to_builtins(content), _SESSION: session_name}),
+            "content": _encode_json({**msgspec.to_builtins(content), _ORIGIN: origin}),
             "parts": _encode_json(parts),
             "payload": payload,
         }
@@ -185,14 +185,15 @@ class ProposalStore:
             lambda connection: self._select_proposal(connection, proposal_id), purpose=PROPOSALS
         )
 
-    async def get_session_name(self, proposal_id: int) -> str:
-        """Return the session of the author of a proposal; "" if the author stated none."""
+    async def get_origin(self, proposal_id: int) -> ProposalOrigin:
+        """Return the request that a proposal comes from."""
 
-        def select(connection: sqlite3.Connection) -> str:
+        def select(connection: sqlite3.Connection) -> ProposalOrigin:
             row = connection.execute(_SELECT_CONTENT, (proposal_id,)).fetchone()
             if row is None:
                 raise ProposalNotFound
-            return str(json.loads(row[0]).get(_SESSION, ""))
+            # Older releases stored none.
+            return msgspec.convert(json.loads(row[0]).get(_ORIGIN, {}), ProposalOrigin)
 
         return await self.database.read(select, purpose=PROPOSALS)
 

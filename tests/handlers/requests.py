@@ -106,9 +106,12 @@ def wait_for_events(client: Client, folder: str = "") -> None:
     """Wait until the server has processed all events of the contents manager so far."""
     old, new = f"{folder}marker.ipynb", f"{folder}marker2.ipynb"
     (client.root / old).write_bytes(samples.three_cells())
-    set_mode(client, "plan", old)
+    set_mode(client, "review", old)
+    number = propose(client, old, replace(0, "marked"))
     rename(client, old, new)
-    wait_until(lambda: get_json(client, f"mode?path={new}")["own"] == "plan")
+    # Proposals follow last.
+    wait_until(lambda: get_json(client, f"proposals?path={new}")["proposals"])
+    assert decide(client, number, "reject").status == 200
     (client.root / new).unlink()
 
 

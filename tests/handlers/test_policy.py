@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +33,10 @@ from tests.handlers.requests import (
     send_json_locally,
     set_mode,
     undo,
+    wait_for_events,
 )
 from tests.support import samples
-from tests.support.http import Answer, Client, Local
+from tests.support.http import JSON, Answer, Client, Local
 from tests.support.page import PAGE_ID, open_page
 from tests.support.policy import CHANGES_BY_PROGRAM, MODES, PERSON, PROGRAM, is_written
 from tests.support.sampling import choose
@@ -44,6 +48,8 @@ REST = {"a program": PROGRAM, "a person": PERSON}
 #: Tools and the endpoint of MCP can do no more than this.
 TOOLS = ("edit", "create", "undo", "redo")
 CLIENT = "Claude"
+SESSION = "X-NbEdit-Session"
+CODE = {"cell_type": "code"}
 CALLERS = [("tools", CLIENT), ("tools", "JupyterLab"), ("MCP", CLIENT), ("MCP", "JupyterLab")]
 
 
@@ -299,6 +305,7 @@ def test_a_client_does_not_accept_its_own_proposal_if_the_server_forbids_it(
     assert decide(live, number, client=CLIENT, headers=session, dry_run=True).status == 403
     assert (live.root / path).read_bytes() == TEXT
     # Another session of the client, another client and a person may.
+    get_error(decide(live, number, client=CLIENT), 403, "forbidden")
     others: list[tuple[str, dict[str, str]]] = [
         (CLIENT, {"X-NbEdit-Session": "two"}),
         ("script", session),
@@ -320,3 +327,124 @@ async def test_a_page_of_an_allowed_site_may_send_its_id(local: Local, notebook:
     granted = answer.headers["Access-Control-Allow-Headers"].split(", ")
     assert {PAGE_ID.lower(), "content-type", "x-xsrftoken", "authorization"} <= set(granted)
     assert answer.headers["Access-Control-Allow-Origin"] == "https://lab.example"
+
+
+def test_an_accepted_undo_is_an_undo_of_its_author(live: Client, path: str) -> None:
+    numbers = [
+        edit(live, path, replace("alpha", f"x = {n}"), client=CLIENT, headers={SESSION: "one"})
+        for n in (2, 3)
+    ]
+    set_mode(live, "review", path)
+    for number, source in zip(reversed(numbers), ("x = 2", "x = 1\nx"), strict=True):
+        proposed = undo(live, path, client=CLIENT, headers={SESSION: "one"})
+        assert proposed.json["undone"][0]["edit_id"] == number
+        with open_page(live) as page:
+            assert decide(live, proposed.json["proposal_id"], headers=page).status == 200
+        assert list_sources(live, path)[0] == source
+    newest = get_json(live, f"notebooks/{path}/history")["edits"]
+    assert [(each["kind"], each["undoes"]) for each in newest[:2]] == [
+        ("undo", numbers[0]),
+        ("undo", numbers[1]),
+    ]
+    # The session that accepted it, and other sessions of the client, have not undone anything.
+    get_error(undo(live, path, "redo", client="JupyterLab"), 409, "nothing_to_undo")
+    found = undo(live, path, "redo", client=CLIENT, headers={SESSION: "two"})
+    get_error(found, 409, "nothing_to_undo")
+    assert "in another session" in found.json["message"]
+    redo = undo(live, path, "redo", client=CLIENT, headers={SESSION: "one"})
+    with open_page(live) as page:
+        assert decide(live, redo.json["proposal_id"], headers=page).status == 200
+    assert list_sources(live, path)[0] == "x = 2"
+    newest = get_json(live, f"notebooks/{path}/history")["edits"]
+    assert newest[0]["kind"] == "redo"
+    assert [each["undone_by"] is None for each in newest if each["edit_id"] in numbers] == [
+        False,
+        True,
+    ]
+
+
+def test_a_part_of_a_proposed_undo_is_an_edit(live: Client, path: str) -> None:
+    operations = [replace("alpha", "x = 2"), replace("beta", "two")]
+    number = edit(live, path, *operations, client=CLIENT)
+    set_mode(live, "review", path)
+    proposal = undo(live, path, client=CLIENT).json["proposal_id"]
+    assert decide(live, proposal, parts=[0]).status == 200
+    newest, first = get_json(live, f"notebooks/{path}/history")["edits"]
+    assert (newest["kind"], newest["undoes"]) == ("edit", None)
+    assert (first["edit_id"], first["undone_by"]) == (number, None)
+
+
+def test_a_retry_of_a_program_is_no_request_of_a_person(live: Client, path: str) -> None:
+    number = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
+    set_mode(live, "review", path)
+    key = {"Idempotency-Key": f"{path} {number}"}
+    assert undo(live, path, edit_id=number, headers=key).status == 202
+    with open_page(live) as page:
+        found = undo(live, path, edit_id=number, headers={**key, **page})
+    get_error(found, 422, "idempotency_mismatch")
+
+
+def has_another_size(file: Path, size: int) -> bool:
+    return file.stat().st_size != size
+
+
+def test_no_edit_is_written_after_a_pause_was_answered(live: Client, path: str) -> None:
+    file = live.root / path
+    file.write_bytes(samples.notebook(samples.code("x = 1\n" * 1_000_000, "alpha")))
+    with ThreadPoolExecutor(4) as pool:
+        for subject in (path, None) * 3:
+            edits = [
+                pool.submit(
+                    live.patch, path, {"op": "insert", "at": "end", "source": f"{n}", **CODE}
+                )
+                for n in range(4)
+            ]
+            # One of them is being written.
+            wait_until(partial(has_another_size, file, file.stat().st_size))
+            set_mode(live, "plan", subject)
+            paused = file.read_bytes()
+            answers = [each.result() for each in edits]
+            assert {each.status for each in answers} <= {200, 403}
+            assert file.read_bytes() == paused
+            set_mode(live, None, subject)
+
+
+@pytest.mark.parametrize("is_old_path_in_use", [False, True])
+def test_a_rule_holds_at_once_when_its_notebook_is_renamed(
+    live: Client, path: str, *, is_old_path_in_use: bool
+) -> None:
+    for number in range(8):
+        old, new = live.root / f"old-{number}-{path}", f"new-{number}-{path}"
+        old.write_bytes(TEXT)
+        edit(live, old.name, replace("alpha", "x = 2"), client=CLIENT)
+        set_mode(live, "plan", old.name)
+        # The helper of other tests waits until the server has followed.
+        body = json.dumps({"path": new}).encode()
+        assert live.request("PATCH", f"api/contents/{old.name}", body, JSON).status == 200
+        if is_old_path_in_use:
+            old.write_bytes(TEXT)
+        get_error(live.patch(new, replace("alpha", "x = 3")), 403, "plan_mode")
+        wait_for_events(live)
+        get_error(live.patch(new, replace("alpha", "x = 3")), 403, "plan_mode")
+        assert get_json(live, f"mode?path={new}")["own"] == "plan"
+
+
+def test_decisions_are_logged_when_they_were_carried_out(tmp_path: Path) -> None:
+    server = start_server(tmp_path)
+    try:
+        live = server.client
+        (live.root / "a.ipynb").write_bytes(TEXT)
+        set_mode(live, "review", "a.ipynb")
+        number = propose(live, "a.ipynb", replace("alpha", "x = 2"), client=CLIENT)
+        decide(live, 99999, "reject", client="nobody")
+        decide(live, number, client="nobody", dry_run=True)
+        assert decide(live, number, client="Evil").status == 200
+        with open_page(live) as page:
+            send_json(live, "POST", "notebooks/a.ipynb/keep", {}, page)
+        send_json(live, "POST", "notebooks/gone.ipynb/keep", {}, {"X-NbEdit-Client": "nobody"})
+    finally:
+        server.stop()
+    log = server.log.read_text()
+    assert f"accept {number}: by a program, user 'anonymous', client 'Evil'" in log
+    assert "keep 'a.ipynb': by a person in a page, user 'anonymous', client None" in log
+    assert "nobody" not in log

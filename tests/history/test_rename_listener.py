@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -28,6 +30,22 @@ class RecordingObserver:
         self.heard.append(what)
         if self.failure:
             raise self.failure
+
+
+class RecordingModes:
+    """Records which modes are to hold at a new path."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, ...]] = []
+
+    @contextmanager
+    def expect_rename(self, old: str, new: str) -> Iterator[None]:
+        self.heard.append(("begin", old, new))
+        yield
+        self.heard.append(("end", old, new))
+
+    async def copy_stricter(self, old: str, new: str) -> None:
+        self.heard.append(("copy", old, new))
 
 
 def rename(old: str, new: str) -> dict[str, str]:
@@ -67,6 +85,19 @@ async def test_only_verified_renames_are_passed_on_even_if_one_observer_fails(
         (services.root / name).parent.mkdir(exist_ok=True)
         (services.root / name).touch()
     followers = [RecordingObserver(HistoryUnavailable("The disk is full.")), RecordingObserver()]
-    listener = ContentsEventListener(storages.exists, followers, logging.getLogger("tests"))
+    modes = RecordingModes()
+    listener = ContentsEventListener(storages.exists, followers, modes, logging.getLogger("tests"))
     await listener.on_event(services.event_logger, CONTENTS, event)
     assert [follower.heard for follower in followers] == [expected, expected]
+
+
+@pytest.mark.parametrize(("there", "during"), [(["b"], []), (["a", "b"], [("copy", "a", "b")])])
+async def test_modes_hold_at_the_new_path_at_once_and_if_the_old_one_is_in_use_again(
+    services: ServiceBuilder, there: list[str], during: list[tuple[str, ...]]
+) -> None:
+    storages, modes = services.build_storages(), RecordingModes()
+    for name in there:
+        (services.root / name).touch()
+    listener = ContentsEventListener(storages.exists, [], modes, logging.getLogger("tests"))
+    await listener.on_event(services.event_logger, CONTENTS, rename("a", "b"))
+    assert modes.heard == [("begin", "a", "b"), *during, ("end", "a", "b")]

@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
-from jupyter_nbedit.models import Author, Claim
+from jupyter_nbedit.models import Author, Claim, ProposalOrigin
 from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.proposals.models import Proposal, ProposalContent, ProposedPart, Verdict
 from jupyter_nbedit.proposals.service import ProposalService
@@ -65,7 +65,9 @@ async def add_proposal(
         truncated=False,
         diff="",
     )
-    return await board.add(path, content, [build_part(n, source) for n in range(parts)], work)
+    return await board.add(
+        path, content, [build_part(n, source) for n in range(parts)], work, ProposalOrigin()
+    )
 
 
 async def list_proposals(board: ProposalService, path: str | None = None, **more: Any) -> list[int]:

@@ -51,7 +51,7 @@ export interface INbEdit {
   /**
    * Undo an edit.
    *
-   * @param editId The number of the edit; by default the newest that can be undone.
+   * @param editId The number of the edit; by default the newest of the same client that can be undone.
    */
   undo(path: string, editId?: number, options?: EditOptions): Promise<EditReply>;
 

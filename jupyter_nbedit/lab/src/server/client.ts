@@ -23,6 +23,9 @@ import type { PageIdentity } from './tabReports';
 /** The name of JupyterLab as a client in the history. */
 const CLIENT = 'JupyterLab';
 
+/** The header with the name of the client. */
+const CLIENT_HEADER = 'X-NbEdit-Client';
+
 /** The header with the id of the page: the request comes from the person in it. */
 const PAGE_HEADER = 'X-NbEdit-Page';
 
@@ -49,8 +52,8 @@ interface RequestOptions {
   readonly body?: object;
   readonly query?: Readonly<Record<string, string | number | null | undefined>>;
   readonly cache?: RequestCache;
-  /** The id of the page, if a person asks. */
-  readonly pageId?: string | null;
+  /** The id of the page, if a person asks; by default that of the page, if there is one. */
+  readonly pageId?: string | null | undefined;
 }
 
 /** Options of an undo or redo without the number of an edit. */
@@ -287,30 +290,38 @@ export class NbEditClient {
     body: object,
     options: UndoOptions = {}
   ): Promise<Answer> {
-    if (this._page !== null && options.dry_run !== true) {
-      await this._requirePage(path);
-    }
+    const pageId = options.dry_run === true ? null : await this._requirePage(path);
     const address = `${buildNotebookPath(path)}/${verb}`;
-    return localEdits.track(this._sendChange<Answer>('POST', address, body, options));
+    return localEdits.track(this._sendChange<Answer>('POST', address, body, options, pageId));
   }
 
-  /** Throw an error if the server would take the undo of a person for one of a program. */
-  private async _requirePage(path: string): Promise<void> {
-    if ((await this._page?.getId()) === null && (await this.getMode(path)).mode !== 'edit') {
+  /**
+   * Return the id of the page; null without a page, and in the mode `edit` without a WebSocket.
+   * Throw an error if the server would take the undo of a person for one of a program.
+   */
+  private async _requirePage(path: string): Promise<string | null> {
+    if (this._page === null) {
+      return null;
+    }
+    const pageId = await this._page.getId();
+    if (pageId === null && (await this.getMode(path)).mode !== 'edit') {
       NbEditClient._unconnected.emit();
       throw new NbEditError(0, 'unconnected', 'The page has no WebSocket to the server.');
     }
+    return pageId;
   }
 
   private async _sendChange<Answer = EditReply>(
     method: string,
     address: string,
     body: object,
-    { wait_tabs, ...options }: EditOptions = {}
+    { wait_tabs, ...options }: EditOptions = {},
+    pageId?: string | null
   ): Promise<Answer> {
     return this._request(method, address, {
       body: { client: CLIENT, ...body, ...options },
-      query: { wait_tabs }
+      query: { wait_tabs },
+      pageId
     });
   }
 
@@ -320,7 +331,10 @@ export class NbEditClient {
     options: RequestOptions = {}
   ): Promise<Answer> {
     const isChange = method !== 'GET' && this._page !== null;
-    const pageId = isChange ? await this._page.getId() : null;
+    let { pageId = null } = options;
+    if (isChange && options.pageId === undefined) {
+      pageId = await this._page.getId();
+    }
     try {
       try {
         return await parseResponse<Answer>(
@@ -361,6 +375,10 @@ export class NbEditClient {
     const search = parameters === '' ? '' : `?${parameters}`;
     const headers: Record<string, string> = {};
     const init: RequestInit = { method, cache, headers };
+    if (method !== 'GET') {
+      // Decisions have no member for it.
+      headers[CLIENT_HEADER] = CLIENT;
+    }
     if (pageId !== null) {
       headers[PAGE_HEADER] = pageId;
     }
