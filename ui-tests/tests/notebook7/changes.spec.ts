@@ -96,6 +96,19 @@ test.describe('In Notebook 7', () => {
       .toEqual([original[0], 'theirs = 1', ...original.slice(2)]);
   });
 
+  test('a change is undone while agents are paused, which a program cannot', async ({ page }) => {
+    const path = folder.getPath('paused.ipynb');
+    const notebook = await open(page, 'paused.ipynb');
+    const original = folder.readSources('paused.ipynb');
+    const operation = { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' };
+    const { edit_id: number } = await agent.edit(path, [operation], 'Claude');
+    await expect(notebook.bar).toContainText('Claude changed 1 cell');
+    await agent.setMode(path, 'plan');
+    await expect(agent.undo(path, number, 'JupyterLab')).rejects.toThrow('plan_mode');
+    await notebook.bar.getByRole('button', { name: 'Undo all' }).click();
+    await expect.poll(() => folder.readSources('paused.ipynb')).toEqual(original);
+  });
+
   test('proposals are reviewed after the mode is set in the menu Edit @nightly', async ({
     page
   }) => {

@@ -57,6 +57,27 @@ test.describe('In a collaborative tab, a user', () => {
     await expect(() => expect(folder.readSources('keep.ipynb')).toEqual(expected)).toPass();
   });
 
+  test('undoes a change while agents are paused, which a program cannot', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('paused.ipynb', formatNotebook(makeManyCells(6)));
+    const expected = folder.readSources('paused.ipynb');
+    const path = folder.getPath('paused.ipynb');
+    const tab = await open('paused.ipynb');
+    const operation = { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' };
+    const { edit_id: number } = await agent.edit(path, [operation], 'Claude');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
+    await agent.setMode(path, 'plan');
+    await expect(agent.undo(path, number, 'JupyterLab')).rejects.toThrow('plan_mode');
+    await runCommand(page, 'nbedit:next-change');
+    await expect(getBlock(tab, 1)).toBeFocused();
+    await page.keyboard.press('n');
+    await expect.poll(async () => tab.getSources()).toEqual(expected);
+  });
+
   test('sees what was changed while the notebook was closed @nightly', async ({
     agent,
     folder,
