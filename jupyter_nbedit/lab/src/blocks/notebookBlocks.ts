@@ -7,6 +7,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 import {
   goToCell,
+  holdInView,
   isFocusLost,
   isNearViewport,
   preserveViewport,
@@ -202,8 +203,11 @@ export class NotebookBlocks {
     }
     const { current: currentEntry } = this._navigator;
     if (currentEntry?.key === key) {
-      currentEntry.block?.node.scrollIntoView({ block: 'nearest' });
-      currentEntry.block?.node.focus({ preventScroll: true });
+      const node = currentEntry.block?.node;
+      if (node !== undefined) {
+        holdInView(content, node);
+        node.focus({ preventScroll: true });
+      }
     } else if (currentEntry === null && this.canMoveFocus()) {
       // The entry was removed meanwhile, such as by a decision on another one at its cell.
       await this._leaveRemovedEntry();

@@ -275,6 +275,25 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
 }
 
 /**
+ * Scroll an element into view, and hold it there while cells get their sizes.
+ *
+ * JupyterLab 4.2 corrects its estimates of heights for some time after it has scrolled.
+ */
+export function holdInView(notebook: Notebook, node: HTMLElement): void {
+  releaseScrollHold(notebook);
+  const measure = (): number => {
+    if (!node.isConnected) {
+      return 0;
+    }
+    const outer = notebook.outerNode.getBoundingClientRect();
+    const { top, bottom } = node.getBoundingClientRect();
+    const isAbove = top < outer.top || bottom - top > outer.height;
+    return isAbove ? top - outer.top : Math.max(bottom - outer.bottom, 0);
+  };
+  holdScrollPosition(notebook, measure, beginScroll(notebook));
+}
+
+/**
  * Scroll by what `measure` returns, now and while cells get their sizes, until it returns undefined
  * or the hold is released. Null means that it cannot be measured yet.
  */
