@@ -103,9 +103,10 @@ class PlannedEdit:
         what became of its cell.
         """
         results = self.plan.results
-        op = results[0].op
-        is_summary = op == "accept" or (op == "undo" and self.kind in ("edit", "undo_cells"))
-        if is_summary and self.plan.changes:
+        # A new notebook without cells has none.
+        op = results[0].op if results else None
+        is_undo_of_cells = op == "undo" and self.kind in ("edit", "undo_cells")
+        if op is not None and (op == "accept" or is_undo_of_cells) and self.plan.changes:
             changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
             return [
                 {
