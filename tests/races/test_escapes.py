@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.requests import get_json, list_sources, send_json, set_mode, undo
+from tests.handlers.requests import decide, get_json, list_sources, send_json, set_mode, undo
 from tests.support import samples
 from tests.support.http import Answer, Client
 from tests.support.page import PAGE_ID, open_page
@@ -91,6 +91,9 @@ class Sequence:
             self.note(mode, answer)
             assert answer.status < 500, self.log
             assert self.file.read_bytes() == before, self.log
+        # The server takes so many only, and would refuse the next ones for that.
+        for proposal in get_json(self.live, f"proposals?path={NAME}&limit=200")["proposals"]:
+            assert decide(self.live, proposal["proposal_id"], "reject").status == 200
 
     def note(self, what: str, answer: Answer) -> None:
         self.log.append((what, answer.status, answer.body[:200]))
