@@ -32,6 +32,9 @@ _ALL_NOTEBOOKS = ""
 _VALID_VALUES = frozenset(("edit", "review", "plan", _SERVER_MODE))
 # After how long a change by another server on the same folder is noticed.
 _CACHE_SECONDS = 1.0
+# More former paths of one notebook are no renames by people: forged events can double them.
+_MAX_FORMER_PATHS = 64
+_TOO_MANY_RENAMES = "Too many renames of this notebook are not stored yet."
 _INVALID_MODE = "The modes of notebooks cannot be read: one of them is not a mode."
 _SELECT = "SELECT root, name, mode FROM modes"
 _UPSERT = "INSERT OR REPLACE INTO modes VALUES (:root, :name, :mode)"
@@ -106,8 +109,10 @@ class ModeManager:
         await self._refresh()
         mode: str | None = None
         if self._own:
-            names = [self.names.find(each) for each in self._list_former_paths(path)]
-            modes = [await self._find_own(name) for name in names]
+            paths = self._list_former_paths(path)
+            if len(paths) > _MAX_FORMER_PATHS:
+                return None, _TOO_MANY_RENAMES
+            modes = [await self._find_own(self.names.find(each)) for each in paths]
             mode = max(filter(None, modes), key=get_strictness, default=None)
         if mode is None:
             return None, self._problem
@@ -125,15 +130,20 @@ class ModeManager:
         finally:
             self._renames.remove(rename)
 
-    def _list_former_paths(self, path: str) -> list[str]:
-        """Return the path, and those that the notebook had before renames that are not stored."""
-        paths = [path]
+    def _list_former_paths(self, path: str) -> set[str]:
+        """Return the path, and those that the notebook had before renames that are not stored.
+
+        If there are more than `_MAX_FORMER_PATHS`, some are missing.
+        """
+        paths = {path}
         for old, new in reversed(self._renames):
-            paths += [
+            paths |= {
                 f"{old}{each[len(new) :]}"
                 for each in paths
                 if each == new or each.startswith(f"{new}/")
-            ]
+            }
+            if len(paths) > _MAX_FORMER_PATHS:
+                break
         return paths
 
     async def _find_own(self, name: NotebookName) -> str | None:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -354,3 +355,32 @@ async def test_modes_of_a_newer_release_apply_and_cannot_be_changed(
     assert await older.get_effective("a.ipynb") == mode
     await older.database.close()
     assert file.read_bytes() == before
+
+
+async def test_the_mode_of_each_former_path_holds_until_a_rename_is_stored(
+    services: ServiceBuilder,
+) -> None:
+    modes = services.build_modes()
+    await modes.change("f/a.ipynb", "plan", "ada")
+    with modes.expect_rename("f", "g"), modes.expect_rename("g/a.ipynb", "b.ipynb"):
+        # Events may be forged: none hides what another one says.
+        with modes.expect_rename("z.ipynb", "b.ipynb"):
+            assert await modes.get_effective("b.ipynb") == "plan"
+        assert await modes.get_effective("g/a.ipynb") == "plan"
+        assert await modes.get_effective("g/b.ipynb") == "edit"
+    assert await modes.get_effective("b.ipynb") == "edit"
+
+
+async def test_many_forged_renames_cost_no_more_than_their_number(
+    services: ServiceBuilder,
+) -> None:
+    modes = services.build_modes()
+    await modes.change("other.ipynb", "plan", "ada")
+    with ExitStack() as renames:
+        # Each would double the former paths.
+        for number in range(200):
+            renames.enter_context(modes.expect_rename(f"a/{number}", "a"))
+        with pytest.raises(ModesUnreadable, match="Too many renames"):
+            await modes.get_effective("a/x.ipynb")
+        assert await modes.get_effective("b.ipynb") == "edit"
+    assert await modes.get_effective("a/x.ipynb") == "edit"
