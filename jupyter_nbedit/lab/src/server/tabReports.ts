@@ -102,11 +102,14 @@ export class TabConnection implements PageIdentity {
       // The next attempt would be later.
       this._connect();
     }
-    if (this._pageId === null && this._socket !== null) {
-      await Promise.race([
-        this._nextId.promise,
-        new Promise(resolve => setTimeout(resolve, PAGE_ID_TIMEOUT))
-      ]);
+    if (this._pageId === null && this._socket !== null && !this._isSilent) {
+      const timer = setTimeout(() => {
+        // A proxy may swallow it, or an older server send none: the next request does not wait.
+        this._isSilent = true;
+        this._endWait();
+      }, PAGE_ID_TIMEOUT);
+      await this._nextId.promise;
+      clearTimeout(timer);
     }
     return this._pageId;
   }
@@ -192,6 +195,7 @@ export class TabConnection implements PageIdentity {
       const { page } = JSON.parse(data as string) as { readonly page?: string };
       if (page !== undefined) {
         this._pageId = page;
+        this._isSilent = false;
         this._endWait();
       }
     };
@@ -221,6 +225,7 @@ export class TabConnection implements PageIdentity {
   private _forgetSocket(): void {
     this._socket = null;
     this._pageId = null;
+    this._isSilent = false;
     this._endWait();
   }
 
@@ -245,6 +250,8 @@ export class TabConnection implements PageIdentity {
   private _isScheduled = false;
   private _hasGivenUp = false;
   private _pageId: string | null = null;
+  /** Whether a request has waited for the id in vain, on this socket. */
+  private _isSilent = false;
   /** Is resolved when the id is there, or the connection is lost. */
   private _nextId = new PromiseDelegate<void>();
   private _retry: ReturnType<typeof setTimeout> | undefined;

@@ -248,4 +248,13 @@ test('there is no id if the socket is refused, or an old server sends none', asy
   assertPresent(Socket.all[1]).accept();
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await unsent).toBeNull();
+  // The next request does not wait; one that comes late, or with another connection, is used.
+  expect(await tabs.getId()).toBeNull();
+  assertPresent(Socket.all[1]).sendId('late');
+  expect(await tabs.getId()).toBe('late');
+  assertPresent(Socket.all[1]).close();
+  const next = tabs.getId();
+  assertPresent(Socket.all[2]).accept();
+  assertPresent(Socket.all[2]).sendId('next');
+  expect(await next).toBe('next');
 });
