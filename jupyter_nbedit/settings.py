@@ -32,9 +32,9 @@ class NbEditSettings(HasTraits):
         config=True,
         help="""Whether the client that has proposed a change may accept it, over REST or by the
         command line. The default is True: the history names who accepted. If False, that is an
-        error, 403 `forbidden`, for the client and session (`X-NbEdit-Session`) that proposed. Both
-        are as the client states them, so this holds for programs that mean well. A person in an
-        open page is not concerned.""",
+        error, 403 `forbidden`, for the same user, client and session (`X-NbEdit-Session`); a
+        request without a session may be of any. Client and session are as the client states them,
+        so this holds for programs that mean well. A person in an open page is not concerned.""",
     )
 
     proposal_hours = Float(

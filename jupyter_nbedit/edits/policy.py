@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jupyter_nbedit.models import Author
 
 #: A change of a notebook, or of another file by tools.
-Change = Literal["edit", "create", "replace", "restore", "undo", "redo", "edit_text_file"]
+Change = Literal["edit", "create", "restore", "undo", "redo", "edit_text_file"]
 #: A decision about changes, modes or the history; it is never proposed.
 Decision = Literal["accept", "reject", "reopen", "keep", "set_mode", "delete_history"]
 Action = Change | Decision
@@ -20,7 +20,7 @@ Action = Change | Decision
 Outcome = Literal["write", "propose", "refuse"]
 
 # What a person in an open page does at once: the request itself is the decision.
-_CHANGES_BY_PERSON = frozenset(("replace", "restore", "undo", "redo"))
+_CHANGES_BY_PERSON = frozenset(("restore", "undo", "redo"))
 _DECISIONS = frozenset(("accept", "reject", "reopen", "keep", "set_mode", "delete_history"))
 
 

@@ -132,6 +132,7 @@ class EditService:
         for _ in range(_ATTEMPTS):
             # The storage is resolved each time, because rooms open and close.
             async with self.storages.lock(request.path) as storage:
+                # A change that is refused reads nothing.
                 await self._must_propose(request, action)
                 # Neither error is raised after the write.
                 with suppress(ChangedDuringRead, StaleContent):
