@@ -132,3 +132,10 @@ async def test_a_cancelled_wait_does_not_affect_others() -> None:
     await asyncio.gather(task, return_exceptions=True)
     tabs.report(page, TabReport(NAME, "shown", NEW, 7))
     assert (await other).shown == 1
+
+
+def test_the_id_of_a_page_is_in_no_representation() -> None:
+    tabs = TabRegistry(FolderNames(Path("/")))
+    page = tabs.connect("ada")
+    assert tabs.has_page(page.page_id, "ada")
+    assert page.page_id not in f"{tabs!r}{page!r}"

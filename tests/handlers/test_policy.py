@@ -9,9 +9,10 @@ import itertools
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from tests.handlers.requests import (
     wait_for_events,
 )
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client, Local
+from tests.support.http import JSON, SECONDS, Answer, Client, Local
 from tests.support.page import PAGE_ID, open_page
 from tests.support.policy import CHANGES_BY_PROGRAM, MODES, PERSON, PROGRAM, is_written
 from tests.support.sampling import choose
@@ -448,3 +449,31 @@ def test_decisions_are_logged_when_they_were_carried_out(tmp_path: Path) -> None
     assert f"accept {number}: by a program, user 'anonymous', client 'Evil'" in log
     assert "keep 'a.ipynb': by a person in a page, user 'anonymous', client None" in log
     assert "nobody" not in log
+
+
+def test_the_id_of_a_page_that_closes_while_the_body_comes_is_unknown(
+    live: Client, path: str
+) -> None:
+    number = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
+    changed = (live.root / path).read_bytes()
+    set_mode(live, "review", path)
+    body = json.dumps({"edit_id": number}).encode()
+    connection = HTTPConnection("127.0.0.1", live.port, timeout=SECONDS)
+    with closing(connection):
+        with open_page(live) as page:
+            connection.putrequest("POST", f"{live.base_url}nbedit/notebooks/{path}/undo")
+            headers = {**JSON, **page, "Authorization": f"token {live.token}"}
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                connection.putheader(name, value)
+            connection.endheaders(body[:3])
+            # The server has the headers: it answers what comes after them on another connection.
+            assert undo(live, path, edit_id=number, headers=page, dry_run=True).status == 200
+
+        def is_closed() -> bool:
+            return undo(live, path, edit_id=number, headers=page, dry_run=True).status == 409
+
+        wait_until(is_closed)
+        connection.send(body[3:])
+        response = connection.getresponse()
+        assert (response.status, json.loads(response.read())["reason"]) == (409, "page_unknown")
+    assert (live.root / path).read_bytes() == changed
