@@ -19,7 +19,13 @@ import msgspec
 import pytest
 
 from jupyter_nbedit.edits.accept import AcceptService
-from jupyter_nbedit.errors import CellChanged, NbEditError, ProposalClosed
+from jupyter_nbedit.errors import (
+    CellChanged,
+    Forbidden,
+    NbEditError,
+    NothingToUndo,
+    ProposalClosed,
+)
 from jupyter_nbedit.models import Author, EditReply, WriteRequest
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
@@ -240,3 +246,30 @@ async def test_accept_does_what_a_proposal_says_of_its_parts(tmp_path: Path) -> 
     await builder.close()
     print(dict(outcomes))
     assert outcomes.keys() >= {"as_proposed", "changed with a merge", "changed without a merge"}
+
+
+async def test_an_accepted_edit_is_its_proposers_own_to_undo_and_seen_by_who_accepted_it(
+    services: ServiceBuilder,
+) -> None:
+    editing = services.build_editing(modes=ReviewMode())
+    services.storage.notebooks["a.ipynb"] = samples.three_cells()
+
+    def build_author(account: str) -> Author:
+        return Author(account, "Claude", session=f"{account}\none", account=account)
+
+    request = WriteRequest("a.ipynb", build_author("bob"))
+    change = operations({"op": "replace", "cell": "alpha", "source": "x = 2"})
+    proposal_id = (await editing.editor.edit(request, change)).proposal_id
+    assert isinstance(proposal_id, int)
+    # Also if the accounts have clients and sessions of the same names.
+    accepting = AcceptService(editing.editor, editing.editor.proposals, own_decisions=False)
+    with pytest.raises(Forbidden):
+        await accepting.accept(proposal_id, None, build_author("bob"))
+    accepted = await accepting.accept(proposal_id, None, build_author("alice"))
+    with pytest.raises(NothingToUndo, match="'Claude' of user 'bob'"):
+        await editing.editor.undo(WriteRequest("a.ipynb", build_author("alice")))
+    undo = await editing.editor.undo(WriteRequest("a.ipynb", build_author("bob")))
+    assert isinstance(undo.undone, list)
+    assert [edit.edit_id for edit in undo.undone] == [accepted.edit_id]
+    unseen = {user: (await editing.unseen.get("a.ipynb", user)).cells for user in ("alice", "bob")}
+    assert (len(unseen["alice"]), len(unseen["bob"])) == (0, 1)
