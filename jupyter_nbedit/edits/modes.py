@@ -205,7 +205,7 @@ class ModeManager:
         # To rename a link changes no name, but the path by which an older release looks for it.
         await self._write([] if self.names.is_link(new) else [(_RENAME_ALL, row)])
 
-    async def copy_stricter(self, old: str, new: str) -> None:
+    async def copy_stricter_modes(self, old: str, new: str) -> None:
         """Copy the modes of a notebook or folder to another path where they are stricter there.
 
         Raise `HistoryUnavailable` if they cannot be stored.

@@ -33,8 +33,8 @@ class Proposer:
     #: "" if it states none; then it may be any session of the client.
     session_name: str
 
-    def may_be(self, author: Author) -> bool:
-        """Return whether it may be the author of a request."""
+    def matches(self, author: Author) -> bool:
+        """Return whether the author of a request can be the same."""
         sessions = {self.session_name, author.session_name} - {""}
         is_same = (self.account, self.client) == (author.account, author.client)
         return is_same and len(sessions) <= 1
@@ -60,7 +60,7 @@ def decide(
     is_server_paused = mode == server_mode == "plan"
     is_person = author.is_person and author.way == "rest"
     if action == "accept":
-        is_own = refused_proposer is not None and refused_proposer.may_be(author)
+        is_own = refused_proposer is not None and refused_proposer.matches(author)
         is_refused = is_server_paused or (is_own and not is_person)
         return "refuse" if is_refused or author.way == "tools" else "write"
     if action in _DECISIONS:

@@ -55,7 +55,7 @@ from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
 _ATTEMPTS = 8
 _SHOWN_CHANGES = 50
 # A file system may not answer. The request that pauses edits must be answered all the same.
-_LONGEST_WRITE_WAIT = 10.0
+_WRITE_TIMEOUT = 10.0
 
 
 @dataclass
@@ -203,7 +203,7 @@ class EditService:
         """
         waits = [asyncio.ensure_future(written.wait()) for written in self._writes]
         if waits:
-            _, pending = await asyncio.wait(waits, timeout=_LONGEST_WRITE_WAIT)
+            _, pending = await asyncio.wait(waits, timeout=_WRITE_TIMEOUT)
             for wait in pending:
                 wait.cancel()
 

@@ -140,7 +140,7 @@ class NbEditHandler(APIHandler):
     #: The headers of a request on which the form of the reply depends.
     varying_headers: ClassVar[Sequence[str]] = ("Accept",)
     #: Whether a page may send its id, so that the request comes from a person.
-    takes_pages: ClassVar[bool] = True
+    is_for_pages: ClassVar[bool] = True
     # The user and the key of a request that other requests may be retries of.
     _idempotency_name: tuple[str, str] | None = None
     # None if the body is not large.
@@ -227,7 +227,7 @@ class NbEditHandler(APIHandler):
         Raise `PageUnknown` if the server does not know the page: the request is never taken for
         that of a program, which may do other things.
         """
-        page_id = self.request.headers.get(PAGE_ID) if self.takes_pages else None
+        page_id = self.request.headers.get(PAGE_ID) if self.is_for_pages else None
         if page_id is not None and not self.services.tabs.has_page(page_id, self.account):
             raise PageUnknown
         return page_id is not None

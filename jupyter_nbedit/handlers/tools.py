@@ -136,7 +136,7 @@ class ToolRunner(NbEditHandler):
     """Runs tools, for the routes below."""
 
     # Only programs call tools.
-    takes_pages: ClassVar[bool] = False
+    is_for_pages: ClassVar[bool] = False
 
     async def run_tool(
         self, tool: Tool[Any], address: str, arguments: bytes, client: str | None

@@ -38,7 +38,7 @@ class ModeObserver(Protocol):
     def expect_rename(self, old: str, new: str) -> AbstractContextManager[None]:
         """Let the modes of the old path apply to the new one, too, before they are stored."""
 
-    async def copy_stricter(self, old: str, new: str) -> None:
+    async def copy_stricter_modes(self, old: str, new: str) -> None:
         """Copy the modes of the old path to the new one where they are stricter."""
 
 
@@ -80,7 +80,7 @@ class ContentsEventListener:
                 return
             if not is_followed and new is not None:
                 # Another file has the old path already, or the event is forged.
-                await self._call(old, self.modes.copy_stricter(old, new))
+                await self._call(old, self.modes.copy_stricter_modes(old, new))
             elif is_followed:
                 for observer in self.observers:
                     change = (

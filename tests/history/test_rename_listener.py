@@ -44,7 +44,7 @@ class RecordingModes:
         yield
         self.heard.append(("end", old, new))
 
-    async def copy_stricter(self, old: str, new: str) -> None:
+    async def copy_stricter_modes(self, old: str, new: str) -> None:
         self.heard.append(("copy", old, new))
 
 
