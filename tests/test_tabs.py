@@ -135,7 +135,7 @@ async def test_a_cancelled_wait_does_not_affect_others() -> None:
 
 
 def test_the_id_of_a_page_is_in_no_representation() -> None:
-    tabs = TabRegistry(FolderNames(Path("/")))
+    tabs = TabRegistry(FolderNames())
     page = tabs.connect("ada")
     assert tabs.has_page(page.page_id, "ada")
     assert page.page_id not in f"{tabs!r}{page!r}"
