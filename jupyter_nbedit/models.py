@@ -165,7 +165,14 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     cells_delta: int
     language: str | None
     operations: list[OperationResult]
-    diff: str
+    diff: Annotated[
+        str,
+        Meta(
+            description="The edit as a unified diff by cell, for people and models. A line ends at "
+            "a line feed. What does not print is escaped as in JSON: `\\r`, `\\u200b`; where "
+            "lines would look the same, so are tabs, spaces at the end, marks and backslashes."
+        ),
+    ]
     warnings: list[str]
     proposal_id: (
         Annotated[int, Meta(description="The proposal that the edit has become.")] | UnsetType

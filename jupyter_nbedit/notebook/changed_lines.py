@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from jupyter_nbedit.notebook.edit_plan import CellChange
-from jupyter_nbedit.notebook.sequence_diff import list_differences
+from jupyter_nbedit.notebook.sequence_diff import list_differences, split_lines
 
 #: The most characters of a snippet.
 LONGEST_SNIPPET = 120
@@ -26,8 +26,8 @@ def count_changed_lines(changes: Iterable[CellChange]) -> ChangedLines:
     added = removed = 0
     first_added = first_removed = ""
     for change in sorted(changes, key=lambda change: change.sort_key):
-        old = (change.before.source if change.before else "").splitlines()
-        new = (change.after.source if change.after else "").splitlines()
+        old = split_lines(change.before.source if change.before else "")
+        new = split_lines(change.after.source if change.after else "")
         if old == new:
             continue
         for difference in list_differences(old, new):

@@ -8,7 +8,8 @@ from typing import Any
 
 from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan
 from jupyter_nbedit.notebook.json_spans import decode_object
-from jupyter_nbedit.notebook.sequence_diff import Difference, list_differences
+from jupyter_nbedit.notebook.sequence_diff import Difference, list_differences, split_lines
+from jupyter_nbedit.notebook.shown_text import escape_line, normalize_look
 
 # A diff is for people. Longer ones are cut, and say so.
 _MAX_CHARACTERS = 100_000
@@ -52,7 +53,7 @@ def _render_cell(path: str, change: CellChange) -> Iterator[str]:
     yield from metadata
     if metadata and source_before != source_after:
         yield "# source\n"
-    yield from render_hunks(source_before.splitlines(), source_after.splitlines())
+    yield from render_hunks(source_before, source_after)
 
 
 def _name_cell(path: str, cell_id: str | None, index: int | None) -> str:
@@ -65,17 +66,21 @@ def _name_cell(path: str, cell_id: str | None, index: int | None) -> str:
 def _render_metadata(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     if before == after:
         return []
-    hunks = render_hunks(_render_json_lines(before), _render_json_lines(after))
+    hunks = render_hunks(_render_json(before), _render_json(after))
     return ["# metadata\n", *hunks]
 
 
-def _render_json_lines(metadata: dict[str, Any]) -> list[str]:
-    text = json.dumps(metadata, indent=1, sort_keys=True, ensure_ascii=False)
-    return text.splitlines() if metadata else []
+def _render_json(metadata: dict[str, Any]) -> str:
+    return json.dumps(metadata, indent=1, sort_keys=True, ensure_ascii=False) if metadata else ""
 
 
-def render_hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    """Yield the hunks of ``diff -u`` between two texts as lines."""
+def render_hunks(text_before: str, text_after: str) -> Iterator[str]:
+    """Yield the hunks of ``diff -u`` between two texts as lines.
+
+    What does not print is escaped as in JSON. Where removed and added lines would look the same,
+    white space and marks that join with other characters are escaped in them, too.
+    """
+    before, after = split_lines(text_before), split_lines(text_after)
     groups: list[list[Difference]] = []
     for difference in list_differences(before, after):
         if groups and difference.start - groups[-1][-1].stop <= 2 * _CONTEXT_LINES:
@@ -99,11 +104,23 @@ def _render_hunk(
     )
     yield f"@@ -{old_range} +{new_range} @@\n"
     for difference in group:
-        yield from (f" {line}\n" for line in before[start : difference.start])
-        yield from (f"-{line}\n" for line in before[difference.start : difference.stop])
-        yield from (f"+{line}\n" for line in after[difference.new_start : difference.new_stop])
+        yield from (f" {escape_line(line)}\n" for line in before[start : difference.start])
+        yield from _render_difference(
+            before[difference.start : difference.stop],
+            after[difference.new_start : difference.new_stop],
+        )
         start = difference.stop
-    yield from (f" {line}\n" for line in before[start:stop])
+    yield from (f" {escape_line(line)}\n" for line in before[start:stop])
+
+
+def _render_difference(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
+    # Lines of one side only are told apart by nothing.
+    shown = set(map(normalize_look, removed)) if added else set()
+    alike = shown.intersection(map(normalize_look, added)) if shown else shown
+    for sign, lines in (("-", removed), ("+", added)):
+        for line in lines:
+            is_exact = bool(alike) and normalize_look(line) in alike
+            yield f"{sign}{escape_line(line, is_exact=is_exact)}\n"
 
 
 def _format_range(start: int, stop: int) -> str:

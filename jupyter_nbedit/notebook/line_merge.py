@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jupyter_nbedit.notebook.sequence_diff import list_differences
+from jupyter_nbedit.notebook.sequence_diff import list_differences, split_lines
 
 
 def merge_lines(base: str, mine: str, theirs: str) -> str | None:
@@ -18,7 +18,7 @@ def merge_lines(base: str, mine: str, theirs: str) -> str | None:
 
     The result does not depend on which change is ``mine`` and which is ``theirs``.
     """
-    old, first, second = map(_split_lines, (base, mine, theirs))
+    old, first, second = map(split_lines, (base, mine, theirs))
     first_changes, second_changes = _list_changes(old, first), _list_changes(old, second)
     merged: list[str] = []
     position = 0
@@ -43,11 +43,3 @@ def _list_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
         (change.start, change.stop, list(new[change.new_start : change.new_stop]))
         for change in reversed(list_differences(old, new))
     ]
-
-
-def _split_lines(text: str) -> list[str]:
-    """Return the lines of a text; an empty text has none, and a final line feed adds an empty one.
-
-    If an empty text had an empty line, lines before and after that one would merge.
-    """
-    return text.split("\n") if text else []

@@ -25,6 +25,15 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text, which end at line feeds only, as in nbformat and in editors.
+
+    An empty text has no lines, and a final line feed adds an empty one.
+    """
+    # If an empty text had an empty line, lines before and after that one would merge.
+    return text.split("\n") if text else []
+
+
 class Difference(NamedTuple):
     """``old[start:stop]`` became ``new[new_start:new_stop]``; not both ranges are empty."""
 

@@ -11,6 +11,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 
 _QUOTE = '"'
 # Python takes these characters for printable, but they show nothing, or belong to the one before:
@@ -88,6 +89,45 @@ def make_line(text: str, limit: int) -> str:
 def _is_harmless(char: str) -> bool:
     is_space = char == "\t" or unicodedata.category(char) == "Zs"
     return char.isprintable() or is_space or char in _JOINERS
+
+
+def escape_line(line: str, *, is_exact: bool = False) -> str:
+    """Return a line of a diff, in which what does not print is escaped as in JSON.
+
+    Tabs stay, and so do the joiners and selectors that shape the letter or emoji before them. If
+    `is_exact`, these, marks, backslashes and spaces at the end are escaped, too: lines that differ
+    then look different.
+    """
+    if not is_exact and line.isascii() and line.replace("\t", "").isprintable():
+        return line
+    shown = [
+        char if _is_shown_in_diff(char, before, is_exact=is_exact) else json.dumps(char)[1:-1]
+        for before, char in pairwise(f" {line}")
+    ]
+    end = len(line.rstrip(" ")) if is_exact else len(line)
+    return "".join(shown[:end]) + "\\u0020" * (len(line) - end)
+
+
+def _is_shown_in_diff(char: str, before: str, *, is_exact: bool) -> bool:
+    if is_exact and (char in "\t\\" or unicodedata.category(char).startswith("M")):
+        return False
+    if _shapes_letter(char):
+        return not (is_exact or before.isascii()) and before.isprintable()
+    return char.isprintable() or char == "\t"
+
+
+def _shapes_letter(char: str) -> bool:
+    return char in _JOINERS or _INVISIBLE.match(char) is not None
+
+
+def normalize_look(line: str) -> str:
+    """Return the same text for all lines of a diff that look the same unless they are exact."""
+    text = escape_line(line)
+    if not text.isascii():
+        text = "".join(
+            char for char in unicodedata.normalize("NFC", text) if not _shapes_letter(char)
+        )
+    return " ".join(text.split())
 
 
 def match_markup(line: str) -> str | None:

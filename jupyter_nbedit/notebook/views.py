@@ -184,7 +184,7 @@ def render_cell(cell: Cell, options: ViewOptions) -> CellView:
 
 def summarize_source(source: str) -> str:
     """Return the first line that is not blank, shortened."""
-    first = next((line.strip() for line in source.splitlines() if line.strip()), "")
+    first = next((line.strip() for line in source.split("\n") if line.strip()), "")
     if len(first) <= _LONGEST_SUMMARY:
         return first
     return f"{first[:_LONGEST_SUMMARY]}…"

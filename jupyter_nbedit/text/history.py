@@ -94,7 +94,7 @@ def render_proposal(proposal: Proposal) -> str:
         lines.append(f"reason: {make_line(proposal.reason, _LONGEST_REASON)}")
     for part in proposal.parts:
         lines += _describe_proposed_part(part, proposal.reason)
-    return "\n".join([*lines, *cut_lines(iter(proposal.diff.splitlines()))])
+    return "\n".join([*lines, *cut_lines(iter(proposal.diff.split("\n")[:-1]))])
 
 
 def _describe_proposed_part(part: ProposedPart, reason: str | None) -> Iterator[str]:
@@ -126,7 +126,7 @@ def describe_part(part: CellDiff) -> Iterator[str]:
         yield "# metadata changed"
     old = (before.source if before else None) or ""
     new = (after.source if after else None) or ""
-    for line in render_hunks(old.splitlines(), new.splitlines()):
+    for line in render_hunks(old, new):
         yield line.removesuffix("\n")
 
 

@@ -121,3 +121,22 @@ def test_a_notebook_written_by_a_tool_keeps_its_bytes(live: Client) -> None:
     call(live, "claude_code/Write", file_path=str(path), content=text)
 
     assert path.read_bytes() == text.encode()
+
+
+def test_what_does_not_print_is_shown_in_every_diff_and_counted(live: Client) -> None:
+    path = write(live, "invisible", "a\fb\nc\u2028d")
+
+    reply = live.patch(path.name, replace(0, "ab\nc\u2028d"), replace(0, "ab\ncd")).json
+
+    assert reply["diff"].split("\n")[3:-1] == ["-a\\fb", "-c\\u2028d", "+ab", "+cd"]
+    [edit] = send_json(live, "GET", f"notebooks/{path.name}/history").json["edits"]
+    assert (edit["lines_added"], edit["lines_removed"]) == (2, 2)
+    target = f"notebooks/{path.name}/history/{edit['edit_id']}"
+    text = send_json(live, "GET", target, headers={"Accept": "text/plain"})
+    assert text.body.decode().split("\n")[-5:-1] == ["-a\\fb", "-c\\u2028d", "+ab", "+cd"]
+
+
+def test_a_line_feed_at_the_end_is_a_change_of_a_line(live: Client) -> None:
+    path = write(live, "last", "a")
+    reply = live.patch(path.name, replace(0, "a\n")).json
+    assert reply["diff"].split("\n")[2:-1] == ["@@ -1 +1,2 @@", " a", "+"]
