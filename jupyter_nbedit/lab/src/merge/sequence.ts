@@ -15,7 +15,7 @@ const MAX_EDIT_DISTANCE = 1000;
 const MAX_STEPS_PER_ITEM = { search: 100, all: 400 };
 
 /** A part of a list of numbers. */
-interface Slice {
+export interface Slice {
   readonly items: Int32Array;
   readonly start: number;
   readonly stop: number;
@@ -169,7 +169,7 @@ function collectBetweenAnchors(
 }
 
 /** Return the items that occur once with their indexes, in ascending order. */
-function findUniqueItems({ items, start, stop }: Slice): Map<number, number> {
+export function findUniqueItems({ items, start, stop }: Slice): Map<number, number> {
   const unique = new Map<number, number>();
   const seenItems = new Set<number>();
   for (let index = start; index < stop; index++) {

@@ -1,5 +1,5 @@
 import { diff3MergeRegions } from 'node-diff3';
-import { findCommonSubsequence } from './sequence';
+import { listDifferences, splitLines, type Difference } from './lineDiff';
 
 /** Replaces the text between two offsets (UTF-16 code units). */
 export interface Hunk {
@@ -15,28 +15,23 @@ export interface Hunk {
  * elsewhere does not move. No hunk cuts a surrogate pair, which Yjs would destroy.
  */
 export function computeHunks(from: string, to: string): Hunk[] {
-  const fromLines = splitLines(from);
-  const toLines = splitLines(to);
+  const [fromLines, toLines] = [splitLinesWithEnds(from), splitLinesWithEnds(to)];
   const result: Hunk[] = [];
-  let [i, j, fromOffset, toOffset] = [0, 0, 0, 0];
-  for (const [a, b] of [
-    ...findCommonSubsequence(fromLines, toLines),
-    [fromLines.length, toLines.length] as const
-  ]) {
-    const fromStart = fromOffset;
-    const toStart = toOffset;
-    for (; i < a; i++) {
-      fromOffset += fromLines[i]?.length ?? 0;
+  let [line, toLine, offset, toOffset] = [0, 0, 0, 0];
+  const advance = ({ start, newStart }: Pick<Difference, 'start' | 'newStart'>): void => {
+    for (; line < start; line++) {
+      offset += fromLines[line]?.length ?? 0;
     }
-    for (; j < b; j++) {
-      toOffset += toLines[j]?.length ?? 0;
+    for (; toLine < newStart; toLine++) {
+      toOffset += toLines[toLine]?.length ?? 0;
     }
-    const hunk = trimCommonEnds(from.slice(fromStart, fromOffset), to.slice(toStart, toOffset));
-    if (hunk.end > hunk.start || hunk.text !== '') {
-      result.push({ start: fromStart + hunk.start, end: fromStart + hunk.end, text: hunk.text });
-    }
-    fromOffset += fromLines[i++]?.length ?? 0;
-    toOffset += toLines[j++]?.length ?? 0;
+  };
+  for (const difference of listDifferences(fromLines, toLines)) {
+    advance(difference);
+    const [start, toStart] = [offset, toOffset];
+    advance({ start: difference.stop, newStart: difference.newStop });
+    const hunk = trimCommonEnds(from.slice(start, offset), to.slice(toStart, toOffset));
+    result.push({ start: start + hunk.start, end: start + hunk.end, text: hunk.text });
   }
   return result;
 }
@@ -87,12 +82,13 @@ export interface LineMerge {
  * sides are one change.
  */
 export function mergeLines(base: string, mine: string, theirs: string): LineMerge {
-  // An empty text has no lines: an empty line would separate changes before and after it.
-  const [baseLines, myLines, theirLines] = [base, mine, theirs].map(text =>
-    text === '' ? [] : text.split('\n')
-  ) as [string[], string[], string[]];
-  const myMatches = new Map(findCommonSubsequence(baseLines, myLines));
-  const theirMatches = new Map(findCommonSubsequence(baseLines, theirLines));
+  const [baseLines, myLines, theirLines] = [base, mine, theirs].map(splitLines) as [
+    string[],
+    string[],
+    string[]
+  ];
+  const myMatches = matchLines(baseLines, myLines);
+  const theirMatches = matchLines(baseLines, theirLines);
   const runs = splitRuns(baseLines, [myMatches, theirMatches]);
   const regions = diff3MergeRegions(
     encodeLines(myLines, runs, myMatches),
@@ -119,6 +115,20 @@ interface Run {
 }
 
 type Matches = ReadonlyMap<number, number>;
+
+/** Return the indexes of equal lines by those in the base. */
+function matchLines(base: readonly string[], lines: readonly string[]): Matches {
+  const matches = new Map<number, number>();
+  let [index, match] = [0, 0];
+  const end = { start: base.length, stop: base.length, newStop: lines.length };
+  for (const { start, stop, newStop } of [...listDifferences(base, lines), end]) {
+    while (index < start) {
+      matches.set(index++, match++);
+    }
+    [index, match] = [stop, newStop];
+  }
+  return matches;
+}
 
 function splitRuns(baseLines: readonly string[], sides: readonly Matches[]): Run[] {
   const runs: Run[] = [];
@@ -170,7 +180,7 @@ function hasSameItems(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
-function splitLines(text: string): string[] {
+function splitLinesWithEnds(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+/g) ?? [];
 }
 
