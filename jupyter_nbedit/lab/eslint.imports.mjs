@@ -7,7 +7,8 @@ import { dirname, relative, resolve, sep } from 'node:path';
 
 /** The folders of `src`, from bottom to top; folders in one line do not import each other. */
 const LAYERS = [
-  ['merge', 'ui'],
+  ['merge'],
+  ['ui'],
   ['server'],
   ['blocks'],
   ['notify'],

@@ -1,3 +1,4 @@
+import type { Locator } from '@playwright/test';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import { formatNotebook, makeCodeCell, makeMarkdownCell } from './notebooks';
@@ -53,7 +54,7 @@ test.describe('A diff', () => {
     await expect(before.getByRole('heading', { name: 'Old title' })).toBeVisible();
     await expect(before.locator('em')).toHaveText('words');
     await expect(after.getByRole('heading', { name: 'New title' })).toBeVisible();
-    await expect(after.locator('td')).toHaveText(['1', '2']);
+    await expect(after.locator('td')).toHaveText(['for', ' x ', 'in', 'while', '1', '2']);
     await expect(after.locator('mjx-container')).toHaveCount(1);
     await expect(after.getByText('Press me')).toBeVisible();
     expect(await after.locator('[data-commandlinker-command], [id], script').count()).toBe(0);
@@ -74,6 +75,127 @@ test.describe('A diff', () => {
     await toggle.click();
     await expect(before).toBeHidden();
     await expect(diff.locator('.cm-content')).toBeVisible();
+  });
+
+  test('shows equal lines once, counts as the history does, and shows what does not print', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const sources = {
+      appended: ['import numpy as np\na = 1', 'import numpy as np\na = 1\nb = 2'],
+      rewritten: [
+        'for x in rows:\n    f(x)\n\nprint(1)',
+        'while rows:\n    f(x)\n\n    g()\n\nprint(2)'
+      ],
+      unprinted: ['a = 1\f\nb\u00a0= 2\nc = 3', 'a = 1\nb = 2\nc = 3\n']
+    };
+    const entries = Object.entries(sources);
+    folder.write(
+      'equal.ipynb',
+      formatNotebook(entries.map(([id, [before]]) => makeCodeCell(id, before)))
+    );
+    const path = folder.getPath('equal.ipynb');
+    const tab = await open('equal.ipynb');
+    const edits = entries.map(([cell, [, source]]) => ({ op: 'replace' as const, cell, source }));
+    await agent.edit(path, edits);
+    const show = async (index: number): Promise<Locator> => {
+      await tab.mark(index).click();
+      const diff = tab.cell(index).locator('.jp-nbedit-change .jp-nbedit-diff');
+      await expect(diff.locator('.cm-content')).toBeVisible();
+      return diff;
+    };
+    const listLines = (diff: Locator) => diff.locator('.cm-line, .cm-deletedLine');
+    const appended = await show(0);
+    await expect(listLines(appended)).toHaveText(['import numpy as np', 'a = 1', '+added: b = 2']);
+    await expect(appended.locator('.cm-content')).toHaveAttribute(
+      'aria-label',
+      'Cell 1, 1 line added, 0 lines removed'
+    );
+    const rewritten = await show(1);
+    await expect(listLines(rewritten)).toHaveText([
+      '-removed: for x in rows:',
+      '+added: while rows:',
+      '    f(x)',
+      '',
+      '-removed: print(1)',
+      '+added:     g()',
+      '+added:',
+      '+added: print(2)'
+    ]);
+    // Words, not letters.
+    await expect(rewritten.locator('.cm-changedText, .cm-deletedText')).toHaveText([
+      'for',
+      ' x ',
+      'in',
+      'while',
+      '1',
+      '2'
+    ]);
+    const unprinted = await show(2);
+    await expect(listLines(unprinted)).toHaveText([
+      '-removed: a = 1\\f',
+      '-removed: b\\u00a0= 2',
+      '+added: a = 1',
+      '+added: b = 2',
+      'c = 3',
+      '+added:'
+    ]);
+    expect(await findViolations(unprinted)).toEqual([]);
+
+    // The history has the same lines: 1, 4 and 3 are added, 2 and 2 are removed.
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await expect(panel.rows.first()).toContainText('+8');
+    await expect(panel.rows.first()).toContainText('4');
+  });
+
+  test('has equal lines beside each other, also if lines wrap @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    const long = `x = "${'word '.repeat(60)}"`;
+    const kept = (first: number, count: number) =>
+      Array.from({ length: count }, (_, index) => `kept_${first + index} = 1`);
+    folder.write(
+      'columns.ipynb',
+      formatNotebook([
+        makeCodeCell('a', [...kept(0, 3), 'old = 1', ...kept(3, 30), 'gone', 'y'].join('\n'))
+      ])
+    );
+    const source = [...kept(0, 3), long, 'new = 1', ...kept(3, 30), 'y', 'z'].join('\n');
+    await agent.edit(folder.getPath('columns.ipynb'), [{ op: 'replace', cell: 'a', source }]);
+    await open('columns.ipynb');
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await page.sidebar.setWidth(700, 'right');
+    await panel.toggle(0).click();
+    await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
+    const diff = panel.getCellDiffs(0);
+    const findTops = async (name: string) =>
+      diff
+        .locator('.cm-line', { hasText: new RegExp(`^${name} =`) })
+        .evaluateAll(lines => lines.map(line => Math.round(line.getBoundingClientRect().top)));
+    const expectAligned = async (...names: string[]) =>
+      expect(async () => {
+        for (const name of names) {
+          const tops = await findTops(name);
+          expect(tops).toHaveLength(2);
+          expect(Math.abs(tops[0] - tops[1])).toBeLessThanOrEqual(1);
+        }
+      }).toPass();
+    await expectAligned('kept_2', 'kept_3', 'kept_32');
+    await page.sidebar.setWidth(420, 'right');
+    await expectAligned('kept_2', 'kept_3', 'kept_32');
+    const hidden = diff.getByRole('button', { name: '24 unchanged lines' });
+    await expect(hidden).toHaveCount(2);
+    await hidden.last().focus();
+    await page.keyboard.press('Enter');
+    await expect(hidden).toHaveCount(0);
+    await expectAligned('kept_2', 'kept_10', 'kept_32');
   });
 
   test('says to a screen reader how many lines have changed @nightly', async ({

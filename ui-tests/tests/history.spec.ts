@@ -129,17 +129,17 @@ test.describe('The history panel', () => {
     await expect(part('Notebook metadata')).toContainText('"authors"');
 
     await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
-    await expect(changed.locator('.cm-merge-a .cm-changedLine')).toHaveText(
+    await expect(changed.locator('.jp-mod-before .cm-changedLine')).toHaveText(
       '-removed: first_35 = 35'
     );
-    await expect(changed.locator('.cm-merge-b .cm-changedLine')).toHaveText(
+    await expect(changed.locator('.jp-mod-after .cm-changedLine')).toHaveText(
       '+added: first_35 = 36'
     );
 
     // One sign for each line, all in the same column.
     for (const [side, expected] of [
-      ['.cm-merge-a', ['-', '-', '-']],
-      ['.cm-merge-b', ['+', '+']]
+      ['.jp-mod-before', ['-', '-', '-']],
+      ['.jp-mod-after', ['+', '+']]
     ] as const) {
       const signs = part('Cell 21').locator(`${side} .jp-nbedit-line-sign-symbol`);
       await expect(signs).toHaveText([...expected]);
@@ -708,7 +708,7 @@ test.describe('The history panel', () => {
       expect(await findViolations(panel.root)).toEqual([]);
       await expectPicture(panel.root, `diff-inline-${theme}`, mask);
       await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
-      await expect(panel.getCellDiffs(1).locator('.cm-mergeView')).toHaveCount(1);
+      await expect(panel.getCellDiffs(1).locator('.jp-nbedit-diff-columns')).toHaveCount(1);
       expect(await findViolations(panel.root)).toEqual([]);
       await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
       await panel.toggle(1).click();

@@ -1013,15 +1013,14 @@ test.describe('A difference', () => {
     ]);
     await expect(getBlocks(tab)).toHaveCount(2);
     const changed = getBlock(tab, 0).locator('.jp-nbedit-diff');
-    await expect(signs(changed)).toHaveText(['-', '-', '-', '+', '+', '+']);
+    await expect(signs(changed)).toHaveText(['-', '+', '-', '+']);
     const lines = changed.locator('.cm-line, .cm-deletedLine');
     await expect(lines).toHaveText([
       'kept = 0',
       '-removed: old = 1',
-      '-removed:',
-      '-removed: old = 2',
       '+added: new = 1',
-      '+added:',
+      '',
+      '-removed: old = 2',
       '+added: new = 2'
     ]);
     await expect(signs(getBlock(tab, 1))).toHaveText(['-']);

@@ -1,5 +1,11 @@
 import type { Cell } from './notebook';
-import { findCommonSubsequence, makeRange, StepCounter, type Pair } from './sequence';
+import {
+  findCommonSubsequence,
+  makeRange,
+  pairSimilarItems,
+  StepCounter,
+  type Pair
+} from './sequence';
 
 /** Maximum number of cell pairs that are compared between two matches. */
 const MAX_TABLE_SIZE = 2500;
@@ -136,36 +142,14 @@ function matchSimilarCells(
   if (n === m || n * m > MAX_TABLE_SIZE) {
     return zipIndexes(oldIndexes, currentIndexes);
   }
-  // best[i][j]: the greatest total similarity of pairs among the items from i and from j on.
-  const best = makeRange(0, n + 1).map(() => new Float64Array(m + 1));
-  const getBest = (i: number, j: number): number => best[i]?.[j] ?? 0;
   const samples = currentIndexes.map(j => buildSample(currentCells[j]));
   const similarities = oldIndexes.map(i => {
     const oldSample = buildSample(oldCells[i]);
     return samples.map(other => measureSimilarity(oldSample, other, counter));
   });
-  const scorePair = (i: number, j: number): number => {
-    const value = similarities[i]?.[j] ?? 0;
-    return value < MIN_SIMILARITY ? -1 : value + getBest(i + 1, j + 1);
-  };
-  for (let i = n - 1; i >= 0; i--) {
-    for (let j = m - 1; j >= 0; j--) {
-      best[i]?.fill(Math.max(getBest(i + 1, j), getBest(i, j + 1), scorePair(i, j)), j, j + 1);
-    }
-  }
-  const pairs: Pair[] = [];
-  let [i, j] = [0, 0];
-  while (i < n && j < m) {
-    if (getBest(i, j) === scorePair(i, j)) {
-      pairs.push(...zipIndexes(oldIndexes.slice(i, i + 1), currentIndexes.slice(j, j + 1)));
-      [i, j] = [i + 1, j + 1];
-    } else if (getBest(i, j) === getBest(i + 1, j)) {
-      i++;
-    } else {
-      j++;
-    }
-  }
-  return pairs;
+  return pairSimilarItems(similarities, MIN_SIMILARITY).flatMap(([i, j]) =>
+    zipIndexes(oldIndexes.slice(i, i + 1), currentIndexes.slice(j, j + 1))
+  );
 }
 
 /** What is compared of a cell: the number of times each pair of characters occurs. */

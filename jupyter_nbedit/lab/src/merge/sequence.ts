@@ -231,3 +231,40 @@ export function findHeaviestIncreasing(
 export function makeRange(start: number, stop: number): number[] {
   return Array.from({ length: Math.max(stop - start, 0) }, (_, index) => start + index);
 }
+
+/**
+ * Return pairs of items, in the order of both lists, with the greatest total similarity.
+ *
+ * @param similarities The similarity, 0 to 1, of each item of the first list to each of the second.
+ * @param minimum The minimum similarity of a pair.
+ */
+export function pairSimilarItems(
+  similarities: readonly (readonly number[])[],
+  minimum: number
+): Pair[] {
+  const [n, m] = [similarities.length, similarities[0]?.length ?? 0];
+  // best[i][j]: the greatest total similarity of pairs among the items from i and from j on.
+  const best = makeRange(0, n + 1).map(() => new Float64Array(m + 1));
+  const getBest = (i: number, j: number): number => best[i]?.[j] ?? 0;
+  const scorePair = (i: number, j: number): number => {
+    const value = similarities[i]?.[j] ?? 0;
+    return value < minimum ? -1 : value + getBest(i + 1, j + 1);
+  };
+  for (let i = n - 1; i >= 0; i--) {
+    for (let j = m - 1; j >= 0; j--) {
+      best[i]?.fill(Math.max(getBest(i + 1, j), getBest(i, j + 1), scorePair(i, j)), j, j + 1);
+    }
+  }
+  const pairs: Pair[] = [];
+  let [i, j] = [0, 0];
+  while (i < n && j < m) {
+    if (getBest(i, j) === scorePair(i, j)) {
+      pairs.push([i++, j++]);
+    } else if (getBest(i, j) === getBest(i + 1, j)) {
+      i++;
+    } else {
+      j++;
+    }
+  }
+  return pairs;
+}

@@ -1,11 +1,16 @@
 /** Draws a diff with CodeMirror. `diffView.ts` imports this module when a diff is first shown. */
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import { getChunks, getOriginalDoc, MergeView, unifiedMergeView } from '@codemirror/merge';
-import { EditorState, type Extension, type Text } from '@codemirror/state';
-import { Decoration, EditorView, keymap, WidgetType } from '@codemirror/view';
+import { EditorState, type Extension } from '@codemirror/state';
+import { EditorView, keymap } from '@codemirror/view';
 import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { ColumnAligner, spaceField } from './diffColumns';
 import { makeElement } from './elements';
+import { compareTexts } from './lineChanges';
+import { getSide, makeDiffField, markLines, showRemovedLines } from './lineDecorations';
+import type { LineKind } from './lineSign';
+import { showSpecialCharacters } from './specialCharacters';
+import { hideUnchangedLines, showHiddenLines } from './unchangedLines';
 
 /** The layout of a diff: in one column, or in two. */
 export type DiffLayout = 'inline' | 'side-by-side';
@@ -35,12 +40,6 @@ export interface DiffOptions {
   readonly path?: string;
 }
 
-/** Lines around a change that are always shown, and the minimum number of lines to hide. */
-const COLLAPSE_OPTIONS = { margin: 3, minSize: 6 };
-
-/** Limits above which texts are compared roughly, not character by character. */
-const DIFF_OPTIONS = { scanLimit: 500, timeout: 200 };
-
 /** A diff on the page. */
 export interface DrawnDiff {
   /** The editor of the text after, or of the only text. */
@@ -50,85 +49,131 @@ export interface DrawnDiff {
 
 /** Draw the diff of two texts. */
 export function drawDiff(node: HTMLElement, options: DiffOptions, language: Extension): DrawnDiff {
-  const { texts, layout, themes, trans, onEdit } = options;
-  const { before, after, label } = texts;
+  const { layout, themes, onEdit, texts } = options;
   const shared = [
     onEdit === undefined ? readOnly : makeEditable(onEdit),
+    // Other line ends, such as the carriage return of CR LF, are characters of a line.
+    EditorState.lineSeparator.of('\n'),
     EditorView.lineWrapping,
-    EditorState.phrases.of({ '$ unchanged lines': trans.__('$ unchanged lines') }),
-    EditorView.updateListener.of(({ view }) => addAccessibility(view.dom, trans)),
+    showSpecialCharacters,
     themes?.defaultTheme() ?? [],
     language
   ];
-  if (before === null || after === null) {
-    const isAdded = before === null;
-    const view = new EditorView({
-      parent: node,
-      doc: after ?? before ?? '',
-      extensions: [
-        shared,
-        labelEditor(({ state: { doc } }) => {
-          const count = doc.length === 0 ? 0 : doc.lines;
-          return `${label}, ${isAdded ? describeAdded(count, trans) : describeRemoved(count, trans)}`;
-        }),
-        EditorView.editorAttributes.of({ class: isAdded ? 'cm-merge-b' : 'cm-merge-a' }),
-        EditorView.decorations.of(decorateAllLines),
-        showSigns(isAdded ? 'added' : 'removed', trans)
-      ]
-    });
-    return { editor: view, remove: () => view.destroy() };
+  const { before, after } = texts;
+  if (after === null) {
+    return drawRemovedText(node, before ?? '', options, shared);
   }
-  if (layout === 'inline') {
-    const view = new EditorView({
-      parent: node,
-      doc: after,
-      extensions: [
-        shared,
-        labelEditor(({ state }) => {
-          const removed = describeRemoved(countLines(state, 'a', getOriginalDoc(state)), trans);
-          const added = describeAdded(countLines(state, 'b', state.doc), trans);
-          return `${label}, ${added}, ${removed}`;
-        }),
-        unifiedMergeView({
-          original: before,
-          mergeControls: false,
-          ...(onEdit === undefined ? { collapseUnchanged: COLLAPSE_OPTIONS } : {}),
-          diffConfig: DIFF_OPTIONS
-        }),
-        showSigns('added', trans)
-      ]
-    });
-    addAccessibility(view.dom, trans);
-    return { editor: view, remove: () => view.destroy() };
-  }
-  const view = new MergeView({
-    parent: node,
-    a: {
-      doc: before,
-      extensions: [
-        shared,
-        labelEditor(({ state }) => {
-          const removed = describeRemoved(countLines(state, 'a', state.doc), trans);
-          return trans.__('%1, before, %2', label, removed);
-        }),
-        showSigns('removed', trans)
-      ]
-    },
-    b: {
-      doc: after,
-      extensions: [
-        shared,
-        labelEditor(({ state }) => {
-          const added = describeAdded(countLines(state, 'b', state.doc), trans);
-          return trans.__('%1, after, %2', label, added);
-        }),
-        showSigns('added', trans)
-      ]
-    },
-    collapseUnchanged: COLLAPSE_OPTIONS,
-    diffConfig: DIFF_OPTIONS
+  return layout === 'inline' || before === null
+    ? drawInOneColumn(node, before, after, options, shared)
+    : drawInTwoColumns(node, before, after, options, shared);
+}
+
+function drawRemovedText(
+  parent: HTMLElement,
+  before: string,
+  { texts, trans }: DiffOptions,
+  shared: Extension
+): DrawnDiff {
+  const diff = compareTexts(before, null);
+  const name = `${texts.label}, ${describeRemoved(diff.removedCount, trans)}`;
+  const view = new EditorView({
+    parent,
+    doc: before,
+    extensions: [
+      shared,
+      labelEditor(() => name),
+      markEditor('removed'),
+      markLines(() => diff, 'removed', trans)
+    ]
   });
-  return { editor: view.b, remove: () => view.destroy() };
+  return { editor: view, remove: () => view.destroy() };
+}
+
+function drawInOneColumn(
+  parent: HTMLElement,
+  before: string | null,
+  after: string,
+  { texts, trans, onEdit }: DiffOptions,
+  shared: Extension
+): DrawnDiff {
+  const field = makeDiffField(before);
+  const lines = compareTexts(before, after).changes.map(change => getSide(change, 'added'));
+  const view: EditorView = new EditorView({
+    parent,
+    doc: after,
+    extensions: [
+      shared,
+      field,
+      labelEditor(({ state }) => {
+        const { addedCount, removedCount } = state.field(field);
+        const added = `${texts.label}, ${describeAdded(addedCount, trans)}`;
+        return before === null ? added : `${added}, ${describeRemoved(removedCount, trans)}`;
+      }),
+      markEditor('added'),
+      markLines(state => state.field(field), 'added', trans),
+      showRemovedLines(field, trans),
+      onEdit === undefined
+        ? hideUnchangedLines(lines, trans, number => showHiddenLines(view, number))
+        : []
+    ]
+  });
+  return { editor: view, remove: () => view.destroy() };
+}
+
+function drawInTwoColumns(
+  parent: HTMLElement,
+  before: string,
+  after: string,
+  { texts, trans }: DiffOptions,
+  shared: Extension
+): DrawnDiff {
+  const diff = compareTexts(before, after);
+  const node = makeElement('div', 'jp-nbedit-diff-columns');
+  parent.append(node);
+  const drawColumn = (doc: string, kind: LineKind, name: string): EditorView => {
+    const lines = diff.changes.map(change => getSide(change, kind));
+    return new EditorView({
+      parent: node,
+      doc,
+      extensions: [
+        shared,
+        labelEditor(() => name),
+        markEditor(kind),
+        markLines(() => diff, kind, trans),
+        hideUnchangedLines(lines, trans, number =>
+          [left, right].forEach(view => showHiddenLines(view, number))
+        ),
+        spaceField,
+        EditorView.updateListener.of(({ geometryChanged }) => {
+          if (geometryChanged) {
+            aligner.schedule();
+          }
+        })
+      ]
+    });
+  };
+  const removed = describeRemoved(diff.removedCount, trans);
+  const left = drawColumn(before, 'removed', trans.__('%1, before, %2', texts.label, removed));
+  const added = describeAdded(diff.addedCount, trans);
+  const right = drawColumn(after, 'added', trans.__('%1, after, %2', texts.label, added));
+  const aligner = new ColumnAligner(left, right, diff.changes);
+  aligner.schedule();
+  return {
+    editor: right,
+    remove: () => {
+      aligner.dispose();
+      left.destroy();
+      right.destroy();
+      node.remove();
+    }
+  };
+}
+
+/** Give an editor the class of the lines that are marked in it. */
+function markEditor(kind: LineKind): Extension {
+  return EditorView.editorAttributes.of({
+    class: kind === 'removed' ? 'jp-mod-before' : 'jp-mod-after'
+  });
 }
 
 const readOnly: Extension = [EditorState.readOnly.of(true), EditorView.editable.of(false)];
@@ -155,116 +200,10 @@ function labelEditor(describe: (view: EditorView) => string): Extension {
   }));
 }
 
-/** Return the number of lines that differ, in the text before (a) or after (b). */
-function countLines(state: EditorState, side: 'a' | 'b', doc: Text): number {
-  const chunks = getChunks(state)?.chunks ?? [];
-  const ranges = chunks.map(chunk =>
-    side === 'a' ? ([chunk.fromA, chunk.toA] as const) : ([chunk.fromB, chunk.toB] as const)
-  );
-  return ranges
-    .filter(([from, to]) => to > from && doc.length > 0)
-    .map(([from, to]) => {
-      // The end of a chunk is behind its last line break, which the last line does not have.
-      const last = doc.lineAt(Math.min(to - 1, doc.length)).number;
-      return last - doc.lineAt(from).number + 1;
-    })
-    .reduce((sum, count) => sum + count, 0);
-}
-
 function describeAdded(count: number, trans: TranslationBundle): string {
   return trans._n('%1 line added', '%1 lines added', count, count);
 }
 
 function describeRemoved(count: number, trans: TranslationBundle): string {
   return trans._n('%1 line removed', '%1 lines removed', count, count);
-}
-
-/** How a line has changed. */
-type LineChange = 'added' | 'removed';
-
-/** Make the sign before a line: a symbol, and a word for screen readers. */
-function makeSign(change: LineChange, trans: TranslationBundle): HTMLElement {
-  const sign = makeElement('span', 'jp-nbedit-line-sign');
-  const mark = makeElement('span', 'jp-nbedit-line-sign-symbol', change === 'added' ? '+' : '-');
-  mark.setAttribute('aria-hidden', 'true');
-  const name = change === 'added' ? trans.__('added:') : trans.__('removed:');
-  sign.append(mark, makeElement('span', 'jp-nbedit-visually-hidden', `${name} `));
-  return sign;
-}
-
-class SignWidget extends WidgetType {
-  constructor(
-    private readonly _change: LineChange,
-    private readonly _trans: TranslationBundle
-  ) {
-    super();
-  }
-
-  override eq(other: SignWidget): boolean {
-    return other._change === this._change;
-  }
-
-  override toDOM(): HTMLElement {
-    return makeSign(this._change, this._trans);
-  }
-}
-
-/** Show a sign before each changed line in the viewport. */
-function showSigns(change: LineChange, trans: TranslationBundle): Extension {
-  const sign = Decoration.widget({ widget: new SignWidget(change, trans), side: -1 });
-  return EditorView.decorations.of(view =>
-    Decoration.set(findChangedLines(view).map(from => sign.range(from)))
-  );
-}
-
-/** Return where the changed lines in the viewport begin: all lines if there is no other text. */
-function findChangedLines(view: EditorView): number[] {
-  const { doc } = view.state;
-  const merged = getChunks(view.state);
-  const changes =
-    merged === null
-      ? [{ from: 0, to: doc.length + 1 }]
-      : merged.chunks.map(({ fromA, toA, fromB, toB }) =>
-          merged.side === 'a' ? { from: fromA, to: toA } : { from: fromB, to: toB }
-        );
-  const { viewport } = view;
-  return changes.flatMap(({ from, to }) => {
-    // The end of a chunk is behind the line break, which the last line of the text does not have.
-    const begin = Math.max(from, viewport.from);
-    const end = Math.min(to - 1, viewport.to);
-    if (begin > end) {
-      return [];
-    }
-    const first = doc.lineAt(begin).number;
-    const last = doc.lineAt(end).number;
-    return Array.from({ length: last - first + 1 }, (_, i) => doc.line(first + i).from);
-  });
-}
-
-/** Add signs and keyboard support to the widgets of the merge view. */
-function addAccessibility(view: HTMLElement, trans: TranslationBundle): void {
-  // Beside another text, the same class marks the words of a line that has its sign already.
-  const deletedLines = '.cm-deletedChunk > .cm-deletedLine:not(:has(.jp-nbedit-line-sign))';
-  for (const line of view.querySelectorAll(deletedLines)) {
-    line.prepend(makeSign('removed', trans));
-  }
-  // The merge view expands hidden lines with the mouse only.
-  for (const lines of view.querySelectorAll<HTMLElement>('.cm-collapsedLines:not([role])')) {
-    lines.setAttribute('role', 'button');
-    lines.tabIndex = 0;
-    lines.addEventListener('keydown', event => {
-      if (event.key === 'Enter' || event.key === ' ') {
-        event.preventDefault();
-        event.stopPropagation();
-        lines.click();
-      }
-    });
-  }
-}
-
-const changedLine = Decoration.line({ class: 'cm-changedLine' });
-
-/** Decorate all lines in the viewport as changed. */
-function decorateAllLines(view: EditorView) {
-  return Decoration.set(findChangedLines(view).map(from => changedLine.range(from)));
 }
