@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Annotated, Any, Literal, Protocol, TypeVar
@@ -25,7 +25,7 @@ _OLD_CLIENT_OF_PAGES = "JupyterLab"
 
 _MOST_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
-_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id"))
+_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "undone_edits"))
 
 
 class TouchedCellEntry(msgspec.Struct, frozen=True):
@@ -69,6 +69,9 @@ class NewEntry:
     snippet: str | None = None
     #: Whether the notebook was trusted before the edit.
     trusted: bool = False
+    #: The edits whose changes it takes back, wholly or in parts. If it is undone itself, they are
+    #: as unseen by its author as they are now.
+    undone_edits: Collection[int] = ()
 
 
 class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +160,8 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     account: str = ""
     decided_account: str | None = None
     session: str = ""
+    #: Of what it took back, the edits that its author had not seen, with the parts that were seen.
+    unseen_before: list[tuple[int, list[int]]] = []
     #: The encoded undo record; empty if it was too large to be stored.
     record: bytes = b""
 
@@ -190,11 +195,13 @@ class EditAuthor(Protocol):
 _Edit = TypeVar("_Edit", bound=HistoryEdit)
 
 
-def encode_entry(entry: NewEntry) -> bytes:
+def encode_entry(entry: NewEntry, unseen_before: Sequence[tuple[int, Sequence[int]]] = ()) -> bytes:
     """Return the fields of an edit that have no column of their own, as JSON."""
     payload = {name: value for name, value in vars(entry).items() if name not in _COLUMNS}
     payload["operations"] = entry.operations[:_MOST_OPERATIONS]
     payload["truncated"] = len(entry.operations) > _MOST_OPERATIONS
+    if unseen_before:
+        payload["unseen_before"] = unseen_before
     try:
         return msgspec.json.encode(payload)
     except UnicodeEncodeError:

@@ -21,6 +21,8 @@ from jupyter_nbedit.names import NotebookName, NotebookNames
 _DAY_SECONDS = 86_400.0
 # How many edits are read to find the notebooks with unseen ones.
 _MOST_EDITS = 2_000
+# The most edits of which it is stored one by one whether they were seen.
+_MOST_RETURNED = 200
 _BOUNDARY = (
     "(SELECT coalesce(max(edit_id), 0) FROM seen_edits WHERE notebook_id = {notebook}"
     " AND parts IS NULL AND (user = :user OR user IS NULL))"
@@ -212,3 +214,68 @@ def _find_last_edit(connection: sqlite3.Connection, notebook_id: int, user: str)
     values = {"notebook_id": notebook_id, "user": user}
     (last_edit,) = connection.execute(select, values).fetchone()
     return int(last_edit)
+
+
+def list_unseen_parts(
+    connection: sqlite3.Connection, notebook_id: int, user: str, edit_ids: Collection[int]
+) -> list[tuple[int, list[int]]]:
+    """Return which of the edits a user has not seen wholly, with the parts that were seen."""
+    if not edit_ids:
+        return []
+    last_edit = _find_last_edit(connection, notebook_id, user)
+    unseen: list[tuple[int, list[int]]] = []
+    for edit_id in sorted(edit_ids):
+        rows = connection.execute(
+            "SELECT parts, is_whole FROM seen_edits WHERE notebook_id = ? AND edit_id = ?"
+            " AND (user = ? OR user IS NULL) AND parts IS NOT NULL",
+            (notebook_id, edit_id, user),
+        ).fetchall()
+        if edit_id > last_edit and not any(is_whole for _, is_whole in rows):
+            unseen.append((edit_id, sorted({n for parts, _ in rows for n in json.loads(parts)})))
+    return unseen
+
+
+def mark_parts_unseen(
+    connection: sqlite3.Connection,
+    notebook_id: int,
+    user: str,
+    seen_parts: Mapping[int, Sequence[int]],
+) -> None:
+    """Store that a user has seen only these parts of edits, and other edits as before.
+
+    What counts as seen for all users, or is older than the edits that are compared, stays seen.
+    """
+    first = min(seen_parts)
+    row = connection.execute(
+        "SELECT edit_id FROM seen_edits WHERE notebook_id = ? AND user = ? AND parts IS NULL",
+        (notebook_id, user),
+    ).fetchone()
+    if row is not None and row[0] >= first:
+        values = (notebook_id, user, first, row[0])
+        (count,) = connection.execute(
+            "SELECT count(*) FROM edits WHERE notebook_id = ? AND edit_id >= ?",
+            (notebook_id, first),
+        ).fetchone()
+        if count > _MOST_RETURNED:
+            return
+        connection.execute(
+            "INSERT OR REPLACE INTO seen_edits SELECT notebook_id, ?2, edit_id, '[]', 1 FROM edits"
+            " WHERE notebook_id = ?1 AND edit_id BETWEEN ?3 AND ?4",
+            values,
+        )
+        connection.execute(
+            "UPDATE OR REPLACE seen_edits SET edit_id = ?3 - 1"
+            " WHERE notebook_id = ?1 AND user = ?2 AND parts IS NULL AND ?4 = edit_id",
+            values,
+        )
+    for edit_id, numbers in seen_parts.items():
+        connection.execute(
+            "DELETE FROM seen_edits WHERE notebook_id = ? AND user = ? AND edit_id = ?"
+            " AND parts IS NOT NULL",
+            (notebook_id, user, edit_id),
+        )
+        if numbers:
+            connection.execute(
+                "INSERT INTO seen_edits VALUES (?, ?, ?, ?, 0)",
+                (notebook_id, user, edit_id, json.dumps(numbers)),
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -31,6 +31,7 @@ from jupyter_nbedit.history.models import (
     build_edit_from_row,
     encode_entry,
 )
+from jupyter_nbedit.history.seen_store import list_unseen_parts, mark_parts_unseen
 from jupyter_nbedit.names import NotebookName, NotebookNames
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
 from jupyter_nbedit.notebook.undo.known_history import PastEdit
@@ -84,7 +85,6 @@ class EditHistory:
         notebook of the same path is deleted.
         """
         name = self.names.find(entry.path)
-        payload = encode_entry(entry)
         if record is not None and len(record) > self.max_bytes // 2:
             # It would push out all other edits.
             record = None
@@ -98,6 +98,9 @@ class EditHistory:
             if entry.kind == "create":
                 _delete_edits(connection, "notebook_id = ?", notebook_id)
                 notebook_id = get_notebook_id(connection, name)
+            user = entry.account if entry.decided_account is None else entry.decided_account
+            unseen = list_unseen_parts(connection, notebook_id, user, entry.undone_edits)
+            payload = encode_entry(entry, unseen)
             edit_id = connection.execute(
                 "INSERT INTO edits"
                 " (notebook_id, time, kind, undoes, size, payload, has_record, record,"
@@ -119,6 +122,8 @@ class EditHistory:
                 ),
             ).lastrowid
             _recompute_undone_by(connection, entry.undoes)
+            if entry.undoes is not None:
+                _return_unseen_parts(connection, notebook_id, entry.undoes)
             if entry.claim_id is not None:
                 connection.execute(
                     "UPDATE claims SET edit_id = ? WHERE claim_id = ?", (edit_id, entry.claim_id)
@@ -423,6 +428,22 @@ def _delete_edits(connection: sqlite3.Connection, condition: str, *values: objec
         notebook_ids,
     )
     return count
+
+
+def _return_unseen_parts(connection: sqlite3.Connection, notebook_id: int, edit_id: int) -> None:
+    """Make what an undo had taken back unseen again, because the undo is undone."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM edits WHERE notebook_id = ? AND edit_id = ?",  # noqa: S608 -- ours
+        (notebook_id, edit_id),
+    ).fetchone()
+    if row is None:
+        return
+    undo = build_edit_from_row(row, "", Entry)
+    user = undo.account if undo.decided_account is None else undo.decided_account
+    if undo.unseen_before:
+        # Its own parts count as seen, which would hide that both count as nothing.
+        parts: dict[int, Sequence[int]] = {edit_id: (), **dict(undo.unseen_before)}
+        mark_parts_unseen(connection, notebook_id, user, parts)
 
 
 def _recompute_undone_by(connection: sqlite3.Connection, edit_id: int | None) -> None:

@@ -358,3 +358,57 @@ def test_a_part_that_a_person_has_undone_is_not_undone_again(
     before = (live.root / path).read_bytes()
     get_error(undo(live, path, client="Claude"), 409, "undo_conflict")
     assert (live.root / path).read_bytes() == before
+
+
+def test_what_was_undone_and_returned_is_unseen_as_before(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"), client="Claude")
+    edit(live, path, replace("beta", "text"), {"op": "delete", "cell": "gamma"}, client="Codex")
+    before = get_unseen(live, path)
+    undone = undo(live, path, cells=list_keys(live, path), headers=page).json["edit_id"]
+    assert list_keys(live, path) == []
+    # Again and again.
+    for verb, is_unseen in (("undo", True), ("redo", False), ("undo", True)):
+        assert post(live, path, verb, edit_id=undone, headers=page).status == 200
+        expected = before if is_unseen else {"cells": [], "edits": []}
+        now = get_unseen(live, path)
+        assert {name: now[name] for name in ("cells", "edits")} == {
+            name: expected[name] for name in ("cells", "edits")
+        }
+    assert post(live, path, "keep").json["cells"] == []
+
+
+@pytest.mark.parametrize("reads_between", [False, True])
+def test_an_edit_that_a_person_undoes_and_redoes_is_unseen_as_before(
+    live: Client,
+    path: str,
+    page: dict[str, str],
+    reads_between: bool,  # noqa: FBT001
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"), client="Claude")
+    cells = get_unseen(live, path)["cells"]
+    for _ in range(2):
+        assert undo(live, path, headers=page, whose="all").status == 200
+        if reads_between:
+            assert list_keys(live, path) == []
+        assert post(live, path, "redo", headers=page, whose="all").status == 200
+        assert get_unseen(live, path)["cells"] == cells
+
+
+def test_what_was_kept_stays_kept_when_an_undo_of_other_cells_is_undone(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    edit(live, path, {"op": "delete", "cell": "gamma"})
+    alpha, beta, gamma = list_keys(live, path)
+    post(live, path, "keep", cells=[beta])
+    undone = undo(live, path, cells=[alpha], headers=page).json["edit_id"]
+    assert post(live, path, "keep").json["cells"] == []
+    edit(live, path, {"op": "insert", "cell_type": "raw", "source": "new", "at": "end"})
+    post(live, path, "keep")
+    assert undo(live, path, edit_id=undone, headers=page).status == 200
+    assert list_keys(live, path) == [alpha]
+    assert gamma != alpha
+    [notebook] = [one for one in get_json(live, "unseen")["notebooks"] if one["path"] == path]
+    assert notebook["edits"] == 1
