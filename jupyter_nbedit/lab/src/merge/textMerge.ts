@@ -66,6 +66,66 @@ export function mergeText(base: string, local: string, disk: string): string | n
   return hasConflict ? null : text;
 }
 
+/**
+ * Merge two changes of one text by line, also if they touch; return null if they overlap.
+ *
+ * For a change that its user takes back: what the user has typed below a changed line, or instead of
+ * the line after it, is no part of the change. Lines that both insert at the same place overlap,
+ * unless they are equal.
+ */
+export function mergeTouchingChanges(base: string, mine: string, theirs: string): string | null {
+  const [baseLines, myLines, theirLines] = [base, mine, theirs].map(splitLines) as [
+    string[],
+    string[],
+    string[]
+  ];
+  const listChanges = (lines: readonly string[]): LineReplacement[] =>
+    listDifferences(baseLines, lines).map(({ start, stop, newStart, newStop }) => ({
+      start,
+      stop,
+      lines: lines.slice(newStart, newStop)
+    }));
+  const [myChanges, theirChanges] = [listChanges(myLines), listChanges(theirLines)];
+  const merged: string[] = [];
+  let position = 0;
+  while (myChanges.length > 0 || theirChanges.length > 0) {
+    const [first, second] = [myChanges[0], theirChanges[0]];
+    if (first !== undefined && second !== undefined && overlap(first, second)) {
+      if (!isSameReplacement(first, second)) {
+        return null;
+      }
+      theirChanges.shift();
+    }
+    const isFirst = second === undefined || (first !== undefined && isBefore(first, second));
+    const next = (isFirst ? myChanges : theirChanges).shift();
+    if (next !== undefined) {
+      merged.push(...baseLines.slice(position, next.start), ...next.lines);
+      position = next.stop;
+    }
+  }
+  return [...merged, ...baseLines.slice(position)].join('\n');
+}
+
+/** Lines that replace those of the base from `start` to `stop`, which is exclusive. */
+interface LineReplacement {
+  readonly start: number;
+  readonly stop: number;
+  readonly lines: readonly string[];
+}
+
+function overlap(a: LineReplacement, b: LineReplacement): boolean {
+  const isSamePlace = a.start === b.start && (a.stop === a.start) === (b.stop === b.start);
+  return isSamePlace || (a.start < b.stop && b.start < a.stop);
+}
+
+function isSameReplacement(a: LineReplacement, b: LineReplacement): boolean {
+  return a.start === b.start && a.stop === b.stop && hasSameItems(a.lines, b.lines);
+}
+
+function isBefore(a: LineReplacement, b: LineReplacement): boolean {
+  return a.start < b.start || (a.start === b.start && a.stop <= b.stop);
+}
+
 /** The result of merging two changes of one text. */
 export interface LineMerge {
   /** The merged text; where both changes are at the same place, it has those of `theirs`. */

@@ -6,7 +6,8 @@ import {
   computeHunks,
   mapOffset,
   mergeLines,
-  mergeText
+  mergeText,
+  mergeTouchingChanges
 } from '../../src/merge/textMerge';
 import { text } from './notebooks';
 
@@ -151,4 +152,33 @@ test('many thousand equal lines, and as many new ones, are merged', () => {
   const lines = '0,\n'.repeat(50_000);
   const newLines = Array.from({ length: 200_000 }, (_, index) => `${index}\n`).join('');
   expect(mergeText(lines, `x\n${lines}`, `${lines}${newLines}y`)).toBe(`x\n${lines}${newLines}y`);
+});
+
+test.each([
+  ['a line typed below a changed line', 'a = 2', 'a = 2\nb', 'a = 1', 'a = 1\nb'],
+  ['a line typed above a changed line', 'a = 2', 'b\na = 2', 'a = 1', 'b\na = 1'],
+  ['the next line, changed', 'a = 2\nb', 'a = 2\nB', 'a = 1\nb', 'a = 1\nB'],
+  ['a line typed below inserted lines', 'x\ny\nz', 'x\ny\ntyped\nz', 'x\nz', 'x\ntyped\nz'],
+  ['a line typed between inserted lines', 'x\ny\nz', 'x\ntyped\ny\nz', 'z', null],
+  ['the changed line itself', 'a = 2', 'a = 22', 'a = 1', null],
+  ['the changed line, as it was before', 'a = 2', 'a = 1', 'a = 1', 'a = 1'],
+  ['lines inserted at one place', 'a\nb', 'a\nmine\nb', 'a\ntheirs\nb', null],
+  ['equal lines inserted at one place', 'a\nb', 'a\nx\nb', 'a\nx\nb', 'a\nx\nb'],
+  ['a line typed into an empty cell', '', 'typed', 'before', null],
+  ['nothing typed', 'a = 2', 'a = 2', 'a = 1', 'a = 1'],
+  ['a word typed at the end of a changed line', 'a\nb = 2', 'a\nb = 2  # mine', 'a\nb = 1', null]
+])('changes that touch are merged: %s', (_, base, mine, theirs, merged) => {
+  expect(mergeTouchingChanges(base, mine, theirs)).toBe(merged);
+  expect(mergeTouchingChanges(base, theirs, mine)).toBe(merged);
+});
+
+test('where changes do not touch, the merge is that of the policy', () => {
+  fc.assert(
+    fc.property(text, text, text, (base, mine, theirs) => {
+      const merged = mergeText(base, mine, theirs);
+      if (merged !== null) {
+        expect(mergeTouchingChanges(base, mine, theirs)).toBe(merged);
+      }
+    })
+  );
 });
