@@ -144,6 +144,17 @@ class UndoneEdit(msgspec.Struct, frozen=True, kw_only=True):
     message: Annotated[str | None, Meta(description="The reason, as the client states it.")]
 
 
+class CellSources(msgspec.Struct, frozen=True):
+    """The source of a cell before and after an edit."""
+
+    cell_id: str | None
+    index: Annotated[
+        int | None, Meta(description="The index after the edit; null if the cell is deleted.")
+    ]
+    before: Annotated[str | None, Meta(description="Null if the cell is new.")]
+    after: Annotated[str | None, Meta(description="Null if the cell is deleted.")]
+
+
 class EditReply(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an edit: what is stored now, under which hash, and how it was written.
 
@@ -181,6 +192,16 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[
             list[UndoneEdit],
             Meta(description="The edits that an undo or redo was about, oldest first."),
+        ]
+        | UnsetType
+    ) = UNSET
+    sources: (
+        Annotated[
+            list[CellSources],
+            Meta(
+                description="Of a dry run of an undo, redo or restore: the cells whose sources it "
+                "changes, in the order of the notebook."
+            ),
         ]
         | UnsetType
     ) = UNSET

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
 from jupyter_nbedit.history.models import Kind
-from jupyter_nbedit.models import EditReply, OperationFactory, UndoneEdit, WriteRequest
+from jupyter_nbedit.models import CellSources, EditReply, OperationFactory, UndoneEdit, WriteRequest
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.diff import render_unified_diff
@@ -27,6 +27,8 @@ from jupyter_nbedit.storage.base import Storage, WriteResult
 
 # How long one operation takes, as the number of bytes of a notebook that take as long to parse.
 _OPERATION_WEIGHT = 2_000
+# The kinds of edits that return notebooks to an earlier state.
+_REVERSALS = frozenset(("undo", "redo", "undo_cells", "restore"))
 # How long one value of an operation takes, in the same unit.
 _VALUE_WEIGHT = 50
 # So many characters are replaced in the time of one unit.
@@ -140,8 +142,21 @@ class PlannedEdit:
             diff=self.diff,
             warnings=[*self.plan.warnings, *result.warnings],
             undone=[*self.undone] or UNSET,
+            sources=self._list_sources() if request.dry_run and self.kind in _REVERSALS else UNSET,
             guard=UNSET if result.guard is None else result.guard,
         )
+
+    def _list_sources(self) -> list[CellSources]:
+        sources = [
+            CellSources(
+                cell_id=change.id,
+                index=change.index,
+                before=None if change.before is None else change.before.source,
+                after=None if change.after is None else change.after.source,
+            )
+            for change in sorted(self.plan.changes, key=lambda change: change.sort_key)
+        ]
+        return [cell for cell in sources if cell.before != cell.after]
 
 
 def _name_operation(change: CellChange, op: str) -> str:

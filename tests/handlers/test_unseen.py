@@ -412,3 +412,36 @@ def test_what_was_kept_stays_kept_when_an_undo_of_other_cells_is_undone(
     assert gamma != alpha
     [notebook] = [one for one in get_json(live, "unseen")["notebooks"] if one["path"] == path]
     assert notebook["edits"] == 1
+
+
+def test_a_dry_run_of_an_undo_has_the_sources_before_and_after(live: Client, path: str) -> None:
+    edit_id = edit(
+        live,
+        path,
+        replace("alpha", "x = 2"),
+        {"op": "delete", "cell": "beta"},
+        {"op": "insert", "cell_type": "raw", "source": "new", "at": "end", "id": "new"},
+        {"op": "set_metadata", "cell": "gamma", "patch": {"tags": ["t"]}},
+    )
+    beta = samples.load_cells(ODD)[1]["source"]
+    expected = [
+        {"cell_id": "alpha", "index": 0, "before": "x = 2", "after": "x = 1\nx"},
+        {"cell_id": "beta", "index": 1, "before": None, "after": "".join(beta)},
+        {"cell_id": "new", "index": None, "before": "new", "after": None},
+    ]
+    keys = list_keys(live, path)
+    for body in ({"edit_id": edit_id}, {"cells": keys}):
+        reply = undo(live, path, dry_run=True, **body).json
+        assert sorted(reply["sources"], key=lambda cell: cell["cell_id"]) == expected
+    assert "sources" not in undo(live, path, edit_id=edit_id).json
+    [back] = [
+        one["edit_id"]
+        for one in get_json(live, f"notebooks/{path}/history")["edits"]
+        if one["kind"] == "undo"
+    ]
+    reply = post(live, path, "redo", edit_id=back, dry_run=True).json
+    assert {cell["cell_id"]: cell["after"] for cell in reply["sources"]} == {
+        "alpha": "x = 2",
+        "beta": None,
+        "new": "new",
+    }
