@@ -92,9 +92,8 @@ class Publisher:
         if result.text is not None:
             self.versions.remember(result.hash, Document.parse(result.text))
             return
-        before, after = planned.notebook, planned.get_document_after()
         self.versions.remember_edit(
-            before.hash, before.document, result.hash, after, planned.plan.splices
+            planned.notebook.hash, result.hash, planned.get_document_after(), planned.plan
         )
 
     def _emit_event(self, request: WriteRequest, planned: PlannedEdit, reply: EditReply) -> None:

@@ -189,6 +189,24 @@ class EditPlan:
         """Whether the metadata of the notebook changes."""
         return self.metadata != self.document.written_metadata
 
+    def list_unmoved(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the indexes, before and after the edit, of the cells that stay in order."""
+        moved = [c for c in self.changes if c.is_moved or c.before is None or c.after is None]
+        return (
+            _exclude(len(self.document), {change.index_before for change in moved}),
+            _exclude(self.total_cells, {change.index for change in moved}),
+        )
+
+    def list_origins(self) -> list[int | None]:
+        """Return the index before the edit of each cell after it; None for a new cell."""
+        origins: list[int | None] = [None] * self.total_cells
+        for index_before, index in zip(*self.list_unmoved(), strict=True):
+            origins[index] = index_before
+        for change in self.changes:
+            if change.is_moved and change.index is not None:
+                origins[change.index] = change.index_before
+        return origins
+
     def build_record(self) -> UndoRecord:
         """Return the record that undoes the edit; reads only changed cells and their neighbours."""
         blob_builder = UndoBlobBuilder(self.document.text, self.splices)
@@ -299,11 +317,7 @@ class _AnchorTable:
     @cached_property
     def _unmoved(self) -> tuple[Sequence[int], Sequence[int]]:
         """The indexes, before and after the edit, of the cells that stay in order."""
-        moved = [c for c in self._plan.changes if c.is_moved or c.before is None or c.after is None]
-        return (
-            _exclude(len(self._plan.document), {change.index_before for change in moved}),
-            _exclude(self._plan.total_cells, {change.index for change in moved}),
-        )
+        return self._plan.list_unmoved()
 
     def get_number(self, index: int) -> int:
         """Return the number of the gap where a cell was, adding it if necessary."""

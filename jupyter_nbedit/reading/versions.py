@@ -7,14 +7,15 @@ import json
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from threading import Lock
 
 from jupyter_nbedit.errors import VersionUnknown
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.json_spans import Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, iterate_chunks
 from jupyter_nbedit.notebook.sequence_diff import count_common_start, list_differences
@@ -26,8 +27,12 @@ _MOST_WEIGHT = 600_000
 _FINGERPRINT_BYTES = 8
 # The weight of a version without cells.
 _OVERHEAD = 64
+# The weight of a number that tells a cell from another one with the same bytes.
+_TWIN_WEIGHT = 6
 # Nobody who does not know it can make two cells with one fingerprint.
 _KEY = os.urandom(16)
+# Above all fingerprints, so that a number can take the place of one.
+_twin_numbers = itertools.count(2**64)
 
 
 @dataclass(frozen=True)
@@ -43,12 +48,18 @@ class Version:
     #: The fingerprint of the notebook's metadata; None if it has none.
     metadata: int | None
     nbformat_minor: int
+    #: For each cell a number that tells it from others with the same bytes, or 0; empty if all are
+    #: 0, as they are in notebooks whose cells have ids.
+    twins: Sequence[int] = field(default=(), compare=False)
+    #: The versions that edits have made of one version share it: their numbers can be compared.
+    lineage: object = field(default_factory=object, compare=False)
 
     @property
     def weight(self) -> int:
         """The memory that it takes, in fingerprints."""
         return (
             len(self.fingerprints)
+            + _TWIN_WEIGHT * len(self.twins)
             + len(self.repeats)
             + len(self.ids) // _FINGERPRINT_BYTES
             + _OVERHEAD
@@ -58,18 +69,27 @@ class Version:
     def from_document(cls, document: Document) -> Version:
         """Return the version of a notebook; this reads all its bytes."""
         ids = _list_ids(document)
+        fingerprints = _compute_fingerprints(document)
         return cls(
-            _compute_fingerprints(document),
+            fingerprints,
             json.dumps(ids).encode(),
             _find_repeats(ids),
             _compute_metadata_fingerprint(document),
             document.nbformat_minor,
+            _number_twins(fingerprints, [None] * len(ids)) if None in ids else (),
         )
 
-    def derive(self, before: Document, after: Document, splices: Sequence[Splice]) -> Version:
+    def derive(
+        self,
+        before: Document,
+        after: Document,
+        splices: Sequence[Splice],
+        list_origins: Callable[[], Sequence[int | None]],
+    ) -> Version:
         """Return the version after an edit; this reads only the cells that the splices touch.
 
-        ``before`` is the document of this version.
+        ``before`` is the document of this version. ``list_origins`` returns for each cell after the
+        edit its index before it, and None for a new cell.
         """
         fingerprints = array("q", bytes(len(after) * _FINGERPRINT_BYTES))
         touched: list[int] = []
@@ -88,21 +108,38 @@ class Version:
         for index in touched:
             fingerprints[index] = _compute_cell_fingerprint(after, index)
         ids, ids_before = _list_ids(after), _list_ids(before)
+        twins: Sequence[int] = ()
+        if None in ids:
+            twins = _number_twins(fingerprints, self._list_numbers(fingerprints, list_origins()))
         return Version(
             fingerprints,
             self.ids if ids == ids_before else json.dumps(ids).encode(),
             self.repeats if ids == ids_before else _find_repeats(ids),
             _compute_metadata_fingerprint(after),
             after.nbformat_minor,
+            twins,
+            self.lineage,
         )
+
+    def _list_numbers(
+        self, fingerprints: Sequence[int], origins: Sequence[int | None]
+    ) -> list[int | None]:
+        """Return the numbers of the cells that a later version has of this one."""
+        twins = self.twins or [0] * len(self.fingerprints)
+        return [
+            None if index is None or self.fingerprints[index] != fingerprint else twins[index]
+            for fingerprint, index in zip(fingerprints, origins, strict=True)
+        ]
 
     def match_cells(self, after: Version) -> list[int | None]:
         """Return for each cell of a later version its index in this one; None if it is not there.
 
-        Cells with the same bytes are the same cell, if the order tells which of them it is. A cell
-        that has moved is recognized if no other cell has its bytes.
+        Cells with the same bytes are the same cell, if edits or the order tell which of them it is.
+        A cell that has moved is recognized if no other cell has its bytes.
         """
-        old, new = self.fingerprints, after.fingerprints
+        has_twins = self.lineage is after.lineage and (self.twins or after.twins)
+        old = self._name_twins() if has_twins else self.fingerprints
+        new = after._name_twins() if has_twins else after.fingerprints
         indexes: list[int | None] = [None] * len(new)
         if self.nbformat_minor != after.nbformat_minor:
             # Ids count from nbformat 4.5 on: every cell may read differently.
@@ -117,6 +154,14 @@ class Version:
                 if (index in after.repeats) != (origin in self.repeats):
                     indexes[index] = None
         return indexes
+
+    def _name_twins(self) -> list[int]:
+        """Return for each cell its number or else its fingerprint; see `twins`."""
+        twins = self.twins or [0] * len(self.fingerprints)
+        return [
+            number or fingerprint
+            for number, fingerprint in zip(twins, self.fingerprints, strict=True)
+        ]
 
 
 class VersionCache:
@@ -152,17 +197,13 @@ class VersionCache:
         return self._add(digest, Version.from_document(document)) if version is None else version
 
     def remember_edit(
-        self,
-        digest_before: str,
-        before: Document,
-        digest: str,
-        after: Document,
-        splices: Sequence[Splice],
+        self, digest_before: str, digest: str, after: Document, plan: EditPlan
     ) -> None:
         """Add the version after an edit, and the one before it; see `Version.derive`."""
+        before = plan.document
         version_before = self.remember(digest_before, before)
         if not self.is_known(digest):
-            self._add(digest, version_before.derive(before, after, splices))
+            self._add(digest, version_before.derive(before, after, plan.splices, plan.list_origins))
 
     def _add(self, digest: str, version: Version) -> Version:
         if version.weight <= self._most_weight:
@@ -239,6 +280,24 @@ def _find_repeats(ids: Sequence[str | None]) -> frozenset[int]:
     )
 
 
+def _number_twins(fingerprints: Sequence[int], known: Sequence[int | None]) -> Sequence[int]:
+    """Return numbers that tell cells with the same bytes apart; see `Version.twins`.
+
+    ``known`` has the numbers of the cells that an earlier version has, too, and None for others.
+    """
+    unnumbered = {fingerprints[index] for index, number in enumerate(known) if number == 0}
+    numbers: list[int] = []
+    for fingerprint, number in zip(fingerprints, known, strict=True):
+        if number is not None:
+            numbers.append(number)
+        elif fingerprint in unnumbered:
+            numbers.append(next(_twin_numbers))
+        else:
+            unnumbered.add(fingerprint)
+            numbers.append(0)
+    return numbers if any(numbers) else ()
+
+
 def _compute_fingerprints(document: Document) -> array[int]:
     return array(
         "q", [_compute_cell_fingerprint(document, index) for index in range(len(document))]
@@ -262,7 +321,7 @@ def _hash_range(text: Buffer, span: Span) -> int:
     return int.from_bytes(digest.digest(), "little", signed=True)
 
 
-def _match_in_order(old: array[int], new: array[int]) -> list[tuple[int, int]]:
+def _match_in_order(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
     """Match equal cells of two versions that have the same order: pairs of ascending indexes."""
     start = count_common_start(old, new)
     end = count_common_start(old[start:][::-1], new[start:][::-1])
@@ -284,7 +343,7 @@ def _match_in_order(old: array[int], new: array[int]) -> list[tuple[int, int]]:
 
 
 def _straighten(
-    pairs: Sequence[tuple[int, int]], old: array[int], start: int, stop: int
+    pairs: Sequence[tuple[int, int]], old: Sequence[int], start: int, stop: int
 ) -> Iterator[tuple[int, int]]:
     """Among several equal cells, choose the one that is as far from the previous match as after.
 
@@ -299,7 +358,7 @@ def _straighten(
         yield last, new_last
 
 
-def _match_moved_cells(old: array[int], new: array[int], indexes: list[int | None]) -> None:
+def _match_moved_cells(old: Sequence[int], new: Sequence[int], indexes: list[int | None]) -> None:
     """Complete the indexes by the cells whose bytes occur once in both versions."""
     counts, new_counts = Counter(old), Counter(new)
     positions = {fingerprint: index for index, fingerprint in enumerate(old)}

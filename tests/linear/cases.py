@@ -293,10 +293,10 @@ def test_comparisons_after_many_splices_take_linear_time() -> None:
     def count(size: int) -> int:
         cells = [samples.code("x", f"c{n}", outputs=[samples.HTML_OUTPUT]) for n in range(size)]
         before = Document.parse(samples.notebook(*cells))
-        splices = edit(before, {"op": "clear_outputs", "all": True}).splices
-        assert len(splices) >= size
-        version, after = Version.from_document(before), before.apply_splices(splices)
-        return count_steps(lambda: version.derive(before, after, splices))
+        plan = edit(before, {"op": "clear_outputs", "all": True})
+        assert len(plan.splices) >= size
+        version, after = Version.from_document(before), before.apply_splices(plan.splices)
+        return count_steps(lambda: version.derive(before, after, plan.splices, plan.list_origins))
 
     size = 4000 if NIGHTLY else 400
     once, twice = count(size), count(2 * size)

@@ -109,6 +109,13 @@ def check_batch(label: str, document: Document, operations: list[dict[str, Any]]
     for part in ("text", "span", "members", "cells_span", "cell_spans", "headers"):
         assert getattr(renewed, part) == getattr(after, part), (label, part)
 
+    origins = applied.list_origins()
+    kept = [index for index in origins if index is not None]
+    assert len(origins) == len(after), label
+    assert len(set(kept)) == len(kept), label
+    # A cell that was there before has kept its id.
+    for (cell_id, _), index in zip(after.headers, origins, strict=True):
+        assert index is None or document.headers[index][0] in {None, cell_id}, label
     if document.metadata_span is not None:
         assert list_rest(after) == list_rest(document), label
     untouched_bytes = count_cell_bytes(document, expected.list_untouched())

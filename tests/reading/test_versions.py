@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,14 +70,23 @@ def test_the_version_after_an_edit_or_its_undo_is_that_of_the_document() -> None
         for kinds in batches:
             drawn = RandomOperations(seed, len(document))
             try:
-                splices = edit(document, *(drawn.operation(kind) for kind in kinds)).splices
+                plan = edit(document, *(drawn.operation(kind) for kind in kinds))
             except NbEditError:
                 continue
+            splices, origins = plan.splices, plan.list_origins()
             inverse = invert_splices(document.text, splices)
             after = document.apply_splices(splices)
-            derived = version.derive(document, after, splices)
+            derived = version.derive(document, after, splices, plan.list_origins)
             assert derived == Version.from_document(after)
-            assert derived.derive(after, after.apply_splices(inverse), inverse) == version
+            before = after.apply_splices(inverse)
+            origins_of_undo = [
+                origins.index(index) if index in origins else None for index in range(len(before))
+            ]
+            undone = derived.derive(after, before, inverse, origins_of_undo.copy)
+            assert undone == version
+            for index, match in enumerate(version.match_cells(derived)):
+                if origins[index] is not None and after.headers[index][0] is None:
+                    assert match in {None, origins[index]}
             count.update(kinds)
             document, version = after, derived
 
@@ -89,6 +100,30 @@ def test_cells_without_ids_are_identified_by_their_bytes() -> None:
     indexes, changes = find_changes(ab, ba)
     assert (indexes, changes.gone, changes.reordered, changes.total_cells) == ([], [], True, 2)
     assert not find_changes(aab, ab)[1].reordered
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        ({"op": "delete", "cell": 0}, [1, 2, 3]),
+        ({"op": "delete", "cell": 1}, [0, 2, 3]),
+        ({"op": "move", "cell": 0, "at": "end"}, [1, 2, 3, 0]),
+        ({"op": "move", "cell": 1, "at": "end"}, [0, 2, 3, 1]),
+        ({"op": "move", "cell": 3, "at": "start"}, [3, 0, 1, 2]),
+        ({"op": "replace", "cell": 0, "source": "2"}, [None, 1, 2, 3]),
+        ({"op": "insert", "index": 1, "cell_type": "raw", "source": "1"}, [0, None, 1, 2, 3]),
+    ],
+    ids=str,
+)
+def test_edits_tell_cells_with_the_same_bytes_apart(
+    operation: dict[str, Any], expected: list[int | None]
+) -> None:
+    cells = [samples.raw(source) for source in ("1", "1", "x", "1")]
+    document = Document.parse(samples.notebook(*cells, minor=4))
+    plan, versions = edit(document, operation), VersionCache()
+    after = document.apply_splices(plan.splices)
+    versions.remember_edit("before", "after", after, plan)
+    assert versions.get("before").match_cells(versions.get("after")) == expected
 
 
 def test_duplicate_and_invalid_ids_are_listed_once() -> None:

@@ -1,4 +1,4 @@
-import type { Agent } from './agent';
+import type { Agent, Operation } from './agent';
 import { expect, test } from './fixtures';
 import type { Folder } from './folder';
 import { makeCodeCell, makeMarkdownCell, formatNotebook, makeStreamOutput } from './notebooks';
@@ -60,4 +60,60 @@ test.describe('A notebook', () => {
     expect([ids[0], ids[3]]).toEqual(['title', 'last']);
     expect(new Set(ids).size).toBe(5);
   });
+});
+
+test.describe('Of two equal cells without ids', () => {
+  const TABLE: { name: string; operation: Operation; expected: string[] }[] = [
+    {
+      name: 'the first is deleted',
+      operation: { op: 'delete', cell: 'cell-1' },
+      expected: ['# Title', 'y = 1  # mine', 'z = 1']
+    },
+    {
+      name: 'the first moves to the end',
+      operation: { op: 'move', cell: 'cell-1', at: 'end' },
+      expected: ['# Title', 'y = 1  # mine', 'z = 1', 'y = 1']
+    },
+    {
+      name: 'the first moves to the start',
+      operation: { op: 'move', cell: 'cell-1', at: 'start' },
+      expected: ['y = 1', '# Title', 'y = 1  # mine', 'z = 1']
+    },
+    {
+      name: 'the first is edited',
+      operation: { op: 'replace', cell: 'cell-1', source: 'theirs = 1' },
+      expected: ['# Title', 'theirs = 1', 'y = 1  # mine', 'z = 1']
+    }
+  ];
+  for (const { name, operation, expected } of TABLE) {
+    test(`${name}: its user goes on typing in the second @nightly`, async ({
+      agent,
+      folder,
+      open,
+      page
+    }) => {
+      folder.write(
+        'twins.ipynb',
+        formatNotebook(
+          [
+            makeMarkdownCell(null, '# Title'),
+            makeCodeCell(null, 'y = 1'),
+            makeCodeCell(null, 'y = 1'),
+            makeCodeCell(null, 'z = 1')
+          ],
+          4
+        )
+      );
+      const tab = await open('twins.ipynb');
+      const models = await tab.getModels();
+      await tab.typeText(2, '  # mi');
+      const { hash } = await agent.edit(folder.getPath('twins.ipynb'), [operation]);
+      await expect.poll(async () => tab.getHash()).toBe(hash);
+      await page.keyboard.type('ne');
+      expect(await tab.getSources()).toEqual(expected);
+      const position = (await tab.getPositions(models))[2];
+      expect(expected[position]).toBe('y = 1  # mine');
+      await expect(tab.root.locator('.jp-nbedit-conflict-mark')).toHaveCount(0);
+    });
+  }
 });
