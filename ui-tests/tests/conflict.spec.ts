@@ -286,6 +286,53 @@ test('A cell that one side deleted can stay deleted, or stay @nightly', async ({
   expect(await tab.getSource(1)).toContain('# mine');
 });
 
+test.describe('A cell that its user changes, and an agent merges with the next', () => {
+  const BASE = ['a = 1', 'b = 1', 'c = 1'];
+
+  async function createMerge(
+    agent: Agent,
+    folder: Folder,
+    open: (name: string) => Promise<Tab>
+  ): Promise<Tab> {
+    folder.write(
+      'merged.ipynb',
+      formatNotebook(BASE.map((source, index) => makeCodeCell(`cell-${index}-id`, source)))
+    );
+    const tab = await open('merged.ipynb');
+    await tab.typeText(0, '0');
+    await agent.edit(
+      folder.getPath('merged.ipynb'),
+      [{ op: 'merge', cells: ['cell-0-id', 'cell-1-id'] }],
+      'Claude'
+    );
+    await expect(getBlock(tab, 0)).toContainText('Claude and you both changed this cell');
+    return tab;
+  }
+
+  for (const [choice, expected] of [
+    ['Mine', ['a = 10', 'b = 1', 'c = 1']],
+    ['Theirs', ['a = 1\nb = 1', 'c = 1']],
+    ['Both', ['a = 10\na = 1\nb = 1', 'c = 1']]
+  ] as const) {
+    test(`loses no text by a save before the choice of "${choice}" @nightly`, async ({
+      agent,
+      folder,
+      open
+    }) => {
+      const tab = await createMerge(agent, folder, open);
+      expect(await tab.save()).toContain('completed');
+      expect(folder.readSources('merged.ipynb')).toEqual(['a = 10', 'b = 1', 'c = 1']);
+      await getBlock(tab, 0)
+        .getByRole('button', { name: new RegExp(`^${choice}`) })
+        .click();
+      await expect.poll(async () => tab.getSources()).toEqual(expected);
+      await tab.placeCaret(0);
+      expect(await tab.save()).toContain('completed');
+      expect(folder.readSources('merged.ipynb')).toEqual(expected);
+    });
+  }
+});
+
 for (const theme of THEMES) {
   test(`axe-core finds no problem in a conflict: ${theme} @nightly`, async ({
     agent,

@@ -11,6 +11,11 @@ export interface CellConflict {
   readonly kind: ConflictKind;
   readonly mine: Cell | null;
   readonly theirs: Cell | null;
+  /**
+   * The cells whose text is part of `theirs`, and which are deleted on disk, as by a merge of cells.
+   * The tab keeps them until the user has chosen: with `mine`, their text would be nowhere.
+   */
+  readonly absorbed: readonly Cell[];
 }
 
 /** The result of a three-way merge of notebooks. */
@@ -169,6 +174,7 @@ function mergeCells(
     const isPinned = slot.local?.key != null && pinnedKeys.has(slot.local.key);
     return { ...slot, isPinned, ...mergeCell(slot.base, slot.local, slot.disk, isPinned) };
   });
+  const absorbedCells = keepAbsorbedCells(slots);
   const listSlots = (side: 'base' | 'local' | 'disk'): number[] => {
     const positions = new Map(
       { base, local, disk }[side].map((cell, index) => [cell, index] as const)
@@ -207,7 +213,8 @@ function mergeCells(
     cells.push(slot.cell.key === key ? slot.cell : { ...slot.cell, key });
     localIndexes.push(mine === null ? null : (indexesByCell.get(mine) ?? null));
     if (slot.conflict !== null) {
-      conflicts.push({ index, kind: slot.conflict, mine, theirs: slot.disk });
+      const absorbed = absorbedCells.get(item) ?? [];
+      conflicts.push({ index, kind: slot.conflict, mine, theirs: slot.disk, absorbed });
     }
     if (mine === null || order.movedItems.has(item) || !isSameCell(mine, slot.cell)) {
       changedIndexes.push(index);
@@ -243,6 +250,36 @@ function mergeCells(
         ? buildUnkeyed([...order.items, ...droppedSlots], getUndeferredCell)
         : null
   };
+}
+
+/**
+ * Keep the cells that were deleted on disk and whose text is now part of a cell with a conflict;
+ * return them by the numbers of the slots of these conflicts.
+ */
+function keepAbsorbedCells(
+  slots: (CellVersions & { cell: Cell | null; conflict: unknown })[]
+): Map<number, Cell[]> {
+  const deleted = slots.filter(
+    ({ base, local, disk, cell }) =>
+      base !== null && local !== null && disk === null && cell === null && base.source.trim() !== ''
+  );
+  const absorbed = new Map<number, Cell[]>();
+  if (deleted.length === 0) {
+    return absorbed;
+  }
+  slots.forEach(({ base, disk, conflict }, index) => {
+    if (conflict === null || base === null || disk === null) {
+      return;
+    }
+    for (const slot of deleted) {
+      const source = slot.base?.source ?? '';
+      if (slot.cell === null && disk.source.includes(source) && !base.source.includes(source)) {
+        slot.cell = slot.local;
+        absorbed.set(index, [...(absorbed.get(index) ?? []), ...(slot.local ? [slot.local] : [])]);
+      }
+    }
+  });
+  return absorbed;
 }
 
 /** Compare the tab with the disk: equal, different in data only, or different in its text. */

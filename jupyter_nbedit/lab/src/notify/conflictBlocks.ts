@@ -86,7 +86,10 @@ export class ConflictBlocks implements BlockProvider {
     return {
       entries: shownConflicts.map(shown => makeEntry(shown)),
       removedWidgets: removed.flatMap(({ block }) => block ?? []),
-      conflictCells: shownConflicts.map(({ conflict }) => conflict.key),
+      conflictCells: shownConflicts.flatMap(({ conflict: { key, conflict } }) => [
+        key,
+        ...conflict.absorbed.flatMap(cell => cell.key ?? [])
+      ]),
       barItem: shownConflicts.length === 0 ? null : this._describeAll(shownConflicts)
     };
   }

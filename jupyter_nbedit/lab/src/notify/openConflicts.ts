@@ -40,12 +40,14 @@ export class OpenConflicts {
     return this._conflicts.get(conflict.key) === conflict;
   }
 
-  /** Add conflicts; a cell has only its newest one. */
-  add(conflicts: readonly OpenConflict[]): void {
-    if (conflicts.length > 0) {
-      conflicts.forEach(conflict => this._conflicts.set(conflict.key, conflict));
+  /** Add conflicts; a cell has only its newest one. Return them as they are now. */
+  add(conflicts: readonly OpenConflict[]): OpenConflict[] {
+    const added = conflicts.map(each => keepAbsorbed(each, this._conflicts.get(each.key)));
+    if (added.length > 0) {
+      added.forEach(conflict => this._conflicts.set(conflict.key, conflict));
       this._changed.emit();
     }
+    return added;
   }
 
   /** Remove the conflicts of all other cells. */
@@ -83,6 +85,17 @@ export class OpenConflicts {
   private readonly _changed = new Signal<this, void>(this);
   private readonly _resolved = new Signal<this, Resolution>(this);
   private readonly _conflicts = new Map<string, OpenConflict>();
+}
+
+/** Return a conflict with the absorbed cells of the one that it replaces: the tab still has them. */
+function keepAbsorbed(added: OpenConflict, replaced: OpenConflict | undefined): OpenConflict {
+  const before = replaced?.conflict.absorbed ?? [];
+  return before.length === 0
+    ? added
+    : {
+        ...added,
+        conflict: { ...added.conflict, absorbed: [...before, ...added.conflict.absorbed] }
+      };
 }
 
 /** Return both texts, one after the other. */

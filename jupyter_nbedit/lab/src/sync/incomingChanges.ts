@@ -59,12 +59,12 @@ export class IncomingChanges {
   }
 
   /** Let the user resolve conflicts, or apply the setting `conflict`. */
-  private _showConflicts(conflicts: readonly OpenConflict[]): void {
-    if (conflicts.length === 0) {
+  private _showConflicts(found: readonly OpenConflict[]): void {
+    if (found.length === 0) {
       return;
     }
     const { conflict: rule, toasts } = this._notebook.settings.current;
-    this._conflicts.add(conflicts);
+    const conflicts = this._conflicts.add(found);
     if (rule === 'ask') {
       this._toasts.show(conflicts);
       return;

@@ -291,10 +291,14 @@ export class NotebookSync {
     return notebook;
   }
 
-  private _applyChoice(key: string, { kind, theirs }: CellConflict, choice: ConflictChoice): void {
+  private _applyChoice(key: string, conflict: CellConflict, choice: ConflictChoice): void {
+    const { kind, theirs, absorbed } = conflict;
     const wasDirty = this._context.model.dirty;
     const { notebook, pinnedKeys } = this._notebook.readContent();
     const cells = notebook.cells.flatMap(cell => {
+      if (absorbed.some(each => each.key === cell.key && each.source === cell.source)) {
+        return choice === 'mine' ? [cell] : [];
+      }
       if (cell.key !== key) {
         return [cell];
       }

@@ -430,6 +430,30 @@ test('a move on one side and a move on the other are both in the result', () => 
   ]);
 });
 
+test('a cell that the disk has merged into a cell with a conflict stays until the choice', () => {
+  const base = makeNotebook('a = 1', 'b = 1', 'c = 1');
+  const merge = (notebook: Notebook, source: string): Notebook =>
+    onDisk({
+      ...write(notebook, 0, source),
+      cells: write(notebook, 0, source).cells.toSpliced(1, 1)
+    });
+  const local = write(base, 0, 'a = 10');
+  const result = mergeNotebooks(base, local, merge(base, 'a = 1\nb = 1'));
+  expect(result.cells.map(cell => cell.source)).toEqual(['a = 10', 'b = 1', 'c = 1']);
+  expect(result.conflicts).toMatchObject([{ index: 0, absorbed: [{ source: 'b = 1' }] }]);
+  expect(result.removedCount).toBe(0);
+  // A cell that is only deleted beside a conflict goes at once.
+  const deletion = mergeNotebooks(base, local, merge(base, 'a = 2'));
+  expect(deletion.cells.map(cell => cell.source)).toEqual(['a = 10', 'c = 1']);
+  expect(deletion.conflicts).toMatchObject([{ index: 0, absorbed: [] }]);
+  const restored = mergeNotebooks(
+    base,
+    applyEdits(base, [{ op: 'delete', cell: 0 }], 'local'),
+    merge(base, 'a = 1\nb = 1')
+  );
+  expect(restored.cells.map(cell => cell.source)).toEqual(['a = 1\nb = 1', 'b = 1', 'c = 1']);
+});
+
 test('a cell inserted here stays behind the cell it was put after', () => {
   const base = makeNotebook('a', 'b');
   const local = applyEdits(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');

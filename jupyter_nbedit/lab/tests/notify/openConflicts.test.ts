@@ -2,7 +2,13 @@ import { beforeEach, expect, test } from 'vitest';
 import type { CellConflict } from '../../src/merge/notebookMerge';
 import { joinTexts, OpenConflicts, type OpenConflict } from '../../src/notify/openConflicts';
 
-const CONFLICT: CellConflict = { index: 0, kind: 'changed', mine: null, theirs: null };
+const CONFLICT: CellConflict = {
+  index: 0,
+  kind: 'changed',
+  mine: null,
+  theirs: null,
+  absorbed: []
+};
 
 function makeConflict(key: string): OpenConflict {
   return { key, conflict: CONFLICT, clients: ['Claude'] };
