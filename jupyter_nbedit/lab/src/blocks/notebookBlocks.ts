@@ -60,8 +60,8 @@ export interface ProviderState {
   readonly lines?: readonly PlacedWidget[];
   /** Widgets that are not shown any more; they are disposed. */
   readonly removedWidgets: readonly Widget[];
-  /** The ids of the cells in which the user and others have changed the same. */
-  readonly conflictCells?: readonly string[];
+  /** The ids of the cells of which no provider of a higher rank shows a change. */
+  readonly hiddenCells?: readonly string[];
   /** Null if there is nothing to say. */
   readonly barItem: BarItem | null;
 }
@@ -75,9 +75,10 @@ export interface BlockProvider {
   /**
    * Compute what is shown at the cells that the notebook has now.
    *
-   * @param conflictCells The ids of cells with conflicts, if providers of lower rank show them.
+   * @param hiddenCells The ids of cells of which providers of a lower rank show the changes: there
+   *   is a conflict in them, or they are running.
    */
-  update(conflictCells: ReadonlySet<string>): ProviderState;
+  update(hiddenCells: ReadonlySet<string>): ProviderState;
 }
 
 /**
@@ -297,10 +298,10 @@ export class NotebookBlocks {
     }
     const focusedKey = this._findFocusedEntry()?.key;
     const wasTyping = document.activeElement !== null && isEditable(document.activeElement);
-    const conflictCells = new Set<string>();
+    const hiddenCells = new Set<string>();
     const states = this._providers.map(provider => {
-      const state = provider.update(conflictCells);
-      state.conflictCells?.forEach(id => conflictCells.add(id));
+      const state = provider.update(hiddenCells);
+      state.hiddenCells?.forEach(id => hiddenCells.add(id));
       return state;
     });
     const entries = states

@@ -3,6 +3,7 @@ import type { Widget } from '@lumino/widgets';
 import { comparePositions } from '../blocks/blockPosition';
 import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
+import { ChangeLine, type LineAction } from '../blocks/changeLine';
 import type { BarItem } from '../blocks/notebookBar';
 import type {
   BlockEntry,
@@ -18,7 +19,6 @@ import type { WriteRight } from '../server/writeRight';
 import { getCellId } from '../ui/cellIds';
 import type { DiffView } from '../ui/diffView';
 import { preserveViewport } from '../ui/viewport';
-import { ChangeLine, type LineAction } from './changeLine';
 import { setMark, type ChangeMark } from './changeMark';
 import { ChangeLocator, type ChangePosition } from './changePosition';
 import * as wording from './wording';
@@ -101,9 +101,9 @@ export class NotebookChanges implements BlockProvider {
   }
 
   /** A cell with a conflict has one question: the decision on the conflict also keeps the change. */
-  update(conflictCells: ReadonlySet<string>): ProviderState {
+  update(hiddenCells: ReadonlySet<string>): ProviderState {
     const reply = this._reply;
-    const removedWidgets = this._updateChanges(reply, conflictCells);
+    const removedWidgets = this._updateChanges(reply, hiddenCells);
     this._shownReply = reply;
     if (this.isEmpty) {
       this._problem = '';
@@ -211,7 +211,7 @@ export class NotebookChanges implements BlockProvider {
   };
 
   /** Add, update and remove changes; return the widgets of removed ones. */
-  private _updateChanges(reply: UnseenReply | null, conflictCells: ReadonlySet<string>): Widget[] {
+  private _updateChanges(reply: UnseenReply | null, hiddenCells: ReadonlySet<string>): Widget[] {
     const cells = this._blocks.panel.content.widgets.map(cell => ({
       id: getCellId(cell),
       getSource: () => cell.model.sharedModel.getSource()
@@ -223,7 +223,7 @@ export class NotebookChanges implements BlockProvider {
     const located = this._locator.locate(reply?.cells ?? [], cells, isSameVersion);
     const positions = [...located].filter(([{ cell_id: fileId }, position]) => {
       const id = position?.isOwnCell === true ? cells[position.cell]?.id : fileId;
-      return id == null || !conflictCells.has(id);
+      return id == null || !hiddenCells.has(id);
     });
     this._openCells = positions.map(([cell]) => cell);
     const groups = groupChanges(positions);

@@ -19,8 +19,8 @@ export interface MergedOrder {
   readonly items: readonly number[];
   /** Items that were moved on disk. */
   readonly movedItems: ReadonlySet<number>;
-  /** Whether the disk moved a pinned item, which keeps its position for now. */
-  readonly isDeferred: boolean;
+  /** Pinned items that were moved on disk; they keep their positions for now. */
+  readonly deferredItems: ReadonlySet<number>;
 }
 
 /**
@@ -55,7 +55,9 @@ export function mergeOrder(orders: CellOrders): MergedOrder {
       item => movedItems.has(item) || !localItems.has(item)
     ),
     movedItems,
-    isDeferred: movedOnDisk.some(item => pinnedItems.has(item) && !movedLocally.has(item))
+    deferredItems: new Set(
+      movedOnDisk.filter(item => pinnedItems.has(item) && !movedLocally.has(item))
+    )
   };
 }
 

@@ -18,6 +18,16 @@ export interface CellConflict {
   readonly absorbed: readonly Cell[];
 }
 
+/** What happens to a pinned cell when it is pinned no more. */
+export type DeferredKind = 'deleted' | 'changed' | 'moved';
+
+/** A pinned cell, with the change on disk that waits for it. */
+export interface DeferredChange {
+  /** The cell's index in the merged notebook. */
+  readonly index: number;
+  readonly kind: DeferredKind;
+}
+
 /** The result of a three-way merge of notebooks. */
 export interface NotebookMerge {
   /** The merged cells; one that the merge does not change is the object of the tab. */
@@ -27,6 +37,8 @@ export interface NotebookMerge {
   readonly metadata: JsonObject;
   readonly minor: number;
   readonly conflicts: readonly CellConflict[];
+  /** The changes on disk that wait, because their cells are pinned. */
+  readonly deferred: readonly DeferredChange[];
   /** Indexes of the merged cells that the merge changed, inserted or moved. */
   readonly changedIndexes: readonly number[];
   /** Number of cells of the tab that the merge removed. */
@@ -114,6 +126,7 @@ export function mergeNotebooks(
     metadata,
     minor: local.minor === base.minor ? disk.minor : local.minor,
     conflicts: middle.conflicts.map(conflict => ({ ...conflict, index: conflict.index + start })),
+    deferred: middle.deferred.map(({ index, kind }) => ({ index: index + start, kind })),
     changedIndexes: middle.changedIndexes.map(index => index + start),
     removedCount: middle.removedCount,
     hasNewMetadata: !isSameJson(local.metadata, metadata),
@@ -157,7 +170,7 @@ interface UnkeyedCells {
 /** The result of a merge of cells; see `NotebookMerge`. */
 interface CellsMerge extends Pick<
   NotebookMerge,
-  'cells' | 'localIndexes' | 'conflicts' | 'changedIndexes' | 'removedCount'
+  'cells' | 'localIndexes' | 'conflicts' | 'deferred' | 'changedIndexes' | 'removedCount'
 > {
   readonly newBase: UnkeyedCells;
   readonly newBaseWithoutDeferred: UnkeyedCells | null;
@@ -200,6 +213,7 @@ function mergeCells(
   const cells: Cell[] = [];
   const localIndexes: (number | null)[] = [];
   const conflicts: CellConflict[] = [];
+  const deferred: DeferredChange[] = [];
   const changedIndexes: number[] = [];
   for (const item of order.items) {
     const slot = slots[item];
@@ -215,6 +229,11 @@ function mergeCells(
     if (slot.conflict !== null) {
       const absorbed = absorbedCells.get(item) ?? [];
       conflicts.push({ index, kind: slot.conflict, mine, theirs: slot.disk, absorbed });
+    }
+    if (slot.isDeferred) {
+      deferred.push({ index, kind: slot.disk === null ? 'deleted' : 'changed' });
+    } else if (order.deferredItems.has(item)) {
+      deferred.push({ index, kind: 'moved' });
     }
     if (mine === null || order.movedItems.has(item) || !isSameCell(mine, slot.cell)) {
       changedIndexes.push(index);
@@ -242,11 +261,12 @@ function mergeCells(
     cells,
     localIndexes,
     conflicts,
+    deferred,
     changedIndexes,
     removedCount: slots.filter(slot => slot.local !== null && slot.cell === null).length,
     newBase: buildUnkeyed(listSlots('disk'), getDiskCell),
     newBaseWithoutDeferred:
-      order.isDeferred || slots.some(slot => slot.isDeferred)
+      deferred.length > 0
         ? buildUnkeyed([...order.items, ...droppedSlots], getUndeferredCell)
         : null
   };

@@ -177,6 +177,15 @@ export function getClient({ client }: FileChange): string | null {
   return client !== null && isAnonymousUserName(client) ? ANONYMOUS_USER : client;
 }
 
+/** Return the clients of the changes of a cell; of all changes if none of them names the cell. */
+export function listClientsOfCell(key: string, changes: readonly FileChange[]): string[] {
+  const ofCell = changes.filter(({ operations }) =>
+    operations.some(({ cell_id: id }) => id === key)
+  );
+  const clients = (ofCell.length > 0 ? ofCell : changes).flatMap(each => getClient(each) ?? []);
+  return [...new Set(clients)];
+}
+
 /** Remove an edit that is no longer in effect from a change; return null if nothing is left. */
 export function removeEdit(attributed: AttributedChange, id: number): AttributedChange | null {
   const undoneEdit = attributed.edits.find(edit => edit.id === id);

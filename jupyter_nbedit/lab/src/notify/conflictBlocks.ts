@@ -86,7 +86,7 @@ export class ConflictBlocks implements BlockProvider {
     return {
       entries: shownConflicts.map(shown => makeEntry(shown)),
       removedWidgets: removed.flatMap(({ block }) => block ?? []),
-      conflictCells: shownConflicts.flatMap(({ conflict: { key, conflict } }) => [
+      hiddenCells: shownConflicts.flatMap(({ conflict: { key, conflict } }) => [
         key,
         ...conflict.absorbed.flatMap(cell => cell.key ?? [])
       ]),

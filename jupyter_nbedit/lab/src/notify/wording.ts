@@ -1,6 +1,7 @@
 /** Texts of notifications. JupyterLab cuts them at 140 characters. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ConflictKind } from '../merge/cellMerge';
+import type { DeferredKind } from '../merge/notebookMerge';
 import { NbEditError } from '../server/client';
 import type { BypassedMode, FileProblem } from '../server/fileChanges';
 import type { UndoResult } from '../server/undoEdits';
@@ -216,6 +217,57 @@ export function describeUndoResult(
         cleanName(file),
         reason
       );
+}
+
+/** Describe what happens to a running cell when it has finished. */
+export function describeDeferred(
+  clientNames: string,
+  kind: DeferredKind,
+  trans: TranslationBundle
+): string {
+  const who = clientNames || trans.__('Another program');
+  switch (kind) {
+    case 'deleted':
+      return trans.__('%1 will delete this cell when it has finished', who);
+    case 'changed':
+      return trans.__('%1 will change this cell when it has finished', who);
+    case 'moved':
+      return trans.__('%1 will move this cell when it has finished', who);
+  }
+}
+
+/** Describe what happens to running cells when they have finished. */
+export function describeDeferredCount(
+  clientNames: string,
+  kinds: readonly DeferredKind[],
+  trans: TranslationBundle
+): string {
+  const who = clientNames || trans.__('Another program');
+  const [first = 'changed'] = kinds;
+  const { length: count } = kinds;
+  switch (kinds.every(kind => kind === first) ? first : 'changed') {
+    case 'deleted':
+      return trans._n(
+        '%2 will delete %1 cell when it has finished',
+        '%2 will delete %1 cells when they have finished',
+        count,
+        who
+      );
+    case 'changed':
+      return trans._n(
+        '%2 will change %1 cell when it has finished',
+        '%2 will change %1 cells when they have finished',
+        count,
+        who
+      );
+    case 'moved':
+      return trans._n(
+        '%2 will move %1 cell when it has finished',
+        '%2 will move %1 cells when they have finished',
+        count,
+        who
+      );
+  }
 }
 
 /** Describe how both sides changed a cell, as a phrase after the other side. */

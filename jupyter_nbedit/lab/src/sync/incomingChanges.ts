@@ -1,5 +1,6 @@
+import type { DeferredCell } from '../merge/baseVersion';
 import type { CellConflict, NotebookMerge } from '../merge/notebookMerge';
-import { findBypassedMode, getClient } from '../notify/attribution';
+import { findBypassedMode, getClient, listClientsOfCell } from '../notify/attribution';
 import { ConflictToasts } from '../notify/conflictToasts';
 import type { ConflictChoice, OpenConflict, OpenConflicts } from '../notify/openConflicts';
 import type { FileChange } from '../server/fileChanges';
@@ -45,6 +46,17 @@ export class IncomingChanges {
     this.retainConflicts(keys);
     this._showConflicts(
       result.conflicts.map(conflict => ({ key: keys[conflict.index] ?? '', conflict, clients }))
+    );
+  }
+
+  /** Show which changes wait for running cells, by the keys of these cells. */
+  showDeferred(cells: ReadonlyMap<string, DeferredCell<FileChange>>): void {
+    this._notebook.views.deferred.set(
+      [...cells].map(([key, { kind, changes }]) => ({
+        key,
+        kind,
+        clients: listClientsOfCell(key, changes)
+      }))
     );
   }
 

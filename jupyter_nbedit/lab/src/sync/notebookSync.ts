@@ -189,7 +189,9 @@ export class NotebookSync {
       const generation = this._generation;
       const changeCount = this._pendingChanges.length;
       if (await this._isCurrent()) {
-        this._services.tab.markApplied(this._pendingChanges.splice(0, changeCount));
+        const changes = this._pendingChanges.splice(0, changeCount);
+        this._baseVersion.addReports(changes);
+        this._services.tab.markApplied(changes);
         return;
       }
       const { path } = this._context;
@@ -222,7 +224,7 @@ export class NotebookSync {
 
   /** @param changeCount Number of changes that were reported before the disk was read. */
   private async _adopt(
-    baseVersion: BaseVersion,
+    baseVersion: BaseVersion<FileChange>,
     version: DiskVersion,
     changeCount: number
   ): Promise<void> {
@@ -234,8 +236,8 @@ export class NotebookSync {
     this._isMerging = true;
     try {
       await adoptVersion(this._context, version, this._revert, disk => {
-        baseVersion.mergeDisk(disk, this._notebook.readContent(), result =>
-          this._showMerge(result, reported, version.model.hash ?? null)
+        baseVersion.mergeDisk(disk, reported, this._notebook.readContent(), (result, changes) =>
+          this._showMerge(result, changes, version.model.hash ?? null)
         );
       });
       this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);
@@ -247,10 +249,11 @@ export class NotebookSync {
   }
 
   /**
-   * Report what the tab shows, unless changes wait for running cells or the editors differ from the
+   * Show which changes wait, and report what the tab shows, unless changes wait for running cells or the editors differ from the
    * model.
    */
   private _report(): void {
+    this._incomingChanges.showDeferred(this._baseVersion?.deferredCells ?? new Map());
     if (
       this._baseVersion?.hasDeferred === false &&
       !this._context.isDisposed &&
@@ -264,12 +267,12 @@ export class NotebookSync {
     }
   }
 
-  private _mergeDeferred(baseVersion: BaseVersion): void {
+  private _mergeDeferred(baseVersion: BaseVersion<FileChange>): void {
     if (baseVersion.hasDeferred) {
       const wasDirty = this._context.model.dirty;
       baseVersion.mergeDeferred(
         () => this._notebook.readContent(),
-        result => this._showMerge(result, [], null)
+        (result, changes) => this._showMerge(result, isChange(result) ? changes : [], null)
       );
       this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);
     }
@@ -339,7 +342,12 @@ export class NotebookSync {
       this._savingNotebook = this._notebook.readContent().notebook;
     } else if (state === 'completed' && this._savingNotebook !== null) {
       this._baseVersion ??= new BaseVersion(this._savingNotebook);
-      this._baseVersion.markSaved(this._savingNotebook);
+      // The file has the running cells again, as the tab has them: their edits cannot be undone.
+      this._baseVersion.markSaved(this._savingNotebook, change => ({
+        ...change,
+        editId: null,
+        isUndoable: false
+      }));
       this._diskHash = this._services.saves.getSavedHash(this._context.path);
       this._report();
     }
@@ -373,7 +381,7 @@ export class NotebookSync {
   /** Number of saves and reloads: content read from the disk before the last one is outdated. */
   private _generation = 0;
   /** The base version, or null if it is unknown. */
-  private _baseVersion: BaseVersion | null = null;
+  private _baseVersion: BaseVersion<FileChange> | null = null;
   /** The content that is being saved. */
   private _savingNotebook: Notebook | null = null;
   /** The hash of the version on disk that was merged last, or null if it is not certain. */
@@ -381,4 +389,9 @@ export class NotebookSync {
   /** Whether the file may have changed without an event. */
   private _mayBeStale = false;
   private _dirtySince: number | null = null;
+}
+
+/** Return whether a merge changes something in the tab. */
+function isChange({ changedIndexes, removedCount, conflicts }: NotebookMerge): boolean {
+  return changedIndexes.length > 0 || removedCount > 0 || conflicts.length > 0;
 }

@@ -4,6 +4,8 @@ import type { DiffServices } from '../blocks/cellDiffView';
 import type { NotebookBlocks } from '../blocks/notebookBlocks';
 import { flashCell } from '../notify/cellMarks';
 import { ConflictBlocks, getConflictEntryKey } from '../notify/conflictBlocks';
+import { DeferredChanges } from '../notify/deferredChanges';
+import { DeferredLines } from '../notify/deferredLines';
 import { OpenConflicts } from '../notify/openConflicts';
 import type { Settings } from '../notify/settings';
 import { UserActivity } from '../notify/userActivity';
@@ -39,10 +41,15 @@ export class NotebookViews {
   /** What the user has to decide. */
   readonly conflicts = new OpenConflicts();
 
+  /** What waits for running cells. */
+  readonly deferred = new DeferredChanges();
+
   /** Add a view. */
   addPanel(panel: NotebookPanel): void {
     this._activity.addView(panel);
-    new ConflictBlocks(this._getBlocks(panel), this.conflicts, this._diffs);
+    const blocks = this._getBlocks(panel);
+    new ConflictBlocks(blocks, this.conflicts, this._diffs);
+    new DeferredLines(blocks, this.deferred, this._diffs.trans);
   }
 
   /** Return the keys of the cells that are active in some view. */

@@ -62,12 +62,21 @@ export class OpenNotebook {
     this._reader = new TabReader(_context.model);
     this._toasts = new IncomingChangeToasts(this, _services.trans);
     this.views.conflicts.onDecision = async keys => this._keepChanges(keys);
-    const refreshToasts = (_: UnseenModel, path: string): void => {
-      if (path === _context.localPath) {
-        this._toasts.refresh();
+    this.views.deferred.undo = {
+      canUndo: key => this._services.right.isGranted && this._findUnseenKeys([key]).length > 0,
+      undo: async key => {
+        await this._services.unseen?.undo(_context.localPath, this._findUnseenKeys([key]));
       }
     };
-    const refreshActions = (): void => this._toasts.refresh();
+    const refreshActions = (): void => {
+      this._toasts.refresh();
+      this.views.deferred.refresh();
+    };
+    const refreshToasts = (_: UnseenModel, path: string): void => {
+      if (path === _context.localPath) {
+        refreshActions();
+      }
+    };
     _services.unseen?.changed.connect(refreshToasts);
     _services.right.changed.connect(refreshActions);
     _context.disposed.connect(() => {
@@ -304,22 +313,24 @@ export class OpenNotebook {
       return;
     }
     // The conflict may have been shown before its change was known to be unseen.
-    const reply = (await unseen?.read(localPath)) ?? null;
-    const changes = (reply?.cells ?? []).filter(
-      ({ cell_id: id }) => id !== null && cellKeys.includes(id)
-    );
-    if (unseen === null || changes.length === 0) {
+    await unseen?.read(localPath);
+    const keys = this._findUnseenKeys(cellKeys);
+    if (unseen === null || keys.length === 0) {
       return;
     }
     try {
-      await unseen.keep(
-        localPath,
-        changes.map(({ key }) => key)
-      );
+      await unseen.keep(localPath, keys);
     } catch (error) {
       // The marks of these changes stay.
       console.warn('jupyter-nbedit: changes could not be marked as seen.', error);
     }
+  }
+
+  /** Return the keys of the unseen changes of cells. */
+  private _findUnseenKeys(cellKeys: readonly string[]): string[] {
+    return (this.unseen?.cells ?? []).flatMap(({ cell_id: id, key }) =>
+      id !== null && cellKeys.includes(id) ? [key] : []
+    );
   }
 
   /** Return the keys of the running cells. */

@@ -1,5 +1,5 @@
 import { Widget } from '@lumino/widgets';
-import { suppressShortcuts } from '../blocks/cellBlock';
+import { suppressShortcuts } from './cellBlock';
 import {
   keepFocus,
   makeButton,

@@ -1,0 +1,128 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { ChangeLine } from '../blocks/changeLine';
+import type { BarItem } from '../blocks/notebookBar';
+import type { BlockProvider, NotebookBlocks, ProviderState } from '../blocks/notebookBlocks';
+import { getCellId } from '../ui/cellIds';
+import type { DeferredChange, DeferredChanges } from './deferredChanges';
+import { describeDeferred, describeDeferredCount, describeError, formatClients } from './wording';
+
+interface ShownLine {
+  readonly line: ChangeLine;
+  /** Why the change was not undone, or ''. */
+  problem: string;
+  isBusy: boolean;
+}
+
+/** Says above running cells, in one view of a notebook, what happens when they have finished. */
+export class DeferredLines implements BlockProvider {
+  /** Before what has happened: as long as a change waits, it has not happened. */
+  readonly rank = 0;
+
+  constructor(
+    private readonly _blocks: NotebookBlocks,
+    private readonly _deferred: DeferredChanges,
+    private readonly _trans: TranslationBundle
+  ) {
+    const { panel, requestUpdate } = _blocks;
+    _deferred.changed.connect(requestUpdate);
+    panel.disposed.connect(() => _deferred.changed.disconnect(requestUpdate));
+    _blocks.addProvider(this);
+  }
+
+  get isEmpty(): boolean {
+    return this._lines.size === 0 && this._deferred.all.length === 0;
+  }
+
+  update(): ProviderState {
+    const cells = this._blocks.panel.content.widgets;
+    const indexes = new Map(cells.map((cell, index) => [getCellId(cell), index] as const));
+    const changes = this._deferred.all.filter(({ key }) => indexes.has(key));
+    const keys = new Set(changes.map(({ key }) => key));
+    const removed = [...this._lines].filter(([key]) => !keys.has(key));
+    removed.forEach(([key]) => this._lines.delete(key));
+    return {
+      entries: changes.map(change => {
+        const { key } = change;
+        const shown = this._lines.get(key) ?? this._addLine(key);
+        this._describe(shown, change);
+        return {
+          key: `deferred/${key}`,
+          position: { cell: indexes.get(key) ?? 0, side: 'above' },
+          widgets: [shown.line],
+          isAboutCell: false,
+          block: null,
+          open: () => Promise.resolve(null)
+        };
+      }),
+      removedWidgets: removed.map(([, { line }]) => line),
+      hiddenCells: [...keys],
+      barItem: changes.length === 0 ? null : this._describeAll(changes)
+    };
+  }
+
+  private _addLine(key: string): ShownLine {
+    const shown = { line: new ChangeLine(), problem: '', isBusy: false };
+    this._lines.set(key, shown);
+    // A removed cell disposes its line: it is made again at its new position.
+    shown.line.disposed.connect(() => {
+      if (this._lines.get(key) === shown) {
+        this._lines.delete(key);
+        this._blocks.requestUpdate();
+      }
+    });
+    return shown;
+  }
+
+  private _describe({ line, problem, isBusy }: ShownLine, change: DeferredChange): void {
+    const { key, kind } = change;
+    const canUndo = this._deferred.undo?.canUndo(key) === true;
+    line.actions = canUndo
+      ? [{ label: this._trans.__('Undo'), run: () => void this._undo(key) }]
+      : [];
+    line.text = describeDeferred(this._formatClients([change]), kind, this._trans);
+    line.notice = problem;
+    line.isEnabled = !isBusy;
+  }
+
+  private async _undo(key: string): Promise<void> {
+    const shown = this._lines.get(key);
+    if (shown === undefined || shown.isBusy) {
+      return;
+    }
+    Object.assign(shown, { isBusy: true, problem: '' });
+    this._blocks.update();
+    try {
+      await this._deferred.undo?.undo(key);
+    } catch (error) {
+      shown.problem = describeError(error, this._trans);
+    } finally {
+      shown.isBusy = false;
+      this._blocks.update();
+    }
+  }
+
+  private _describeAll(changes: readonly DeferredChange[]): BarItem {
+    const summary = describeDeferredCount(
+      this._formatClients(changes),
+      changes.map(({ kind }) => kind),
+      this._trans
+    );
+    return {
+      summary,
+      shortSummary: summary,
+      purpose: '',
+      notice: '',
+      noticeActions: [],
+      actions: [],
+      isEnabled: true
+    };
+  }
+
+  private _formatClients(changes: readonly DeferredChange[]): string {
+    const clients = [...new Set(changes.flatMap(change => change.clients))];
+    return formatClients(clients, this._trans);
+  }
+
+  /** By the keys of the cells. */
+  private readonly _lines = new Map<string, ShownLine>();
+}
