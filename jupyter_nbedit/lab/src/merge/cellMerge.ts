@@ -14,6 +14,8 @@ export interface CellMerge {
   readonly conflict: ConflictKind | null;
   /** Whether a change on disk was left out because the cell is pinned. */
   readonly isDeferred: boolean;
+  /** Whether the cell has the run of the disk, but not the source of the disk. */
+  readonly isModifiedSinceRun: boolean;
 }
 
 /**
@@ -81,7 +83,7 @@ function mergeDeletedLocally(base: Cell | null, disk: Cell): CellMerge {
 
 function mergeDeletedOnDisk(base: Cell, local: Cell, isPinned: boolean): CellMerge {
   if (isPinned) {
-    return { cell: local, conflict: null, isDeferred: true };
+    return { ...buildResult(local), isDeferred: true };
   }
   if (listConflicts(base, local, null).length === 0) {
     return buildResult(null);
@@ -99,7 +101,7 @@ function mergeChangedCell(
   const base = baseOrNull ?? clearCell(local);
   const type = local.type === base.type ? disk.type : local.type;
   if (isPinned && type !== local.type) {
-    return { cell: local, conflict: null, isDeferred: true };
+    return { ...buildResult(local), isDeferred: true };
   }
   const conflicts = listConflicts(base, local, disk);
   const source = mergeSource(base.source, local.source, disk.source);
@@ -120,7 +122,10 @@ function mergeChangedCell(
     executionCount: run.executionCount,
     trusted: run === disk ? trustIfEmpty(disk).trusted : local.trusted
   };
-  return buildResult(isSameCell(cell, local) ? local : cell);
+  return {
+    ...buildResult(isSameCell(cell, local) ? local : cell),
+    isModifiedSinceRun: run === disk && source !== disk.source
+  };
 }
 
 /** Return the value of the side that changed it; the local one if both did. */
@@ -146,7 +151,7 @@ function clearCell(cell: Cell): Cell {
 }
 
 function buildResult(cell: Cell | null, conflict: ConflictKind | null = null): CellMerge {
-  return { cell, conflict, isDeferred: false };
+  return { cell, conflict, isDeferred: false, isModifiedSinceRun: false };
 }
 
 function getOwn(object: JsonObject, key: string): Json | undefined {

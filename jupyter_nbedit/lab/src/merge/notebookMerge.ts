@@ -41,6 +41,8 @@ export interface NotebookMerge {
   readonly deferred: readonly DeferredChange[];
   /** Indexes of the merged cells that the merge changed, inserted or moved. */
   readonly changedIndexes: readonly number[];
+  /** Indexes of the merged cells that have the run of the disk, but another source. */
+  readonly modifiedSinceRun: ReadonlySet<number>;
   /** Number of cells of the tab that the merge removed. */
   readonly removedCount: number;
   /** Whether the merge changed the metadata of the notebook. */
@@ -128,6 +130,7 @@ export function mergeNotebooks(
     conflicts: middle.conflicts.map(conflict => ({ ...conflict, index: conflict.index + start })),
     deferred: middle.deferred.map(({ index, kind }) => ({ index: index + start, kind })),
     changedIndexes: middle.changedIndexes.map(index => index + start),
+    modifiedSinceRun: new Set([...middle.modifiedSinceRun].map(index => index + start)),
     removedCount: middle.removedCount,
     hasNewMetadata: !isSameJson(local.metadata, metadata),
     newBase: addEndsToBase(middle.newBase),
@@ -170,7 +173,13 @@ interface UnkeyedCells {
 /** The result of a merge of cells; see `NotebookMerge`. */
 interface CellsMerge extends Pick<
   NotebookMerge,
-  'cells' | 'localIndexes' | 'conflicts' | 'deferred' | 'changedIndexes' | 'removedCount'
+  | 'cells'
+  | 'localIndexes'
+  | 'conflicts'
+  | 'deferred'
+  | 'changedIndexes'
+  | 'modifiedSinceRun'
+  | 'removedCount'
 > {
   readonly newBase: UnkeyedCells;
   readonly newBaseWithoutDeferred: UnkeyedCells | null;
@@ -215,6 +224,7 @@ function mergeCells(
   const conflicts: CellConflict[] = [];
   const deferred: DeferredChange[] = [];
   const changedIndexes: number[] = [];
+  const modifiedSinceRun = new Set<number>();
   for (const item of order.items) {
     const slot = slots[item];
     if (slot?.cell == null) {
@@ -229,6 +239,9 @@ function mergeCells(
     if (slot.conflict !== null) {
       const absorbed = absorbedCells.get(item) ?? [];
       conflicts.push({ index, kind: slot.conflict, mine, theirs: slot.disk, absorbed });
+    }
+    if (slot.isModifiedSinceRun) {
+      modifiedSinceRun.add(index);
     }
     if (slot.isDeferred) {
       deferred.push({ index, kind: slot.disk === null ? 'deleted' : 'changed' });
@@ -263,6 +276,7 @@ function mergeCells(
     conflicts,
     deferred,
     changedIndexes,
+    modifiedSinceRun,
     removedCount: slots.filter(slot => slot.local !== null && slot.cell === null).length,
     newBase: buildUnkeyed(listSlots('disk'), getDiskCell),
     newBaseWithoutDeferred:

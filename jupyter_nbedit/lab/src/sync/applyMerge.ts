@@ -12,6 +12,7 @@ import {
 import type { NotebookMerge } from '../merge/notebookMerge';
 import { findHeaviestIncreasing, makeRange } from '../merge/sequence';
 import { computeHunks } from '../merge/textMerge';
+import { readExecutedSource, writeExecutedSource } from './jupyterlabInternals';
 
 /**
  * Apply a merge to an open notebook by the smallest changes of its shared model: a cell that can
@@ -28,7 +29,7 @@ import { computeHunks } from '../merge/textMerge';
 export function applyMerge(
   model: INotebookModel,
   current: Notebook,
-  result: Pick<NotebookMerge, 'cells' | 'localIndexes' | 'metadata' | 'minor'>,
+  result: Pick<NotebookMerge, 'cells' | 'localIndexes' | 'metadata' | 'minor' | 'modifiedSinceRun'>,
   getWeight: (key: string) => number,
   pinnedKeys: ReadonlySet<string> = new Set()
 ): void {
@@ -39,14 +40,23 @@ export function applyMerge(
       (isPinned || !hasCarriageReturn(currentCell.source, cell.source))
     );
   };
-  // Where each cell stays in the tab; null for one that is inserted or replaced.
+  // Where each cell can stay in the tab; null for one that is inserted or replaced.
   const origins = result.cells.map((cell, index) => {
     const localIndex = result.localIndexes[index] ?? null;
     const currentCell = localIndex === null ? undefined : current.cells[localIndex];
-    if (localIndex === null || currentCell === undefined || !canStay(cell, currentCell)) {
-      return null;
-    }
-    if (currentCell !== cell) {
+    return currentCell !== undefined && canStay(cell, currentCell) ? localIndex : null;
+  });
+  const arrangement = planArrangement(current.cells.length, result.cells, origins, getWeight);
+  const executedSources = listExecutedSources(model, current, result, arrangement);
+  result.cells.forEach((cell, index) => {
+    const localIndex = origins[index] ?? null;
+    const currentCell = localIndex === null ? undefined : current.cells[localIndex];
+    if (
+      localIndex !== null &&
+      currentCell !== undefined &&
+      currentCell !== cell &&
+      isUnmoved(arrangement, index)
+    ) {
       writeCell(
         model.sharedModel.getCell(localIndex),
         model.cells.get(localIndex),
@@ -54,13 +64,48 @@ export function applyMerge(
         cell
       );
     }
-    return localIndex;
   });
-  arrangeCells(model.sharedModel, result, origins, getWeight);
+  arrangeCells(model.sharedModel, result, origins, arrangement);
+  for (const [index, executedSource] of executedSources) {
+    const { key = null, executionCount = null, source = '' } = result.cells[index] ?? {};
+    const hasRun = executionCount !== null || (key !== null && pinnedKeys.has(key));
+    writeExecutedSource(model.cells.get(index), hasRun ? executedSource : source);
+  }
   writeMetadata(model.sharedModel, current.metadata, result.metadata);
   if (result.minor !== current.minor) {
     (model.sharedModel as { nbformat_minor: number }).nbformat_minor = result.minor;
   }
+}
+
+/**
+ * Return for each code cell that the merge changes or moves, by its index, the source that was run
+ * last; null if it is not known.
+ */
+function listExecutedSources(
+  model: INotebookModel,
+  current: Notebook,
+  { cells, localIndexes, modifiedSinceRun }: Parameters<typeof applyMerge>[2],
+  arrangement: Arrangement
+): Map<number, string | null> {
+  const sources = new Map<number, string | null>();
+  cells.forEach((cell, index) => {
+    const localIndex = localIndexes[index] ?? null;
+    const currentCell = localIndex === null ? undefined : current.cells[localIndex];
+    if (cell.type !== 'code' || (cell === currentCell && isUnmoved(arrangement, index))) {
+      return;
+    }
+    const isRunHere =
+      localIndex !== null && currentCell?.type === 'code' && isSameRun(currentCell, cell);
+    sources.set(
+      index,
+      isRunHere
+        ? readExecutedSource(model.cells.get(localIndex), currentCell.source)
+        : modifiedSinceRun.has(index)
+          ? null
+          : cell.source
+    );
+  });
+  return sources;
 }
 
 function writeCell(shared: ISharedCell, model: ICellModel, current: Cell, next: Cell): void {
@@ -125,18 +170,32 @@ function hasCarriageReturn(from: string, to: string): boolean {
   return from !== to && (from.includes('\r') || to.includes('\r'));
 }
 
+/** Which cells stay in their order, with their models, while all others are inserted. */
+interface Arrangement {
+  /** The index of the first cell that may be inserted: those before it stay. */
+  readonly start: number;
+  /** The index after the last one: those from there on stay. */
+  readonly stop: number;
+  /** The indexes of the cells between that stay. */
+  readonly unmoved: ReadonlySet<number>;
+}
+
+function isUnmoved({ start, stop, unmoved }: Arrangement, index: number): boolean {
+  return index < start || index >= stop || unmoved.has(index);
+}
+
 /**
- * Remove, move and insert cells; those that cannot stay are replaced.
+ * Choose which cells stay, so that those that move cost little.
  *
- * @param origins For each merged cell its index in the tab, or null if it has none there.
+ * @param count The number of cells of the tab.
+ * @param origins For each merged cell its index in the tab, or null if it cannot stay.
  */
-function arrangeCells(
-  shared: ISharedNotebook,
-  { cells, localIndexes }: Pick<NotebookMerge, 'cells' | 'localIndexes'>,
+function planArrangement(
+  count: number,
+  cells: readonly Cell[],
   origins: readonly (number | null)[],
   getWeight: (key: string) => number
-): void {
-  const { length: count } = shared.cells;
+): Arrangement {
   const limit = Math.min(count, cells.length);
   let start = 0;
   while (start < limit && origins[start] === start) {
@@ -147,20 +206,30 @@ function arrangeCells(
     end++;
   }
   const stop = cells.length - end;
-  if (start === stop && stop === count - end) {
-    return;
-  }
   const staying = makeRange(start, stop).filter(index => origins[index] !== null);
   const increasing = findHeaviestIncreasing(
     staying.map(index => origins[index] ?? -1),
     item => getWeight(cells[staying[item] ?? -1]?.key ?? '')
   );
-  const unmoved = new Set(staying.filter((_, item) => increasing.has(item)));
+  return { start, stop, unmoved: new Set(staying.filter((_, item) => increasing.has(item))) };
+}
+
+/** Remove, move and insert cells; those that cannot stay are replaced. */
+function arrangeCells(
+  shared: ISharedNotebook,
+  { cells, localIndexes }: Pick<NotebookMerge, 'cells' | 'localIndexes'>,
+  origins: readonly (number | null)[],
+  { start, stop, unmoved }: Arrangement
+): void {
+  const stopBefore = shared.cells.length - (cells.length - stop);
+  if (start === stop && start === stopBefore) {
+    return;
+  }
   const unmovedOrigins = new Set([...unmoved].map(index => origins[index]));
   const usedIds = new Set(cells.flatMap(({ key }) => key ?? []));
   const ids = shared.cells.map(({ id }) => id);
   shared.transact(() => {
-    for (let index = count - end - 1; index >= start; index--) {
+    for (let index = stopBefore - 1; index >= start; index--) {
       if (!unmovedOrigins.has(index)) {
         shared.deleteCell(index);
       }

@@ -1,5 +1,5 @@
 import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
-import type { Cell } from '@jupyterlab/cells';
+import type { Cell, ICellModel } from '@jupyterlab/cells';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
@@ -75,6 +75,44 @@ export function renderMarkdownNow(cell: Cell): void {
     internals._updateRenderedInput().catch((error: unknown) => {
       console.warn('jupyter-nbedit: a Markdown cell could not be rendered.', error);
     });
+  }
+}
+
+/** Private members of the model of a code cell. */
+interface CodeCellModelInternals {
+  readonly isDirty?: boolean;
+  _executedCode?: string;
+  _setDirty?: (isDirty: boolean) => void;
+}
+
+/**
+ * Return the source of a cell that was run last; null if it is not known.
+ *
+ * @param source The source of the cell now.
+ */
+export function readExecutedSource(cell: ICellModel, source: string): string | null {
+  const { isDirty, _executedCode: executedSource } = cell as CodeCellModelInternals;
+  return isDirty === true ? (executedSource ?? '') || null : source;
+}
+
+/**
+ * Set which source was run last: a cell with another one is marked as modified since its run.
+ *
+ * JupyterLab knows this source only of cells that were run since the notebook was opened. It takes
+ * others for modified after any two changes, and forgets it when a cell moves.
+ *
+ * @param executedSource Null if it is not known, but another one than that of the cell.
+ */
+export function writeExecutedSource(cell: ICellModel, executedSource: string | null): void {
+  const internals = cell as CodeCellModelInternals;
+  if (typeof internals._setDirty !== 'function') {
+    return;
+  }
+  const executedCode = executedSource?.trim();
+  const isModified = executedCode !== cell.sharedModel.getSource().trim();
+  internals._setDirty(isModified);
+  if (executedCode !== undefined) {
+    internals._executedCode = executedCode;
   }
 }
 
