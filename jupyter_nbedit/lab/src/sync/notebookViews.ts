@@ -11,6 +11,7 @@ import type { Settings } from '../notify/settings';
 import { UserActivity } from '../notify/userActivity';
 import { getCellId } from '../ui/cellIds';
 import { goToCell, isCellVisible, preserveViewport, scrollToCellCenter } from '../ui/viewport';
+import { preserveCaret } from './caret';
 import { renderMarkdownNow } from './jupyterlabInternals';
 
 /** Return whether a cell's editor has the text of its model, or is not rendered yet. */
@@ -74,12 +75,12 @@ export class NotebookViews {
     );
   }
 
-  /** Change the notebook's model, and preserve the viewport of each view. */
+  /** Change the notebook's model, and preserve the viewport and the caret of each view. */
   preserveViewports(change: () => void): void {
     const changeAll = this._panels().reduce(
       (inner, { content }) =>
         () =>
-          preserveViewport(content, inner),
+          preserveCaret(content, () => preserveViewport(content, inner)),
       change
     );
     changeAll();
