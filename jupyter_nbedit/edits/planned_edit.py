@@ -57,6 +57,8 @@ class PlannedEdit:
         The number of the edit that the change undoes.
     undone
         The edits that the change is about, if it is an undo or redo.
+    accepted_edit
+        The edit that has accepted a proposal, if the change undoes or redoes it.
     may_sign
         Whether the notebook stays trusted if it was: False if the change may bring back content
         that was not trusted.
@@ -71,6 +73,7 @@ class PlannedEdit:
     undoes: int | None
     may_sign: bool
     undone: Sequence[UndoneEdit] = ()
+    accepted_edit: int | None = None
 
     @classmethod
     def from_plan(

@@ -29,8 +29,10 @@ from jupyter_nbedit.errors import (
     Busy,
     ChangedDuringRead,
     HashMismatch,
+    HistoryUnavailable,
     NbEditError,
     StorageFailure,
+    TooManyProposals,
     VersionUnknown,
 )
 from jupyter_nbedit.models import (
@@ -306,10 +308,31 @@ class EditService:
         try:
             result = await storage.write(request.path, notebook.content, splices)
             await self._remember_documents(planned, result)
-            return await self.publisher.publish(request, storage, planned, result, signature)
+            reply = await self.publisher.publish(request, storage, planned, result, signature)
+            await self._update_proposals(request, planned, reply)
+            return reply
         finally:
             if signature is not None:
                 signature.cancel()
+
+    async def _update_proposals(
+        self, request: WriteRequest, planned: PlannedEdit, reply: EditReply
+    ) -> None:
+        """Make what an undone edit has accepted pending again; accept it again after a redo.
+
+        A tool does not decide that a change waits for a decision again.
+        """
+        edit_id, is_redo = planned.accepted_edit, planned.kind == "redo"
+        if edit_id is None or (not is_redo and decide("reopen", request.author) == "refuse"):
+            return
+        try:
+            await self.proposals.follow_undo(request.path, edit_id, request.author, is_redo=is_redo)
+        except (HistoryUnavailable, TooManyProposals) as error:
+            status = "accepted" if is_redo else "pending"
+            reply.warnings.append(
+                f"The edit is written, but the proposal that edit {edit_id} has accepted is not "
+                f"{status} again. {error.message}"
+            )
 
     async def _remember_documents(self, planned: PlannedEdit, result: WriteResult) -> None:
         """Compute what follows a write needs: the hash before, and the document after."""

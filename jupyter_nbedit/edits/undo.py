@@ -59,8 +59,12 @@ class UndoPlanner:
             planned = await run_in_thread_if_large(
                 weight, self._revert, notebook, entry, repeat, related
             )
-            undone = describe_undone(await self._find_original(entry))
-            planned = replace(planned, undone=[undone])
+            original = await self._find_original(entry)
+            planned = replace(
+                planned,
+                undone=[describe_undone(original)],
+                accepted_edit=None if original.accepted_by is None else original.edit_id,
+            )
             if planned.plan.splices or self.edit_id is not None:
                 return planned
             # The edit was undone by hand; try the one before it.

@@ -32,6 +32,13 @@ class ProposedPart(CellDiff, frozen=True, kw_only=True):
     reason: Annotated[
         str | None, Meta(description="Why a person rejected it; null without a reason.")
     ] = None
+    edit_id: Annotated[
+        int | None,
+        Meta(
+            description="The edit that has accepted it. While that edit is undone, the part is "
+            "pending again."
+        ),
+    ] = None
     cell_above: Annotated[
         str | None,
         Meta(
@@ -132,7 +139,10 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
     created: datetime
     expires: Annotated[datetime, Meta(description="Until when it can be decided.")]
     parts: list[ProposedPart]
-    edit_ids: Annotated[list[int], Meta(description="The edits that have applied it.")]
+    edit_ids: Annotated[
+        list[int],
+        Meta(description="The edits that have applied it; some of them may be undone since."),
+    ]
     decided_by: Annotated[
         str | None, Meta(description="The user who decided last; null if no person has decided.")
     ]
@@ -233,8 +243,9 @@ def build_final_error(proposal: Proposal) -> ProposalClosed:
     """Return the error for a proposal that cannot be reopened, or not all of the parts."""
     message = (
         f"This cannot be reopened: the status of proposal {proposal.proposal_id} is "
-        f"{proposal.status!r}, and only rejected parts can be pending again, until the proposal "
-        "expires. Propose the change again."
+        f"{proposal.status!r}, and only rejected parts can be reopened, until the proposal "
+        "expires. If a part was accepted, undo the edit that has accepted it; else propose the "
+        "change again."
     )
     return ProposalClosed(
         message,

@@ -139,6 +139,25 @@ class ProposalService:
         self._emit_event(proposal, author.user, author.client)
         return proposal
 
+    async def follow_undo(self, path: str, edit_id: int, author: Author, *, is_redo: bool) -> None:
+        """Let the parts that an edit has accepted follow its undo or redo, and emit events.
+
+        See `ProposalStore.follow_undo`.
+        """
+        proposals = await self.store.follow_undo(path, edit_id, author.user, is_redo=is_redo)
+        for proposal in proposals:
+            self.log.info(
+                "Proposal %d for %r by %r is %s after the %s of edit %d, by %r",
+                proposal.proposal_id,
+                proposal.path,
+                proposal.user,
+                proposal.status,
+                "redo" if is_redo else "undo",
+                edit_id,
+                author.user,
+            )
+            self._emit_event(proposal, author.user, author.client)
+
     async def compare(self, proposal: Proposal) -> Proposal:
         """Return a proposal with the states of its pending parts in the notebook as it is now.
 

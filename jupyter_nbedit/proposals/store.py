@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +24,7 @@ from jupyter_nbedit.proposals.models import (
     ProposedPart,
     Status,
     Verdict,
+    build_closed_error,
     build_final_error,
     check_pending,
 )
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
 
 # The most bytes of all pending proposals, with payloads.
 _MOST_BYTES = 256 * 1024 * 1024
-# The most closed proposals, and their bytes; the payloads of those with rejected parts, which can
-# be reopened, may take as many again.
+# The most closed proposals, and their bytes; the payloads of those that can be pending again may
+# take as many again.
 _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
@@ -66,6 +68,13 @@ _REOPEN = """
     SET status = 'pending', content = :content, parts = :parts, decided_by = :decided_by
     WHERE proposal_id = :proposal_id
 """
+# No other proposals were accepted.
+_SELECT_ACCEPTED = """
+    SELECT proposal_id FROM proposals
+    WHERE root = :root AND name = :name AND (
+        edit_ids != '[]' OR proposal_id IN (SELECT proposal_id FROM claims WHERE edit_id = :edit_id)
+    )
+"""
 _EXPIRE = "UPDATE proposals SET status = 'expired', payload = NULL WHERE proposal_id = ?"
 # A claimed proposal does not expire.
 _IS_OVER = """
@@ -73,7 +82,7 @@ _IS_OVER = """
     AND proposal_id NOT IN (SELECT proposal_id FROM claims)
 """
 _SELECT_OVER = f"SELECT proposal_id FROM proposals WHERE {_IS_OVER}"  # noqa: S608 -- ours
-# Rejected parts can be reopened as long as they could be decided.
+# Parts can be pending again as long as they could be decided.
 _IS_FINAL = """
     root = :root AND status != 'pending' AND expires <= :now AND payload IS NOT NULL
 """
@@ -255,27 +264,9 @@ class ProposalStore:
         in another claim.
         """
         limits = self._build_limits()
-        proposal_id = claim.proposal_id
 
         def update(connection: sqlite3.Connection) -> Proposal:
-            row = connection.execute(_SELECT_EDIT_ID, (claim.claim_id,)).fetchone()
-            (edit_id,) = row or (claim.edit_id,)
-            connection.execute(_DELETE_CLAIM, (claim.claim_id,))
-            before = self._select_undecided(connection, claim)
-            parts = _set_status(before.parts, claim.parts, verdict, reason)
-            statuses = {part.status for part in parts} or {verdict}
-            edit_ids = before.edit_ids + ([] if edit_id is None else [edit_id])
-            row = {
-                "proposal_id": proposal_id,
-                "decided_by": claim.user,
-                "status": _compute_status(statuses),
-                "content": _set_reason(connection, proposal_id, reason or before.reason),
-                "parts": _encode_json(parts),
-                "edit_ids": _encode_json(edit_ids),
-                "keeps_payload": not statuses.isdisjoint(("pending", "rejected")),
-            }
-            connection.execute(_DECIDE, row)
-            after = self._select_proposal(connection, proposal_id)
+            after = self._decide(connection, claim, verdict, reason)
             connection.execute(_PRUNE_CLOSED, limits)
             connection.execute(_PRUNE_PAYLOADS, limits)
             return after
@@ -290,31 +281,44 @@ class ProposalStore:
         Raise `ProposalClosed` if one of them is not rejected, the proposal has expired or its
         change is not stored any more, and `TooManyProposals`.
         """
-        limits = self._build_limits()
 
         def update(connection: sqlite3.Connection) -> Proposal:
             before = self._select_proposal(connection, proposal_id)
             if not set(numbers) <= set(before.rejected) or before.status == "expired":
                 raise build_final_error(before)
-            size, expires = connection.execute(_SELECT_SIZE, (proposal_id,)).fetchone()
-            if size is None or expires <= limits["now"]:
-                raise build_final_error(before)
-            if before.status != "pending":
-                self._check_room(connection, size)
-            parts = _set_status(before.parts, numbers, "pending")
-            reasons = [part.reason for part in parts if part.status == "rejected"]
-            reason = (
-                before.reason if before.reason in reasons else next(filter(None, reasons), None)
-            )
-            is_decided = any(part.status != "pending" for part in parts)
-            row = {
-                "proposal_id": proposal_id,
-                "content": _set_reason(connection, proposal_id, reason),
-                "parts": _encode_json(parts),
-                "decided_by": before.decided_by if is_decided else None,
-            }
-            connection.execute(_REOPEN, row)
-            return self._select_proposal(connection, proposal_id)
+            return self._reopen(connection, before, numbers)
+
+        return await self.database.write(update, purpose=DECISION)
+
+    async def follow_undo(
+        self, path: str, edit_id: int, user: str, *, is_redo: bool
+    ) -> list[Proposal]:
+        """Make the parts that an edit has accepted pending again, or accepted after its redo.
+
+        Return the proposals that have changed. One that has expired stays as it is. Raise
+        `TooManyProposals`; then no proposal has changed.
+        """
+        row = {**self.names.find(path)._asdict(), "edit_id": edit_id}
+
+        def update(connection: sqlite3.Connection) -> list[Proposal]:
+            changed = []
+            for (number,) in connection.execute(_SELECT_ACCEPTED, row).fetchall():
+                self._finish_claims(connection, number, edit_id)
+                before = self._select_proposal(connection, number)
+                parts = [
+                    part.part
+                    for part in before.parts
+                    if part.edit_id == edit_id and (part.status == "accepted") != is_redo
+                ]
+                if not parts or before.status == "expired":
+                    continue
+                if is_redo:
+                    claim = Claim(number, parts, user, None, edit_id=edit_id)
+                    changed.append(self._store_verdict(connection, before, claim, "accepted"))
+                else:
+                    with suppress(ProposalClosed):
+                        changed.append(self._reopen(connection, before, parts))
+            return changed
 
         return await self.database.write(update, purpose=DECISION)
 
@@ -455,6 +459,83 @@ class ProposalStore:
                 )
         return proposal
 
+    def _decide(
+        self, connection: sqlite3.Connection, claim: Claim, verdict: Verdict, reason: str | None
+    ) -> Proposal:
+        row = connection.execute(_SELECT_EDIT_ID, (claim.claim_id,)).fetchone()
+        connection.execute(_DELETE_CLAIM, (claim.claim_id,))
+        before = self._select_undecided(connection, claim)
+        if row is not None:
+            (claim.edit_id,) = row
+        elif claim.edit_id is not None:
+            # Another request has stored the decision, and the edit may be undone since.
+            raise build_closed_error(claim.proposal_id, before.status)
+        return self._store_verdict(connection, before, claim, verdict, reason)
+
+    def _finish_claims(
+        self, connection: sqlite3.Connection, proposal_id: int, edit_id: int
+    ) -> None:
+        """Store the decision of an edit if its server has not stored it yet."""
+        claims = _select_claims(connection, _IS_OF_CLAIM, {"proposal_id": proposal_id})
+        for claim in claims:
+            if claim.edit_id == edit_id:
+                self._decide(connection, claim, "accepted", None)
+
+    def _store_verdict(
+        self,
+        connection: sqlite3.Connection,
+        before: Proposal,
+        claim: Claim,
+        verdict: Verdict,
+        reason: str | None = None,
+    ) -> Proposal:
+        """Store a decision that is possible."""
+        edit_id, proposal_id = claim.edit_id, before.proposal_id
+        parts = _set_status(before.parts, claim.parts, verdict, reason, edit_id)
+        statuses = {part.status for part in parts} or {verdict}
+        edit_ids = before.edit_ids
+        if edit_id is not None and edit_id not in edit_ids:
+            edit_ids = [*edit_ids, edit_id]
+        row = {
+            "proposal_id": proposal_id,
+            "decided_by": claim.user,
+            "status": _compute_status(statuses),
+            "content": _set_reason(connection, proposal_id, reason or before.reason),
+            "parts": _encode_json(parts),
+            "edit_ids": _encode_json(edit_ids),
+            # A new notebook cannot be undone.
+            "keeps_payload": before.kind == "edit" or statuses != {"accepted"},
+        }
+        connection.execute(_DECIDE, row)
+        return self._select_proposal(connection, proposal_id)
+
+    def _reopen(
+        self, connection: sqlite3.Connection, before: Proposal, numbers: Collection[int]
+    ) -> Proposal:
+        """Make decided parts pending again.
+
+        Raise `ProposalClosed` if the proposal is over or its change is not stored any more, and
+        `TooManyProposals`.
+        """
+        proposal_id = before.proposal_id
+        size, expires = connection.execute(_SELECT_SIZE, (proposal_id,)).fetchone()
+        if size is None or expires <= _format_time(self.get_time()):
+            raise build_final_error(before)
+        if before.status != "pending":
+            self._check_room(connection, size)
+        parts = _set_status(before.parts, numbers, "pending")
+        reasons = [part.reason for part in parts if part.status == "rejected"]
+        reason = before.reason if before.reason in reasons else next(filter(None, reasons), None)
+        is_decided = any(part.status != "pending" for part in parts)
+        row = {
+            "proposal_id": proposal_id,
+            "content": _set_reason(connection, proposal_id, reason),
+            "parts": _encode_json(parts),
+            "decided_by": before.decided_by if is_decided else None,
+        }
+        connection.execute(_REOPEN, row)
+        return self._select_proposal(connection, proposal_id)
+
     def _check_room(self, connection: sqlite3.Connection, size: int) -> None:
         """Raise `TooManyProposals` if there is no room for one more pending proposal of a size."""
         row = {"root": self.names.get_range().root}
@@ -494,10 +575,14 @@ def _set_status(
     numbers: Collection[int],
     status: Literal["pending", "accepted", "rejected"],
     reason: str | None = None,
+    edit_id: int | None = None,
 ) -> list[ProposedPart]:
+    """Return the parts with a new status of some; a part keeps the number of the undone edit."""
     number_set = frozenset(numbers)
     return [
-        replace(part, status=status, reason=reason) if part.part in number_set else part
+        replace(part, status=status, reason=reason, edit_id=edit_id or part.edit_id)
+        if part.part in number_set
+        else part
         for part in parts
     ]
 

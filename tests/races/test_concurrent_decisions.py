@@ -263,3 +263,33 @@ async def test_an_unstored_decision_is_stored_by_the_next_request(servers: RaceS
         assert (after["status"], after["edit_ids"]) == ("accepted", [answer.json["edit_id"]])
         assert_closed(await both.decide("two", number))
         assert both.sources().count(NEW) == 1
+
+
+async def test_an_undone_accept_whose_decision_was_not_stored_is_pending(
+    servers: RaceServers,
+) -> None:
+    async with connect(servers) as both:
+        number = await both.propose()
+        with both.fail_statements("UPDATE ON proposals"):
+            answer = await both.decide("one", number)
+            assert len(answer.json["warnings"]) == 1
+        await both.send("two", "PUT", "mode", {"mode": "edit", "path": NAME})
+        edit_id = answer.json["edit_id"]
+        undone = await both.send("two", "POST", f"notebooks/{NAME}/undo", {"edit_id": edit_id})
+        assert (undone.status, undone.json["warnings"]) == (200, [])
+        assert both.sources().count(NEW) == 0
+        assert (await both.get_proposal("one", number))["status"] == "pending"
+        accepted = await both.decide("one", number)
+        assert (accepted.status, both.sources().count(NEW)) == (200, 1)
+
+
+async def test_an_undo_whose_proposal_cannot_be_stored_says_so(servers: RaceServers) -> None:
+    async with connect(servers) as both:
+        number = await both.propose()
+        edit_id = (await both.decide("one", number)).json["edit_id"]
+        await both.send("one", "PUT", "mode", {"mode": "edit", "path": NAME})
+        with both.fail_statements("UPDATE ON proposals"):
+            undone = await both.send("one", "POST", f"notebooks/{NAME}/undo", {"edit_id": edit_id})
+        (warning,) = undone.json["warnings"]
+        assert "not pending again" in warning
+        assert (await both.get_proposal("one", number))["status"] == "accepted"
