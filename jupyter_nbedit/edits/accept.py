@@ -175,12 +175,12 @@ def _check_chosen_sources(
     for number, chosen in resolution.chosen_sources.items():
         if proposal.kind == "create" or number not in numbers:
             problem = "this request accepts no such part of an existing notebook"
-        elif (before := proposal.parts[number].before) is None or before.source is None:
-            problem = "it changes no cell that the notebook has"
-        elif (proposal.parts[number].after is None) == (chosen.source is None):
+        elif (part := proposal.parts[number]).index_before is None and part.index is None:
+            problem = "it changes the metadata of the notebook"
+        elif (part.after is None) == (chosen.source is None):
             continue
         elif chosen.source is None:
-            problem = "`source` is null, which deletes a cell, and this part only changes it"
+            problem = "`source` is null, which deletes a cell, and this part does not"
         else:
             problem = "it deletes its cell, so that `source` must be null"
         message = f"`sources` cannot have part {number}: {problem}. Nothing was written."

@@ -235,10 +235,11 @@ class SourceBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 
     part: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="The number of the part.")]
     source_hash: Annotated[
-        str,
+        str | None,
         Meta(
             description="The source hash that the cell must have now, such as `current_hash` of "
-            "the part. If it has another one, the answer is 409 `cell_changed`."
+            "the part; null for a new cell. If it has another one, the answer is 409 "
+            "`cell_changed`."
         ),
     ]
     source: Annotated[

@@ -324,8 +324,10 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "accept: a source for a cell that is deleted": Case(
             Send(ACCEPT.target, {"sources": [SOURCE]}), first=[patch(DELETE)], mode="review"
         ),
-        "accept: a source for a new cell": Case(
-            Send(ACCEPT.target, {"sources": [SOURCE]}), first=[patch(END)], mode="review"
+        "accept: a source for the metadata of the notebook": Case(
+            Send(ACCEPT.target, {"sources": [SOURCE]}),
+            first=[patch({"op": "set_metadata", "patch": {"k": 1}})],
+            mode="review",
         ),
         "reject: too long a reason": Case(
             Send(REJECT.target, {"reason": "x" * 1001}), first=[EDIT], mode="review"

@@ -232,7 +232,7 @@ def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(live: Client, p
     metadata = kinds[False, False, None]
     (inserted,) = {0, 1, 2, 3} - {changed, deleted, metadata}
     for sources in (
-        [choose(inserted, "new", "x")],
+        [choose(inserted, "new", None)],
         [choose(metadata, "", "x")],
         [choose(deleted, BASE, "x")],
         [choose(changed, BASE, None)],
@@ -243,6 +243,32 @@ def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(live: Client, p
     other = decide(live, number, parts=[deleted], sources=[choose(changed, BASE, "x")])
     get_error(other, 400, "invalid_request")
     assert list_sources(live, path) == [BASE, BASE, BASE]
+
+
+@pytest.mark.parametrize("changes", [[], [replace("gamma", "theirs")]])
+def test_a_person_chooses_the_source_of_a_new_cell(
+    live: Client, path: str, changes: list[dict[str, Any]]
+) -> None:
+    cell = {"cell_type": "code", "source": "1\n2", "id": "new", "metadata": {"tags": ["t"]}}
+    number = propose(live, path, replace("alpha", OURS), {"op": "insert", "after": "beta", **cell})
+    if changes:
+        set_mode(live, "edit", path)
+        edit(live, path, *changes)
+    before = (live.root / path).read_bytes()
+    for stale in (choose(1, "1\n2", "mine"), {"part": 0, "source_hash": None, "source": "mine"}):
+        get_error(decide(live, number, sources=[stale]), 409, "cell_changed")
+    assert (live.root / path).read_bytes() == before
+    chosen = {"part": 1, "source_hash": None, "source": "one\ntwo\n"}
+    answer = decide(live, number, sources=[chosen])
+    assert answer.status == 200, answer.body
+    after = json.loads((live.root / path).read_bytes())["cells"]
+    assert [one["source"] for one in after[:3]] == [OURS, BASE, "one\ntwo\n"]
+    new = {"cell_type": "code", "id": "new", "metadata": {"tags": ["t"]}, "outputs": []}
+    assert after[2] == {**new, "execution_count": None, "source": "one\ntwo\n"}
+    assert "+one" in answer.json["diff"]
+    set_mode(live, "edit", path)
+    assert undo(live, path, edit_id=answer.json["edit_id"]).status == 200
+    assert (live.root / path).read_bytes() == before
 
 
 def test_a_new_notebook_takes_no_sources(live: Client, path: str) -> None:

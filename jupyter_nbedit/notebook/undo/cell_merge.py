@@ -21,12 +21,12 @@ _OTHER_MEMBERS = frozenset(("id", "source", "cell_type"))
 
 @dataclass(frozen=True)
 class ChosenSource:
-    """The source that a person wants in a cell which has a source hash now.
+    """The source that a person wants in a cell which has a source hash now; None for a new cell.
 
-    None removes the cell, as the undo would if nobody had changed it.
+    A source of None removes the cell, as the undo would if nobody had changed it.
     """
 
-    source_hash: str
+    source_hash: str | None
     source: str | None
 
 

@@ -80,9 +80,14 @@ class RestoredCell(EditedCell):
             return []
         return [Splice(*cell.span, self.text)]
 
-    def write_cell(self, _style: Style) -> bytes:
-        """Return the bytes of the whole cell."""
-        return self.text
+    def write_cell(self, style: Style) -> bytes:
+        """Return the bytes of the whole cell, with the source that was chosen for it since."""
+        if self.source == self.original_source:
+            return self.text
+        members = json_spans.list_members(self.text)
+        cell_style = self.get_style(style).derive(self.text, members)
+        source = cell_style.write_source(self.source)
+        return json_edit.set_own_members(self.text, members, {"source": source}, cell_style)
 
 
 def _get_type_and_source(part: CellUndo) -> tuple[str, str]:

@@ -108,9 +108,11 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     for number, chosen in resolution.chosen_sources.items():
         if number in conflicts:
             continue
-        current = document.get_cell(cells[number])
-        if current.source_hash != chosen.source_hash:
-            error = CellNotLocated(parts[number], "changed", current.index, current.source)
+        index = cells.get(number)
+        current = None if index is None else document.get_cell(index)
+        if chosen.source_hash != (None if current is None else current.source_hash):
+            source = None if current is None else current.source
+            error = CellNotLocated(parts[number], "changed", index, source)
             conflicts[number] = error.conflict
         elif chosen.source is not None:
             sources[number] = chosen.source
@@ -123,6 +125,8 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     working_copy.metadata = metadata
     _merge_cells(working_copy, record, cells, sources)
     order = _restore_cells(working_copy, record, parts, cells, gaps)
+    for number in sources.keys() - cells.keys():
+        working_copy.cells[-1 - number].source = sources[number]
     return build_plan(
         working_copy,
         order,
@@ -217,8 +221,10 @@ def _merge_cells(
     cells: Mapping[int, int],
     sources: Mapping[int, str],
 ) -> None:
-    """Give the cells of some parts their sources, and restore their other members."""
+    """Give existing cells of some parts their sources, and restore their other members."""
     for number, source in sources.items():
+        if number not in cells:
+            continue
         cell = working_copy.get_cell_by_token(cells[number])
         merge_cell(record, record.parts[number], cell, working_copy.style, source)
 
