@@ -92,6 +92,7 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
       const currentTest = { dialogs: [], folder: '' };
       const window: SharedWindow = { context: null, idleFolder, currentTest };
       await use(window);
+      await window.context?.unrouteAll({ behavior: 'ignoreErrors' });
       await window.context?.close();
     },
     { scope: 'worker' }

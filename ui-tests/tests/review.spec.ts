@@ -127,8 +127,10 @@ test.describe('What is proposed', () => {
     await decide(1, 'Accept');
     await expect(tab.editor(1)).toHaveText('theirs = 1');
     await undo('Accepted 1 change');
-    await expect(tab.editor(1)).toContainText('first_1 = 1');
+    await expect(getBlock(tab, 1)).toBeFocused();
+    await expect(getBar(tab)).toContainText('Claude proposes 3 changes');
     expect(folder.readSources('decide.ipynb')).toEqual(former);
+    await decide(1, 'Accept');
 
     await decide(2, 'Reject');
     await expect(getBar(tab)).toContainText('Claude proposes 1 change');
@@ -156,8 +158,9 @@ test.describe('What is proposed', () => {
       ]
     });
     await expect(getBar(tab)).toBeHidden();
-    expect(await tab.getSources()).toEqual(former);
-    expect(folder.readSources('decide.ipynb')).toEqual(former);
+    const accepted = former.map((source, index) => (index === 1 ? 'theirs = 1' : source));
+    expect(await tab.getSources()).toEqual(accepted);
+    expect(folder.readSources('decide.ipynb')).toEqual(accepted);
     expect(await tab.isDirty()).toBe(false);
   });
 
@@ -201,6 +204,63 @@ test.describe('What is proposed', () => {
     await expect(getBar(tab)).toBeHidden();
     expect((await agent.getProposal(id)).status).toBe('partly_accepted');
     expect(await tab.getSources()).toEqual(mine);
+  });
+
+  test('can be edited first with keys, and is as it was edited after the undo of its acceptance', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('edited.ipynb', formatNotebook(makeManyCells(5)));
+    const path = folder.getPath('edited.ipynb');
+    const tab = await open('edited.ipynb');
+    const former = await tab.getSources();
+    await agent.setMode(path, 'review');
+    const id = await agent.propose(path, [
+      THREE[0],
+      { op: 'insert', after: 'cell-id-2', id: 'new', cell_type: 'code', source: 'new = 1' },
+      THREE[2]
+    ]);
+    const insert = getBlocks(tab).filter({ hasText: 'Claude proposes a new code cell' });
+    const editFirst = async (block: Locator, text: string): Promise<void> => {
+      await block.getByRole('button', { name: 'Edit first' }).click();
+      await expect(block.locator('.cm-content[contenteditable="true"]')).toBeFocused();
+      await press(page, 'Control+End');
+      await page.keyboard.type(text);
+    };
+
+    // The focus stays at the proposal, and what was typed is not lost.
+    await editFirst(getBlock(tab, 1), '  # mine');
+    await press(page, 'Escape');
+    await expect(getBlock(tab, 1)).toBeFocused();
+    await expect(getBlock(tab, 1)).not.toContainText('# mine');
+    await editFirst(getBlock(tab, 1), '  # yes');
+    await getBlock(tab, 1).getByRole('button', { name: 'Cancel' }).click();
+    await expect(getBlock(tab, 1)).toBeFocused();
+    await expect(getBlock(tab, 1)).not.toContainText('# mine');
+    await editFirst(getBlock(tab, 1), '');
+    await press(page, 'Control+Enter');
+    await expect(getBlock(tab, 1)).toHaveCount(0);
+    const edited = 'theirs = 1  # mine  # yes';
+    await expect.poll(() => folder.readSources('edited.ipynb')[1]).toBe(edited);
+
+    await expect(insert).toBeFocused();
+    await press(page, 'z');
+    await expect(getBlock(tab, 1)).toBeFocused();
+    await expect(getBlock(tab, 1)).toContainText(edited);
+    expect(folder.readSources('edited.ipynb')).toEqual(former);
+    expect(await agent.getProposal(id)).toMatchObject({ status: 'pending' });
+    await press(page, 'y');
+    await expect.poll(() => folder.readSources('edited.ipynb')[1]).toBe(edited);
+
+    await expect(insert).toBeFocused();
+    await editFirst(insert, '  # mine');
+    await press(page, 'Shift+Enter');
+    await expect(insert).toHaveCount(0);
+    await expect.poll(() => folder.readSources('edited.ipynb')[3]).toBe('new = 1  # mine');
+    await expect(getBlock(tab, 4)).toBeFocused();
+    await expect.poll(async () => tab.isDirty()).toBe(false);
   });
 
   test('keeps what its user types about it while its cell moves', async ({

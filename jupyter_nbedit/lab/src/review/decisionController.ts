@@ -1,6 +1,12 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { NbEditError } from '../server/client';
-import type { ChosenSource, ConflictingCell, EditReply, Proposal } from '../server/models';
+import type {
+  ChosenSource,
+  ConflictingCell,
+  EditReply,
+  Proposal,
+  ProposedPart
+} from '../server/models';
 import type { ProposalModel } from './proposalModel';
 import type { ShownPart } from './proposalPartView';
 import * as wording from './wording';
@@ -156,10 +162,15 @@ export class DecisionController {
     return Promise.all(
       choices.map(async ({ shownPart, hash }) => ({
         part: shownPart.part.part,
-        source_hash: hash ?? (await this._proposals.getSourceHash(proposal, shownPart.part)),
+        source_hash: hash ?? (await this._findSourceHash(proposal, shownPart.part)),
         source: shownPart.editedSource ?? shownPart.outcome.diff.after?.source ?? null
       }))
     );
+  }
+
+  /** Return the source hash of a part's cell, or null for a new cell. */
+  private async _findSourceHash(proposal: Proposal, part: ProposedPart): Promise<string | null> {
+    return part.before === null ? null : this._proposals.getSourceHash(proposal, part);
   }
 
   /** Compare stored cells with what blocks show, without cells that only the tab merges. */
@@ -182,7 +193,7 @@ export class DecisionController {
         {
           shownPart,
           hash: isChanged ? (stored.current_hash ?? null) : null,
-          isSame: source === outcome.diff.before?.source
+          isSame: source === (outcome.diff.before?.source ?? null)
         }
       ];
     });

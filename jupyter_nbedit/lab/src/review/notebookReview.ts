@@ -16,7 +16,7 @@ import { DecisionController, type Decision, type DecisionHost } from './decision
 import { DecisionToast } from './decisionToast';
 import { MoveLine } from './moveLine';
 import { PartDrawer, type DrawDiff } from './partDrawer';
-import { computeOutcome } from './partOutcome';
+import { computeOutcome, type PartOutcome } from './partOutcome';
 import {
   isInsert,
   locateMoveTarget,
@@ -33,6 +33,13 @@ import * as wording from './wording';
 interface PendingPart {
   readonly proposal: Proposal;
   readonly part: ProposedPart;
+}
+
+/** What the user has edited for a part before it was decided, or before the user cancelled. */
+interface UnusedEdit {
+  readonly source: string;
+  /** The source of the cell at that time; null for a new cell. */
+  readonly before: string | null;
 }
 
 /** The proposals for one notebook in one of its views. */
@@ -85,7 +92,10 @@ export class NotebookReview implements BlockProvider {
     for (const item of pendingParts) {
       this._updatePart(item, cells);
     }
-    removedParts.forEach(([key]) => this._parts.delete(key));
+    for (const [key, shownPart] of removedParts) {
+      this._keepEdit(key, shownPart);
+      this._parts.delete(key);
+    }
     if (this._parts.size === 0) {
       this._notice = '';
     }
@@ -196,7 +206,7 @@ export class NotebookReview implements BlockProvider {
       outcome,
       standsForCell,
       isCellShown: false,
-      editedSource: null,
+      editedSource: this._takeEdit(key, outcome),
       hasEditor: false,
       reason: null,
       caret: null,
@@ -207,7 +217,7 @@ export class NotebookReview implements BlockProvider {
       problem: null,
       isBusy: false
     };
-    rebaseEdit(shownPart, outcome.diff.before?.source);
+    rebaseEdit(shownPart, outcome.diff.before?.source ?? null);
     Object.assign(shownPart, { proposal, part, position, outcome, standsForCell });
     if (content.mode === 'edit' && content.activeCellIndex === position.cell) {
       // A cell in which somebody types is not folded, such as when its block is drawn late.
@@ -239,7 +249,15 @@ export class NotebookReview implements BlockProvider {
         reject: reason =>
           void this._blocks.decide(key, () => this._decisions.reject([shownPart], reason)),
         edit: () => {
-          shownPart.editedSource = shownPart.outcome.diff.after?.source ?? '';
+          const { outcome } = shownPart;
+          shownPart.editedSource = this._takeEdit(key, outcome) ?? outcome.diff.after?.source ?? '';
+          this._blocks.update();
+        },
+        cancelEdit: () => {
+          this._keepEdit(key, shownPart);
+          shownPart.editedSource = null;
+          shownPart.hasEditor = false;
+          block.node.focus({ preventScroll: true });
           this._blocks.update();
         },
         toggleCell: () => {
@@ -263,6 +281,22 @@ export class NotebookReview implements BlockProvider {
       }
     });
     return block;
+  }
+
+  /** Keep what the user has edited for a part: it may be edited, or wait for a decision, again. */
+  private _keepEdit(key: string, { editedSource, outcome }: ShownPart): void {
+    if (editedSource !== null) {
+      this._edits.set(key, { source: editedSource, before: outcome.diff.before?.source ?? null });
+    }
+  }
+
+  /** Return what the user has edited for a part before, in its cell as it is now; null if nothing. */
+  private _takeEdit(key: string, { diff }: PartOutcome): string | null {
+    const edit = this._edits.get(key);
+    this._edits.delete(key);
+    return edit === undefined
+      ? null
+      : rebaseSource(edit.source, edit.before, diff.before?.source ?? null);
   }
 
   private _describeAll(): BarItem {
@@ -345,17 +379,26 @@ export class NotebookReview implements BlockProvider {
   private readonly _parts = new Map<string, ShownPart>();
   /** The last positions of the parts. */
   private readonly _anchors = new Map<string, Anchor>();
+  private readonly _edits = new Map<string, UnusedEdit>();
   private _notice = '';
   /** The parts that can be accepted without those that the notice is about. */
   private _acceptable: readonly ShownPart[] = [];
 }
 
 /** Keep what the user has edited if the cell has changed meanwhile. */
-function rebaseEdit(shownPart: ShownPart, source: string | null | undefined): void {
-  const former = shownPart.outcome.diff.before?.source;
-  if (shownPart.editedSource !== null && former != null && source != null && former !== source) {
-    shownPart.editedSource = mergeLines(former, source, shownPart.editedSource).text;
+function rebaseEdit(shownPart: ShownPart, source: string | null): void {
+  const { editedSource, outcome } = shownPart;
+  if (editedSource !== null) {
+    const former = outcome.diff.before?.source ?? null;
+    shownPart.editedSource = rebaseSource(editedSource, former, source);
   }
+}
+
+/** Return an edited source for a cell that has changed from one source to another meanwhile. */
+function rebaseSource(edited: string, former: string | null, source: string | null): string {
+  return former === null || source === null || former === source
+    ? edited
+    : mergeLines(former, source, edited).text;
 }
 
 /** Return whether a part changes the source of a cell, or deletes it. */

@@ -49,8 +49,7 @@ export function computeOutcome(
   };
 }
 
-/** Return whether a user can edit what a part makes of the source of a cell. */
+/** Return whether a user can edit what a part makes of the source of a cell, or of a new cell. */
 export function isEditable({ kind, diff: { before, after } }: PartOutcome): boolean {
-  const isSourceChanged = before?.source !== after?.source;
-  return kind !== 'gone' && before?.source != null && after?.source != null && isSourceChanged;
+  return kind !== 'gone' && after?.source != null && before?.source !== after.source;
 }

@@ -16,6 +16,8 @@ export interface PartActions {
   readonly reject: (reason: string) => void;
   /** Let the user edit the text before it is accepted. */
   readonly edit: () => void;
+  /** Show what is proposed again. */
+  readonly cancelEdit: () => void;
   /** Show or fold the cell that the block stands for. */
   readonly toggleCell: () => void;
 }
@@ -49,6 +51,8 @@ export class ProposalBlock extends CellBlock {
     this.addClass('jp-nbedit-proposal');
     this._toggle.addEventListener('mousedown', event => event.preventDefault());
     this._form.hidden = true;
+    // Before the editor of the diff handles the keys.
+    this.node.addEventListener('keydown', event => this._onKeydown(event), true);
     this.details.append(this._foldLine, this._form);
   }
 
@@ -62,7 +66,7 @@ export class ProposalBlock extends CellBlock {
 
   private _listActions(outcome: PartOutcome, isEdited: boolean): BlockAction[] {
     const { name, _trans: trans } = this;
-    const { accept, reject, edit } = this._partActions;
+    const { accept, reject, edit, cancelEdit } = this._partActions;
     const isConflict = outcome.kind === 'conflict' && !isEdited;
     const reasonAction: BlockAction = {
       label: trans.__('Reject with a reason…'),
@@ -72,21 +76,27 @@ export class ProposalBlock extends CellBlock {
     };
     const editAction: BlockAction = {
       label: trans.__('Edit first'),
-      name: trans.__('Edit before accepting: %1', name),
+      name: trans.__('Edit first: %1', name),
       kind: 'other',
       run: edit
+    };
+    const cancelAction: BlockAction = {
+      label: trans.__('Cancel'),
+      name: trans.__('Cancel the editing: %1', name),
+      kind: 'other',
+      run: cancelEdit
     };
     const rejectAction: BlockAction = {
       label: isConflict ? trans.__('Mine') : trans.__('Reject'),
       name: isConflict
-        ? trans.__('Keep my text and reject: %1', name)
+        ? trans.__('Mine, keep my text and reject: %1', name)
         : trans.__('Reject: %1', name),
       kind: 'reject',
       run: () => reject('')
     };
     return [
       reasonAction,
-      ...(isEditable(outcome) && !isEdited ? [editAction] : []),
+      ...(isEdited ? [cancelAction] : isEditable(outcome) ? [editAction] : []),
       rejectAction,
       ...this._listAcceptActions(outcome, isConflict, accept)
     ];
@@ -114,7 +124,7 @@ export class ProposalBlock extends CellBlock {
       {
         label: isConflict ? trans.__('Theirs') : trans.__('Accept'),
         name: isConflict
-          ? trans.__('Overwrite my text and accept: %1', name)
+          ? trans.__('Theirs, overwrite my text and accept: %1', name)
           : trans.__('Accept: %1', name),
         kind: 'accept',
         run
@@ -149,6 +159,23 @@ export class ProposalBlock extends CellBlock {
       this.diff?.focus();
     } else {
       super.takeFocus();
+    }
+  }
+
+  /** Accept what is edited, or cancel: in an editor, the shortcuts of blocks are letters. */
+  private _onKeydown(event: KeyboardEvent): void {
+    if (!this._isEdited || !this.hasFocusInDiff || event.isComposing || event.altKey) {
+      return;
+    }
+    const isAccept = event.key === 'Enter' && (event.ctrlKey || event.metaKey || event.shiftKey);
+    if (isAccept || event.key === 'Escape') {
+      event.preventDefault();
+      event.stopPropagation();
+      if (isAccept) {
+        this.runAction('accept');
+      } else {
+        this._partActions.cancelEdit();
+      }
     }
   }
 

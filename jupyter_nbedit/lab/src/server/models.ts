@@ -204,8 +204,8 @@ export interface ProposedPart extends CellDiff {
 /** The source that a person wants in the cell of a part. */
 export interface ChosenSource {
   readonly part: number;
-  /** The source hash that the cell must have. */
-  readonly source_hash: string;
+  /** The source hash that the cell must have; null for a new cell. */
+  readonly source_hash: string | null;
   /** Null deletes the cell, if the part is about that. */
   readonly source: string | null;
 }
