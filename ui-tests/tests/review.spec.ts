@@ -186,7 +186,8 @@ test.describe('What is proposed', () => {
       'Nothing was accepted: 1 change needs a decision of its own.'
     );
     expect(folder.readSources('all.ipynb')).toEqual(former);
-    await getBar(tab).getByRole('button', { name: 'Accept the other 2' }).click();
+    const acceptOthers = getBar(tab).getByRole('button', { name: 'Accept the other 2' });
+    await acceptOthers.click();
     await expect(getBlocks(tab)).toHaveCount(1);
     await expect(getBar(tab).getByRole('alert')).toBeHidden();
     const accepted = getToast(page, 'Accepted 2 changes');
@@ -194,7 +195,12 @@ test.describe('What is proposed', () => {
     await expect.poll(() => folder.readSources('all.ipynb')).toEqual(former);
     const mine = former.map((source, index) => (index === 2 ? `${source}  # mine` : source));
     await expect.poll(async () => tab.getSources()).toEqual(mine);
+    await expect(getBlocks(tab)).toHaveCount(3);
+    expect((await agent.getProposal(id)).status).toBe('pending');
 
+    await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
+    await acceptOthers.click();
+    await expect(getBlocks(tab)).toHaveCount(1);
     await getBar(tab).getByRole('button', { name: 'Reject all' }).click();
     await expect(getBar(tab)).toBeHidden();
     const rejected = getToast(page, /^Rejected/);
@@ -203,7 +209,13 @@ test.describe('What is proposed', () => {
     await getBlock(tab, 2).getByText('Mine', { exact: true }).click();
     await expect(getBar(tab)).toBeHidden();
     expect((await agent.getProposal(id)).status).toBe('partly_accepted');
-    expect(await tab.getSources()).toEqual(mine);
+    const sources = await tab.getSources();
+    expect(sources.slice(1, 4).map(source => source.includes('theirs'))).toEqual([
+      true,
+      false,
+      true
+    ]);
+    expect(sources[2]).toBe(mine[2]);
   });
 
   test('can be edited first with keys, and is as it was edited after the undo of its acceptance', async ({
