@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.edit_plan import OperationResult
+from jupyter_nbedit.notebook.edit_plan import Kind, OperationResult
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, Operation
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.tabs import TabCounts
@@ -89,7 +89,7 @@ class ProposalOrigin(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     #: What it is in the history once all of it is accepted as proposed: the kind of the edit, and
     #: the number of the edit that it undoes.
-    edit_kind: Literal["edit", "create", "undo", "redo", "undo_cells", "restore"] = "edit"
+    edit_kind: Kind = "edit"
     undoes: int | None = None
 
 
@@ -137,6 +137,10 @@ class UndoneEdit(msgspec.Struct, frozen=True, kw_only=True):
     """An edit that is undone or redone, and whose it was."""
 
     edit_id: int
+    kind: Annotated[
+        Kind,
+        Meta(description="What it was: undo of an `undo_cells` brings back what that has undone."),
+    ]
     user: Annotated[str, Meta(description="The user who made it; empty if unknown.")]
     client: Annotated[
         str | None, Meta(description="The name of the client, as it states it; not verified.")

@@ -13,13 +13,18 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
-from jupyter_nbedit.history.models import Kind
-from jupyter_nbedit.models import CellSources, EditReply, OperationFactory, UndoneEdit, WriteRequest
+from jupyter_nbedit.models import (
+    CellSources,
+    EditReply,
+    OperationFactory,
+    UndoneEdit,
+    WriteRequest,
+)
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan, OperationResult
+from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan, Kind, OperationResult
 from jupyter_nbedit.notebook.operations import Operation, ReplaceText, TextEdit
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.reading.loading import LoadedNotebook

@@ -12,9 +12,10 @@ import msgspec
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NothingToUndo, UndoConflict
-from jupyter_nbedit.history.models import UNDOABLE_KINDS, Entry, HistoryEdit, Kind
+from jupyter_nbedit.history.models import UNDOABLE_KINDS, Entry, HistoryEdit
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import Author, UndoneEdit
+from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
@@ -213,7 +214,11 @@ class UndoPlanner:
 def describe_undone(edit: HistoryEdit) -> UndoneEdit:
     """Return what the reply says about an edit that is undone or redone."""
     return UndoneEdit(
-        edit_id=edit.edit_id, user=edit.user, client=edit.client, message=edit.message
+        edit_id=edit.edit_id,
+        kind=edit.kind,
+        user=edit.user,
+        client=edit.client,
+        message=edit.message,
     )
 
 

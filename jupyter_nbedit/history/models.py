@@ -6,16 +6,15 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.changed_lines import LONGEST_SNIPPET
+from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
-
-Kind = Literal["edit", "create", "undo", "redo", "undo_cells", "restore", "outside"]
 
 #: The kinds of edits that an undo takes back. An undo itself is taken back by a redo.
 UNDOABLE_KINDS: tuple[Kind, ...] = ("edit", "undo_cells", "restore")

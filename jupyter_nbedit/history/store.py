@@ -26,7 +26,6 @@ from jupyter_nbedit.history.models import (
     EditAuthor,
     Entry,
     HistoryEdit,
-    Kind,
     NewEntry,
     build_edit_from_row,
     encode_entry,
@@ -34,6 +33,7 @@ from jupyter_nbedit.history.models import (
 from jupyter_nbedit.history.seen_store import list_unseen_parts, mark_parts_unseen
 from jupyter_nbedit.names import NotebookName, NotebookNames
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
+from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.known_history import PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 

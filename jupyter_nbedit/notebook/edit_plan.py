@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import filterfalse
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -41,6 +41,9 @@ _NEIGHBOURS = 3
 _RUN_MEMBERS = EXECUTION_MEMBERS | {"cell_type", "source"}
 _INDEX = Meta(description="The cell's index after the batch; of a deleted cell, its index before.")
 _SOURCE = Meta(description="The cell's source, if the operation removed it.")
+
+#: The kind of an edit: how it came about.
+Kind = Literal["edit", "create", "undo", "redo", "undo_cells", "restore", "outside"]
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):

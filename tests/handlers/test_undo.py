@@ -218,8 +218,8 @@ def test_undo_without_a_number_takes_back_the_newest_edit_of_the_same_client(
     answer = undo(live, path, client="one")
     assert answer.status == 200
     (undone,) = answer.json["undone"]
-    user = answer.json["undone"][0]["user"]
-    assert undone == {"edit_id": first, "user": user, "client": "one", "message": "why"}
+    author = {"user": undone["user"], "client": "one", "message": "why"}
+    assert undone == {"edit_id": first, "kind": "edit", **author}
     assert list_sources(live, path) == ["x = 1\nx", "# Two", "as is"]
     found = get_error(undo(live, path, client="one"), 409, "nothing_to_undo")
     assert found["newest"]["edit_id"] == second

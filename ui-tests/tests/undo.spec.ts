@@ -94,6 +94,51 @@ test.describe('"Undo" of a toast', () => {
   });
 });
 
+test('What was undone elsewhere is no error of an older "Undo", and no redo is told as an undo @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('twice.ipynb', formatNotebook(makeManyCells(4)));
+  const path = folder.getPath('twice.ipynb');
+  const tab = await open('twice.ipynb');
+  await agent.edit(path, [replace(1)], 'Bot');
+  const edited = folder.readText('twice.ipynb');
+  const bar = tab.root.getByRole('region', { name: 'Changes by agents' });
+  await bar.getByRole('button', { name: 'Undo all' }).click();
+  const toast = page.locator('.Toastify__toast');
+  const undone = toast.filter({ hasText: 'Undone: 1 change' });
+  // Its time begins anew when the pointer leaves it.
+  await undone.hover();
+  await page.evaluate(() => {
+    const { currentWidget } = window.jupyterapp.shell;
+    (currentWidget as unknown as { content: { activate(): void } }).content.activate();
+  });
+  await page.keyboard.press('Control+Alt+z');
+  await expect(toast.filter({ hasText: 'Redone: cell 2' })).toBeVisible();
+  await expect(toast.filter({ hasText: 'Undone: cell 2' })).toHaveCount(0);
+  expect(folder.readText('twice.ipynb')).toBe(edited);
+  await undone.getByRole('button', { name: 'Undo' }).click();
+  await expect(undone).toHaveCount(0);
+  await tab.waitFrames(30);
+  await expect(toast.filter({ hasText: 'already' })).toHaveCount(0);
+  expect(folder.readText('twice.ipynb')).toBe(edited);
+
+  // A notification in the list has no "Undo" when its toast is gone.
+  await agent.edit(path, [replace(2)], 'Bot');
+  await bar.getByRole('button', { name: 'Undo all' }).click();
+  await expect(undone).toBeVisible();
+  await page.mouse.move(0, 0);
+  await expect(undone).toHaveCount(0, { timeout: 60_000 });
+  await page.evaluate(async () => {
+    await window.jupyterapp.commands.execute('apputils:display-notifications');
+  });
+  const list = page.locator('.jp-Notification-List-Item');
+  await expect(list.filter({ hasText: 'Redone: cell 2' })).toHaveCount(1);
+  await expect(list.filter({ hasText: 'Undone: 1 change' })).toHaveCount(0);
+});
+
 test('The key for undo undoes the last edit, in command mode @nightly', async ({
   agent,
   folder,

@@ -12,7 +12,9 @@ import type {
   ProviderState
 } from '../blocks/notebookBlocks';
 import type { Settings } from '../notify/settings';
+import { showBriefToast } from '../notify/briefToast';
 import { describeError } from '../notify/wording';
+import { isUndoneAlready } from '../server/undoEdits';
 import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import type { UnseenModel } from '../server/unseenModel';
 import type { WriteRight } from '../server/writeRight';
@@ -153,11 +155,14 @@ export class NotebookChanges implements BlockProvider {
         try {
           await undoEdit(editId ?? 0);
         } catch (error) {
-          Notification.warning(describeError(error, trans), { autoClose: false });
+          if (!isUndoneAlready(error)) {
+            Notification.warning(describeError(error, trans), { autoClose: false });
+          }
         }
       };
-      Notification.success(trans.__('Undone: %1', wording.formatChangeCount(keys.length, trans)), {
-        autoClose: TOAST_TIME,
+      showBriefToast({
+        message: trans.__('Undone: %1', wording.formatChangeCount(keys.length, trans)),
+        type: 'success',
         actions:
           editId === null
             ? []

@@ -22,7 +22,7 @@ import { requireUserGesture } from '../ui/userGesture';
 import { HistoryModel } from './historyModel';
 import { HistoryPanel } from './historyPanel';
 import { NotebookNavigator } from './notebookNavigator';
-import { describeCells, describeUndoError } from './wording';
+import { describeUndoError, describeUndoReply } from './wording';
 
 const SHOW = 'nbedit:show-history';
 const SHOW_CELL = 'nbedit:show-cell-history';
@@ -150,14 +150,8 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
         return;
       }
       try {
-        const cells = describeCells(
-          await server[command](path, undefined, { whose: 'all' }),
-          trans
-        );
-        Notification.success(
-          command === 'undo' ? trans.__('Undone: %1', cells) : trans.__('Redone: %1', cells),
-          { autoClose: TOAST_TIME }
-        );
+        const reply = await server[command](path, undefined, { whose: 'all' });
+        Notification.success(describeUndoReply(reply, command, trans), { autoClose: TOAST_TIME });
       } catch (error) {
         Notification.warning(describeUndoError(error, command, trans).join(' '), {
           autoClose: false,

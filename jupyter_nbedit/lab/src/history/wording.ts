@@ -2,7 +2,13 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
-import type { CellDiff, ConflictingCell, HistoryEdit, OperationEntry } from '../server/models';
+import type {
+  CellDiff,
+  ConflictingCell,
+  EditReply,
+  HistoryEdit,
+  OperationEntry
+} from '../server/models';
 import type { EditGroup } from './editGroups';
 import { cleanName, cleanText, getDisplayName, isAnonymousUserName } from '../ui/displayText';
 
@@ -313,6 +319,19 @@ function formatCells(
     : trans.__('cells %1', text);
 }
 
+/** Say what an undo or a redo has done: the undo of what a person has undone brings it back. */
+export function describeUndoReply(
+  reply: EditReply,
+  command: 'undo' | 'redo',
+  trans: TranslationBundle
+): string {
+  const isUndone = reply.undone?.[0]?.kind === 'undo_cells';
+  const cells = describeCells(reply, trans);
+  return (command === 'undo') === isUndone
+    ? trans.__('Redone: %1', cells)
+    : trans.__('Undone: %1', cells);
+}
+
 /** Describe why an undo or a redo failed, line by line. */
 export function describeUndoError(
   error: unknown,
@@ -331,13 +350,19 @@ export function describeUndoError(
   }
   if (error instanceof NbEditError && error.reason === 'nothing_to_undo') {
     // The message of the server tells programs which request to send.
-    if (error.details.edit_id !== undefined) {
+    const { edit_id: id, undone_by: undoneBy } = error.details;
+    if (undoneBy !== undefined) {
       return [
         command === 'undo'
-          ? trans.__(
-              'This edit cannot be undone: it is undone already, or has created the notebook.'
-            )
-          : trans.__('This edit cannot be redone, or was not undone.')
+          ? trans.__('This edit is undone already.')
+          : trans.__('This edit is redone already.')
+      ];
+    }
+    if (id !== undefined) {
+      return [
+        command === 'undo'
+          ? trans.__('This edit has created the notebook. Delete the file if you do not want it.')
+          : trans.__('This edit was not undone, or was redone since.')
       ];
     }
     return [

@@ -8,6 +8,7 @@ import type { UndoResult } from '../server/undoEdits';
 import { cleanName, cleanText, getDisplayName } from '../ui/displayText';
 import type { NetEffect } from './netEffect';
 import type { ConflictChoice } from './openConflicts';
+import { describeRefusal } from './refusals';
 
 /** Maximum number of cells and names that are listed; the rest is counted. */
 const MAX_LISTED_CELLS = 4;
@@ -376,7 +377,7 @@ export function describeError(error: unknown, trans: TranslationBundle): string 
           ? trans.__('This server keeps no history: its jupyter_nbedit is missing or too old.')
           : trans.__('The server’s answer cannot be read (HTTP %1).', error.status);
     }
-    return cleanText(error.message, MAX_MESSAGE_LENGTH);
+    return cleanText(describeRefusal(error, trans), MAX_MESSAGE_LENGTH);
   }
   console.error('jupyter-nbedit:', error);
   return trans.__('An error occurred in the page; see the browser console.');

@@ -1,4 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type {
   ChosenSource,
@@ -241,7 +242,8 @@ export class DecisionController {
         { shownPart: error.shownPart, why: 'changed' as const }
       ]);
     }
-    const { reason, message, details } = toNbEditError(error);
+    const { reason, details } = toNbEditError(error);
+    const message = describeError(error, this._trans);
     if (reason === 'proposal_closed' || reason === 'proposal_not_found') {
       // Another client has decided: the blocks will be removed.
       return ['', []];

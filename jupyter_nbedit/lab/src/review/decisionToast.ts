@@ -1,6 +1,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { TOAST_TIME } from '../notify/liveToast';
+import { showBriefToast } from '../notify/briefToast';
+import type { LiveToast } from '../notify/liveToast';
 import { TOAST } from '../notify/toastFocusPlugin';
 import { describeError } from '../notify/wording';
 import type { WriteRight } from '../server/writeRight';
@@ -35,8 +36,9 @@ export class DecisionToast {
         : this._trans._n('Rejected %1 change', 'Rejected %1 changes', count, count);
     this._dismiss();
     this._last = decision;
-    this._toast = Notification.emit(text, 'success', {
-      autoClose: TOAST_TIME,
+    this._toast = showBriefToast({
+      message: text,
+      type: 'success',
       actions: [
         ...this._right.offer([
           {
@@ -71,19 +73,18 @@ export class DecisionToast {
           await this._proposals.reopen(id, parts);
         }
       }
-      this._onUndone(last);
     } catch (error) {
       Notification.error(describeError(error, this._trans), { autoClose: false });
+      return;
     }
+    this._onUndone(last);
   }
 
   private _dismiss(): void {
-    if (this._toast !== null) {
-      Notification.dismiss(this._toast);
-      this._toast = null;
-    }
+    this._toast?.dismiss();
+    this._toast = null;
   }
 
   private _last: Decision | null = null;
-  private _toast: string | null = null;
+  private _toast: LiveToast | null = null;
 }

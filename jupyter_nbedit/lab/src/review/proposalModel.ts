@@ -2,6 +2,7 @@ import type { Event } from '@jupyterlab/services';
 import { PromiseDelegate } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { ChosenSource, EditReply, Proposal, ProposedPart } from '../server/models';
+import { isUndoneAlready } from '../server/undoEdits';
 import type { ProposalCounts } from './modeModel';
 import { listPendingParts } from './wording';
 
@@ -123,11 +124,17 @@ export class ProposalModel {
     await this._decide(() => this._client.reopenProposal(id, parts));
   }
 
-  /** Undo edits that accepted a proposal, newest first. */
+  /** Undo edits that accepted a proposal, newest first, unless that was done elsewhere. */
   async undoEdits(path: string, edits: readonly number[]): Promise<void> {
     await this._decide(async () => {
       for (const edit of [...edits].reverse()) {
-        await this._client.undo(path, edit);
+        try {
+          await this._client.undo(path, edit);
+        } catch (error) {
+          if (!isUndoneAlready(error)) {
+            throw error;
+          }
+        }
       }
     });
   }

@@ -160,6 +160,8 @@ export interface EditReply {
   readonly diff: string;
   readonly warnings: readonly string[];
   readonly tabs?: TabCounts;
+  /** The edits that were undone or redone. */
+  readonly undone?: readonly { readonly kind: HistoryEdit['kind'] }[];
 }
 
 /** The mode of a notebook, or of the server. */

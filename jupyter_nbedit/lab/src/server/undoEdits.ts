@@ -7,6 +7,12 @@ interface UndoConflictDetails {
   readonly metadata?: readonly string[];
 }
 
+/** Return whether an edit cannot be undone because somebody has undone it already. */
+export function isUndoneAlready(error: unknown): boolean {
+  const { reason, details } = error as Partial<NbEditError>;
+  return reason === 'nothing_to_undo' && details?.undone_by !== undefined;
+}
+
 /** The result of undoing several edits. */
 export interface UndoResult {
   /** Number of edits to undo. */

@@ -10,10 +10,11 @@ import {
   describeIdentity,
   describePosition,
   describeUndoError,
+  describeUndoReply,
   formatMessage
 } from '../../src/history/wording';
 import { NbEditError } from '../../src/server/client';
-import type { CellDiff, HistoryEdit, OperationEntry } from '../../src/server/models';
+import type { CellDiff, EditReply, HistoryEdit, OperationEntry } from '../../src/server/models';
 import { describeAge } from '../../src/ui/age';
 import { makeEdit } from './edits';
 
@@ -244,10 +245,28 @@ test('what cannot be undone or redone is told without the requests of programs',
   expect(describe('redo', {})).toEqual([
     'None of the newest edits of this notebook can be redone.'
   ]);
+  expect(describe('undo', { edit_id: 3, undone_by: 4 })).toEqual(['This edit is undone already.']);
+  expect(describe('redo', { edit_id: 4, undone_by: 5 })).toEqual(['This edit is redone already.']);
   expect(describe('undo', { edit_id: 3 })).toEqual([
-    'This edit cannot be undone: it is undone already, or has created the notebook.'
+    'This edit has created the notebook. Delete the file if you do not want it.'
   ]);
   expect(describe('redo', { edit_id: 3 })).toEqual([
-    'This edit cannot be redone, or was not undone.'
+    'This edit was not undone, or was redone since.'
   ]);
+});
+
+test('the undo of what a person has undone is told as a redo', () => {
+  const describe = (kind: HistoryEdit['kind'], command: 'undo' | 'redo'): string => {
+    const operations = [{ op: 'undo', cell_id: 'c', index: 1 }];
+    return describeUndoReply(
+      { operations, undone: [{ kind }] } as unknown as EditReply,
+      command,
+      trans
+    );
+  };
+  expect(describe('edit', 'undo')).toBe('Undone: cell 2');
+  expect(describe('edit', 'redo')).toBe('Redone: cell 2');
+  expect(describe('undo_cells', 'undo')).toBe('Redone: cell 2');
+  expect(describe('undo_cells', 'redo')).toBe('Undone: cell 2');
+  expect(describe('restore', 'undo')).toBe('Undone: cell 2');
 });

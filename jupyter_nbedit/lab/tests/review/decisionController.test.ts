@@ -303,10 +303,10 @@ test('another refusal is told at the block, or in the bar if it is about several
   failure = new NbEditError(409, 'plan_mode', 'The message.');
   const one = showOne(BASE);
   await decisions.accept(one);
-  expect(one.problem?.text).toBe('The message.');
+  expect(one.problem?.text).toBe('Edits are paused. Nothing was changed.');
   expect(notices.pop()?.text).toBe('');
   await decisions.acceptAll(show([BASE, BASE]));
-  expect(notices.pop()?.text).toBe('The message.');
+  expect(notices.pop()?.text).toBe('Edits are paused. Nothing was changed.');
 });
 
 test('nothing is said of a proposal that somebody else has decided: its blocks go', async () => {
