@@ -118,6 +118,41 @@ test.describe('What agents have changed', () => {
     });
   });
 
+  test('has one number everywhere: that of the changes, not that of their places @nightly', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('number.ipynb', formatNotebook(makeManyCells(12)));
+    const path = folder.getPath('number.ipynb');
+    const tab = await open('number.ipynb');
+    await agent.edit(
+      path,
+      [
+        replace(1),
+        ...[3, 4, 5].map(index => ({ op: 'delete', cell: `cell-id-${index}` })),
+        replace(8),
+        { op: 'set_metadata', patch: { authors: ['ada'] } }
+      ],
+      CLIENT
+    );
+    await expect(getBar(tab)).toContainText('– of 6');
+    await expect(page.locator('.jp-nbedit-mode-status-button')).toContainText('6 unseen');
+    const view = page.locator('.Toastify__toast').getByRole('button', { name: 'View' });
+    await expect(view).toHaveText('View 1 of 6');
+    const badge = page.locator('.lm-TabBar-tab.jp-mod-nbedit-unseen', { hasText: 'number.ipynb' });
+    await expect(badge).toHaveAttribute('title', /\n6 unseen changes$/);
+    await view.click();
+    await view.click();
+    await expect(view).toHaveText('View 3–5 of 6');
+    await tab.placeCaret(0);
+    await press(page, 'Escape', 'Alt+F5', 'Alt+F5', 'Alt+F5');
+    await expect(getBar(tab)).toContainText('3–5 of 6');
+    await press(page, 'Alt+F5');
+    await expect(getBar(tab)).toContainText('6 of 6');
+  });
+
   test('is reviewed with the keyboard, which never reaches the cells', async ({
     agent,
     folder,

@@ -41,11 +41,10 @@ export class HeadingBadges {
     });
     const groups = groupByCollapsedHeading(cells, this._blocks.entries);
     const texts = new Map<Cell, readonly [string, string]>();
-    for (const [index, keys] of groups) {
+    for (const [index, { firstKey, count }] of groups) {
       const cell = content.widgets[index];
-      const [key = ''] = keys;
       if (cell !== undefined) {
-        texts.set(cell, [this._describe(keys.length), key]);
+        texts.set(cell, [this._describe(count), firstKey]);
       }
     }
     if ([...this._badges.keys()].some(cell => !texts.has(cell)) || texts.size > this._badges.size) {

@@ -10,19 +10,29 @@ export interface SectionCell {
 export interface CellEntry {
   readonly key: string;
   readonly position: { readonly cell: number };
+  /** Number of changes that it stands for; 1 if it is left out. */
+  readonly changeCount?: number;
+}
+
+/** The entries that a collapsed heading hides. */
+export interface HiddenEntries {
+  /** The key of the first one. */
+  readonly firstKey: string;
+  /** Number of changes that they stand for. */
+  readonly count: number;
 }
 
 /**
  * Group entries by the collapsed heading that hides them.
  *
- * @returns The keys of the entries by the index of the heading's cell; visible entries are left out.
+ * @returns What is hidden, by the index of the heading's cell; visible entries are left out.
  */
 export function groupByCollapsedHeading(
   cells: readonly SectionCell[],
   entries: readonly CellEntry[]
-): Map<number, string[]> {
-  const groups = new Map<number, string[]>();
-  for (const { key, position } of entries) {
+): Map<number, HiddenEntries> {
+  const groups = new Map<number, HiddenEntries>();
+  for (const { key, position, changeCount = 1 } of entries) {
     let index = position.cell;
     if (cells[index]?.isHidden !== true) {
       continue;
@@ -32,7 +42,8 @@ export function groupByCollapsedHeading(
       index--;
     }
     if (index >= 0) {
-      groups.set(index, [...(groups.get(index) ?? []), key]);
+      const { firstKey, count } = groups.get(index) ?? { firstKey: key, count: 0 };
+      groups.set(index, { firstKey, count: count + changeCount });
     }
   }
   return groups;
@@ -48,7 +59,7 @@ export interface TocHeading {
 }
 
 /**
- * Count the entries of each heading: of its section up to the next heading, and of the sections that
+ * Count the changes of each heading: of its section up to the next heading, and of the sections that
  * it hides if it is collapsed.
  */
 export function countByHeading(
@@ -56,10 +67,10 @@ export function countByHeading(
   entries: readonly CellEntry[]
 ): number[] {
   const counts = headings.map(() => 0);
-  for (const { position } of entries) {
+  for (const { position, changeCount = 1 } of entries) {
     const index = findHeading(headings, position.cell);
     if (index !== null) {
-      counts[index] = (counts[index] ?? 0) + 1;
+      counts[index] = (counts[index] ?? 0) + changeCount;
     }
   }
   return headings.map(({ isCollapsed, level }, index) => {

@@ -2,6 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { caretLeftIcon, caretRightIcon } from '@jupyterlab/ui-components';
 import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import { formatRange } from '../ui/displayText';
 import { makeElement, makeIconButton, setEnabled, showAlert, showText } from '../ui/elements';
 import { listNames, makeActionButton, suppressShortcuts, type BlockAction } from './cellBlock';
 
@@ -29,8 +30,8 @@ export interface BarItem {
 
 /** Where the user is among all changes. */
 export interface BarPosition {
-  /** The index of the current change, or null. */
-  readonly index: number | null;
+  /** The numbers of the first and the last change at which the user is, from 1, or null. */
+  readonly range: readonly [first: number, last: number] | null;
   readonly count: number;
 }
 
@@ -123,12 +124,12 @@ export class NotebookBar extends Widget {
     showText(this._status, status);
   }
 
-  private _describePosition({ index, count }: BarPosition): void {
+  private _describePosition({ range, count }: BarPosition): void {
     showText(
       this._position,
-      index === null
+      range === null
         ? this._trans.__('– of %1', count)
-        : this._trans.__('%1 of %2', index + 1, count)
+        : this._trans.__('%1 of %2', formatRange(...range), count)
     );
   }
 

@@ -36,6 +36,8 @@ export interface BlockEntry extends NavigatorEntry {
   readonly key: string;
   /** What is shown now, in this order. */
   readonly widgets: readonly Widget[];
+  /** Number of changes that it stands for, as the server counts them; 1 if it is left out. */
+  readonly changeCount?: number;
   /** Its block if it is shown now. */
   readonly block: CellBlock | null;
   /** Whether it is about the cell at its position, and not about a place beside it. */
@@ -447,9 +449,13 @@ export class NotebookBlocks {
 
   private _describe(states: readonly ProviderState[]): void {
     const { currentIndex, current } = this._navigator;
+    const before = countChanges(this.entries.slice(0, currentIndex ?? 0));
     this._bar.describe(
       states.flatMap(({ barItem }) => barItem ?? []),
-      { index: currentIndex, count: this.entries.length }
+      {
+        range: current === null ? null : [before + 1, before + countChanges([current])],
+        count: countChanges(this.entries)
+      }
     );
     for (const { key, block } of this.entries) {
       if (block !== null) {
@@ -552,7 +558,14 @@ function isEditable(element: Element): boolean {
   );
 }
 
+/** Return the number of changes for which entries stand. */
+export function countChanges(entries: readonly Pick<BlockEntry, 'changeCount'>[]): number {
+  return entries.reduce((sum, { changeCount = 1 }) => sum + changeCount, 0);
+}
+
 /** Return a text that differs if the entries or the cells at which they are shown do. */
 function describeEntries(entries: readonly BlockEntry[]): string {
-  return entries.map(({ key, position }) => `${key} ${position.cell}`).join();
+  return entries
+    .map(({ key, position, changeCount }) => `${key} ${position.cell} ${changeCount}`)
+    .join();
 }

@@ -287,6 +287,7 @@ export class NotebookChanges implements BlockProvider {
       position,
       widgets: [line, block].filter(widget => widget !== null),
       isAboutCell: line === null && position.isOwnCell,
+      changeCount: shown.cells.length,
       block,
       open: () => this._open(shown),
       close: () => this._close(shown)

@@ -75,8 +75,8 @@ export function summarizeEffect(
 }
 
 /**
- * Return the keys of the affected cells, in the order of the notebook. A deleted cell is represented
- * by the cell that now follows the place where it was.
+ * Return the keys of the affected cells, in the order of the notebook: one for each change. A deleted
+ * cell is represented by the cell that now follows the place where it was, the notebook by its first.
  */
 export function listAffectedKeys(
   unseen: UnseenReply | null,
@@ -84,12 +84,15 @@ export function listAffectedKeys(
   keys: readonly string[]
 ): string[] {
   const unseenCells = findUnseenCells(unseen, changes);
-  const affected = new Set(
-    unseenCells === null
-      ? changes.flatMap(({ cells }) => cells)
-      : unseenCells.flatMap(cell => findKey(cell, keys) ?? [])
-  );
-  return keys.filter(key => affected.has(key));
+  if (unseenCells === null) {
+    const affected = new Set(changes.flatMap(({ cells }) => cells));
+    return keys.filter(key => affected.has(key));
+  }
+  const counts = new Map<string, number>();
+  for (const key of unseenCells.flatMap(cell => findKey(cell, keys) ?? [])) {
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return keys.flatMap(key => Array.from({ length: counts.get(key) ?? 0 }, () => key));
 }
 
 /**
@@ -121,11 +124,11 @@ export function listMessages(
   return [...new Set(messages)];
 }
 
-/** Return the key of a changed cell, or of the cell that follows a deleted one. */
+/** Return the key of the cell at which a change is shown. */
 function findKey(cell: UnseenCell, keys: readonly string[]): string | undefined {
   const kind = getKind(cell);
   if (kind === 'metadata') {
-    return undefined;
+    return keys[0];
   }
   if (kind === 'deleted') {
     return keys[Math.min(cell.gap ?? cell.index_before ?? 0, keys.length - 1)];

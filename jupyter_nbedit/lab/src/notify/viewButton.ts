@@ -1,5 +1,6 @@
 import type { Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { formatRange } from '../ui/displayText';
 
 /** The button "View" of a toast: each press goes to the next of several cells. */
 export class ViewButton {
@@ -12,12 +13,14 @@ export class ViewButton {
   /**
    * Return the button for these cells; no button if there are none. It does not close the toast.
    *
-   * @param keys The keys of the cells, in the order of the notebook.
+   * @param keys The key of the cell of each change, in the order of the notebook.
    * @param onPress Handles that the next press goes to another cell.
    */
   makeActions(keys: readonly string[], onPress: () => void): Notification.IAction[] {
-    const position = this._getNextPosition(keys);
-    const key = keys[position];
+    const { _trans: trans } = this;
+    const cells = [...new Set(keys)];
+    const position = this._getNextPosition(cells);
+    const key = cells[position];
     if (key === undefined) {
       return [];
     }
@@ -27,28 +30,26 @@ export class ViewButton {
       this._viewCell(key);
       onPress();
     };
+    if (cells.length === 1) {
+      return [{ label: trans.__('View'), caption: trans.__('Show this cell'), callback }];
+    }
+    const range = formatRange(keys.indexOf(key) + 1, keys.lastIndexOf(key) + 1);
     return [
-      keys.length === 1
-        ? {
-            label: this._trans.__('View'),
-            caption: this._trans.__('Show this cell'),
-            callback
-          }
-        : {
-            label: this._trans.__('View %1 of %2', position + 1, keys.length),
-            caption: this._trans.__('Show these cells, one after the other'),
-            callback
-          }
+      {
+        label: trans.__('View %1 of %2', range, keys.length),
+        caption: trans.__('Show these cells, one after the other'),
+        callback
+      }
     ];
   }
 
-  private _getNextPosition(keys: readonly string[]): number {
-    if (this._last === null || keys.length === 0) {
+  private _getNextPosition(cells: readonly string[]): number {
+    if (this._last === null || cells.length === 0) {
       return 0;
     }
-    const position = keys.indexOf(this._last.key);
+    const position = cells.indexOf(this._last.key);
     // If the last cell is not among them any more, the next one has taken its position.
-    return (position < 0 ? this._last.position : position + 1) % keys.length;
+    return (position < 0 ? this._last.position : position + 1) % cells.length;
   }
 
   private _last: { readonly key: string; readonly position: number } | null = null;

@@ -35,3 +35,8 @@ export function isAnonymousUserName(name: string): boolean {
 export function getDisplayName(name: string, trans: TranslationBundle): string {
   return isAnonymousUserName(name) ? trans.__('An agent') : cleanName(name);
 }
+
+/** Format the numbers from a first to a last one: "2" or "2–4". */
+export function formatRange(first: number, last: number): string {
+  return first === last ? `${first}` : `${first}–${last}`;
+}

@@ -13,8 +13,8 @@ describe('Entries below collapsed headings', () => {
     const cells = [shown, heading, hidden, hidden, shown, heading, hidden];
     expect(groupByCollapsedHeading(cells, makeEntries(0, 1, 2, 3, 4, 6))).toEqual(
       new Map([
-        [1, ['k2', 'k3']],
-        [5, ['k5']]
+        [1, { firstKey: 'k2', count: 2 }],
+        [5, { firstKey: 'k5', count: 1 }]
       ])
     );
   });
@@ -22,8 +22,17 @@ describe('Entries below collapsed headings', () => {
   test('belong to the outermost heading if several hide them', () => {
     const inner = { isHidden: true, isCollapsed: true };
     expect(groupByCollapsedHeading([heading, inner, hidden], makeEntries(2, 1))).toEqual(
-      new Map([[0, ['k0', 'k1']]])
+      new Map([[0, { firstKey: 'k0', count: 2 }]])
     );
+  });
+
+  test('count as many as they stand for', () => {
+    const entries = makeEntries(1, 2).map(entry => ({ ...entry, changeCount: 3 }));
+    expect(groupByCollapsedHeading([heading, hidden, hidden], entries)).toEqual(
+      new Map([[0, { firstKey: 'k0', count: 6 }]])
+    );
+    const headings = [{ cell: 0, level: 1, isCollapsed: false }];
+    expect(countByHeading(headings, entries)).toEqual([6]);
   });
 
   test('belong to none if their cell is gone, or no heading hides them', () => {

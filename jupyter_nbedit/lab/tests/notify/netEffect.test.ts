@@ -164,6 +164,22 @@ test('the cells to view are in the order of the notebook, a deletion by what fol
   expect(listAffectedKeys(unseen, [...changes, makeArrival([makeReport(2)])], KEYS)).toEqual(KEYS);
 });
 
+test('each change has a cell to view, also of several at one place and of the metadata', () => {
+  const metadata = { ...makeChange('1.3', null, 0), index: null, index_before: null };
+  const unseen = makeUnseen(1, [
+    metadata,
+    makeDeletion('1.0', 'x', 1),
+    makeDeletion('1.1', 'y', 1),
+    makeChange('1.2', 'b', 1)
+  ]);
+  expect(listAffectedKeys(unseen, [makeArrival([makeReport(1)])], KEYS)).toEqual([
+    'a',
+    'b',
+    'b',
+    'b'
+  ]);
+});
+
 test('an edit without an unseen change is kept or undone, unless the server has not seen it', () => {
   const unseen = makeUnseen(3, [makeChange('2.0', 'a', 0)]);
   const changes = [makeArrival([1, 2, 3, 4].map(id => makeReport(id)))];
