@@ -152,6 +152,9 @@ class CellSources(msgspec.Struct, frozen=True):
     """The source of a cell before and after an edit."""
 
     cell_id: str | None
+    index_before: Annotated[
+        int | None, Meta(description="The index before the edit; null if the cell is new.")
+    ]
     index: Annotated[
         int | None, Meta(description="The index after the edit; null if the cell is deleted.")
     ]

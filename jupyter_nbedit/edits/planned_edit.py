@@ -158,6 +158,7 @@ class PlannedEdit:
         sources = [
             CellSources(
                 cell_id=change.id,
+                index_before=change.index_before,
                 index=change.index,
                 before=None if change.before is None else change.before.source,
                 after=None if change.after is None else change.after.source,

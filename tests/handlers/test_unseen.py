@@ -425,9 +425,15 @@ def test_a_dry_run_of_an_undo_has_the_sources_before_and_after(live: Client, pat
     )
     beta = samples.load_cells(ODD)[1]["source"]
     expected = [
-        {"cell_id": "alpha", "index": 0, "before": "x = 2", "after": "x = 1\nx"},
-        {"cell_id": "beta", "index": 1, "before": None, "after": "".join(beta)},
-        {"cell_id": "new", "index": None, "before": "new", "after": None},
+        {"cell_id": "alpha", "index_before": 0, "index": 0, "before": "x = 2", "after": "x = 1\nx"},
+        {
+            "cell_id": "beta",
+            "index_before": None,
+            "index": 1,
+            "before": None,
+            "after": "".join(beta),
+        },
+        {"cell_id": "new", "index_before": 2, "index": None, "before": "new", "after": None},
     ]
     keys = list_keys(live, path)
     for body in ({"edit_id": edit_id}, {"cells": keys}):
