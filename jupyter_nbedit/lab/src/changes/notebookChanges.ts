@@ -14,6 +14,7 @@ import type {
 import type { Settings } from '../notify/settings';
 import { showBriefToast } from '../notify/briefToast';
 import { describeError } from '../notify/wording';
+import { isUndoCancelled } from '../server/client';
 import { isUndoneAlready } from '../server/undoEdits';
 import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import type { UnseenModel } from '../server/unseenModel';
@@ -155,7 +156,7 @@ export class NotebookChanges implements BlockProvider {
         try {
           await undoEdit(editId ?? 0);
         } catch (error) {
-          if (!isUndoneAlready(error)) {
+          if (!isUndoneAlready(error) && !isUndoCancelled(error)) {
             Notification.warning(describeError(error, trans), { autoClose: false });
           }
         }
@@ -194,7 +195,7 @@ export class NotebookChanges implements BlockProvider {
     try {
       await carryOut();
     } catch (error) {
-      this._problem = describeError(error, this._services.trans);
+      this._problem = isUndoCancelled(error) ? '' : describeError(error, this._services.trans);
     } finally {
       this._isBusy = false;
       this._blocks.update();
@@ -450,7 +451,7 @@ export class NotebookChanges implements BlockProvider {
         ? unseen.keep(getPath(), keys, until)
         : unseen.undo(getPath(), keys, until));
     } catch (error) {
-      shown.problem = describeError(error, trans);
+      shown.problem = isUndoCancelled(error) ? '' : describeError(error, trans);
     } finally {
       shown.isBusy = false;
       this._blocks.update();

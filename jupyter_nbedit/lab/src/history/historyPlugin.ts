@@ -10,7 +10,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { MenuSvg, redoIcon, undoIcon } from '@jupyterlab/ui-components';
 import { describeError } from '../notify/wording';
-import { NbEditClient } from '../server/client';
+import { isUndoCancelled, NbEditClient } from '../server/client';
 import { IOpenPage } from '../server/openPage';
 import type { TabConnection } from '../server/tabReports';
 import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
@@ -153,6 +153,9 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
         const reply = await server[command](path, undefined, { whose: 'all' });
         Notification.success(describeUndoReply(reply, command, trans), { autoClose: TOAST_TIME });
       } catch (error) {
+        if (isUndoCancelled(error)) {
+          return;
+        }
         Notification.warning(describeUndoError(error, command, trans).join(' '), {
           autoClose: false,
           actions: [

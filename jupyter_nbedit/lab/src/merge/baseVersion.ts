@@ -1,3 +1,4 @@
+import type { TextMerge } from './members';
 import type { Notebook } from './notebook';
 import {
   mergeNotebooks,
@@ -76,16 +77,17 @@ export class BaseVersion<Change> {
    * Merge the version on disk into the tab.
    *
    * @param changes The reported changes since the version that was merged last.
+   * @param mergeTexts Merges two changes of a source; by default by line.
    */
   mergeDisk(
     disk: Notebook,
     changes: readonly Change[],
     tab: TabContent,
-    show: ShowMerge<Change>
+    show: ShowMerge<Change>,
+    mergeTexts?: TextMerge
   ): void {
-    this._mergeDisk(disk, [...(this._deferred?.changes ?? []), ...changes], tab, result =>
-      show(result, changes)
-    );
+    const allChanges = [...(this._deferred?.changes ?? []), ...changes];
+    this._mergeDisk(disk, allChanges, tab, result => show(result, changes), mergeTexts);
   }
 
   /** Merge the changes that waited, as far as their cells have finished running. */
@@ -135,9 +137,10 @@ export class BaseVersion<Change> {
     disk: Notebook,
     changes: readonly Change[],
     { notebook, pinnedKeys }: TabContent,
-    show: (result: NotebookMerge) => Notebook
+    show: (result: NotebookMerge) => Notebook,
+    mergeTexts?: TextMerge
   ): void {
-    const result = mergeNotebooks(this._notebook, notebook, disk, pinnedKeys);
+    const result = mergeNotebooks(this._notebook, notebook, disk, pinnedKeys, mergeTexts);
     const merged = show(result);
     const newBase = resolveKeys(result.newBase, merged);
     this._notebook = result.newBaseWithoutDeferred

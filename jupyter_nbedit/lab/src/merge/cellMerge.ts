@@ -1,4 +1,10 @@
-import { hasNewContent, listConflicts, mergeAttachments, mergeSource } from './members';
+import {
+  hasNewContent,
+  listConflicts,
+  mergeAttachments,
+  mergeSource,
+  type TextMerge
+} from './members';
 import { isSameJson, isSameList, type Cell, type Json, type JsonObject } from './notebook';
 
 /**
@@ -23,12 +29,14 @@ export interface CellMerge {
  *
  * @param isPinned Whether the cell is running in the tab: it is not replaced or removed, and keeps
  *   its outputs.
+ * @param mergeTexts Merges two changes of a source; by default by line.
  */
 export function mergeCell(
   base: Cell | null,
   local: Cell | null,
   disk: Cell | null,
-  isPinned: boolean
+  isPinned: boolean,
+  mergeTexts?: TextMerge
 ): CellMerge {
   if (local === null) {
     return disk === null ? buildResult(null) : mergeDeletedLocally(base, disk);
@@ -37,7 +45,9 @@ export function mergeCell(
     return base === null ? buildResult(local) : mergeDeletedOnDisk(base, local, isPinned);
   }
   // Usual for nearly all cells, and quick if the versions share their cells.
-  return disk === base ? buildResult(local) : mergeChangedCell(base, local, disk, isPinned);
+  return disk === base
+    ? buildResult(local)
+    : mergeChangedCell(base, local, disk, isPinned, mergeTexts);
 }
 
 /** Merge objects key by key; a key that both sides changed keeps its local value. */
@@ -96,7 +106,8 @@ function mergeChangedCell(
   baseOrNull: Cell | null,
   local: Cell,
   disk: Cell,
-  isPinned: boolean
+  isPinned: boolean,
+  mergeTexts: TextMerge | undefined
 ): CellMerge {
   const base = baseOrNull ?? clearCell(local);
   const type = local.type === base.type ? disk.type : local.type;
@@ -104,7 +115,7 @@ function mergeChangedCell(
     return { ...buildResult(local), isDeferred: true };
   }
   const conflicts = listConflicts(base, local, disk);
-  const source = mergeSource(base.source, local.source, disk.source);
+  const source = mergeSource(base.source, local.source, disk.source, mergeTexts);
   const metadata = mergeMetadata(base.metadata, local.metadata, disk.metadata);
   if (source === null || conflicts.includes('type')) {
     return buildResult({ ...local, metadata }, 'changed');

@@ -70,12 +70,20 @@ export function listConflicts(
   ];
 }
 
-/** Merge two changes of a source by line; return null if they are in conflict. */
-export function mergeSource(base: string, mine: string, theirs: string): string | null {
+/** Merges two changes of a text; returns null if they are in conflict. */
+export type TextMerge = (base: string, mine: string, theirs: string) => string | null;
+
+/** Merge two changes of a source; return null if they are in conflict. */
+export function mergeSource(
+  base: string,
+  mine: string,
+  theirs: string,
+  merge: TextMerge = mergeText
+): string | null {
   if (mine === theirs || theirs === base) {
     return mine;
   }
-  return mine === base ? theirs : mergeText(base, mine, theirs);
+  return mine === base ? theirs : merge(base, mine, theirs);
 }
 
 /**

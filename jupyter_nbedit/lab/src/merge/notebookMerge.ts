@@ -1,6 +1,7 @@
 import { alignByContent } from './align';
 import { isSameCell, mergeCell, mergeMetadata, type ConflictKind } from './cellMerge';
 import { mergeOrder } from './cellOrder';
+import type { TextMerge } from './members';
 import { isSameJson, type Cell, type JsonObject, type Notebook } from './notebook';
 import { makeRange } from './sequence';
 
@@ -94,16 +95,21 @@ export function resolveKeys({ notebook, indexes }: UnkeyedNotebook, tab: Noteboo
  * @param base The version that the tab last loaded or saved, with the keys of `local`.
  * @param pinnedKeys Keys of running cells: they are not replaced, moved or removed, and keep their
  *   outputs.
+ * @param mergeTexts Merges two changes of a source; by default by line.
  */
 export function mergeNotebooks(
   base: Notebook,
   local: Notebook,
   disk: Notebook,
-  pinnedKeys: ReadonlySet<string> = new Set()
+  pinnedKeys: ReadonlySet<string> = new Set(),
+  mergeTexts?: TextMerge
 ): NotebookMerge {
   const { start, end } = countSharedEnds(base.cells, local.cells, disk.cells);
   const cut = ({ cells }: Notebook): readonly Cell[] => cells.slice(start, cells.length - end);
-  const middle = mergeCells(cut(base), cut(local), cut(disk), pinnedKeys, lacksIds(base, disk));
+  const middle = mergeCells(cut(base), cut(local), cut(disk), lacksIds(base, disk), {
+    pinnedKeys,
+    mergeTexts
+  });
   const shift = (index: number | null): number | null => (index === null ? null : index + start);
   const localStop = local.cells.length - end;
   const mergedStop = start + middle.cells.length;
@@ -189,12 +195,17 @@ function mergeCells(
   base: readonly Cell[],
   local: readonly Cell[],
   disk: readonly Cell[],
-  pinnedKeys: ReadonlySet<string>,
-  hasMissingIds: boolean
+  hasMissingIds: boolean,
+  options: {
+    readonly pinnedKeys: ReadonlySet<string>;
+    readonly mergeTexts: TextMerge | undefined;
+  }
 ): CellsMerge {
+  const { pinnedKeys, mergeTexts } = options;
   const slots = matchCells(base, local, disk, hasMissingIds).map(slot => {
     const isPinned = slot.local?.key != null && pinnedKeys.has(slot.local.key);
-    return { ...slot, isPinned, ...mergeCell(slot.base, slot.local, slot.disk, isPinned) };
+    const merged = mergeCell(slot.base, slot.local, slot.disk, isPinned, mergeTexts);
+    return { ...slot, isPinned, ...merged };
   });
   const absorbedCells = keepAbsorbedCells(slots);
   const listSlots = (side: 'base' | 'local' | 'disk'): number[] => {

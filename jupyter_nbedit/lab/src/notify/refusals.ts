@@ -20,6 +20,8 @@ export function describeRefusal(
       return details.undone_by === undefined
         ? trans.__('There is nothing to undo.')
         : trans.__('This is undone already.');
+    case 'undo_cancelled':
+      return trans.__('Nothing was undone.');
     case 'undo_conflict':
       return trans.__('What this would undo has changed since. Nothing was undone.');
     case 'change_not_found':

@@ -4,6 +4,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { EditOptions } from './api';
 import type { NotebookDelta } from '../merge/delta';
 import { localEdits } from './localEdits';
+import { unsavedTyping } from './unsavedTyping';
 import type {
   AboutReply,
   AgentsReply,
@@ -45,6 +46,21 @@ export class NbEditError extends Error {
   ) {
     super(message);
   }
+}
+
+/** The reason of the error if the user does not want to lose what he has typed. */
+const UNDO_CANCELLED = 'undo_cancelled';
+
+/** Return whether the user has cancelled an undo, and needs no message about it. */
+export function isUndoCancelled(error: unknown): boolean {
+  return error instanceof NbEditError && error.reason === UNDO_CANCELLED;
+}
+
+/** Keeps the changes of cells, by their indexes on disk; returns the body of the undo of the rest. */
+type KeepCells = (indexes: readonly number[]) => Promise<object>;
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** The parts of a request that many requests do not have. */
@@ -205,7 +221,14 @@ export class NbEditClient {
     until?: number,
     options?: EditOptions
   ): Promise<EditReply> {
-    return this._undoOrRestore(path, 'undo', { cells, until }, options);
+    return this._undoOrRestore(path, 'undo', { cells, until }, options, async keptIndexes => {
+      const { cells: changes } = await this.getUnseen(path);
+      const keptKeys = changes
+        .filter(({ key, index }) => cells.includes(key) && keptIndexes.includes(index ?? -1))
+        .map(({ key }) => key);
+      await this.keep(path, keptKeys, until);
+      return { cells: cells.filter(key => !keptKeys.includes(key)), until };
+    });
   }
 
   /** Return the notebook to what it was after an edit. */
@@ -288,11 +311,33 @@ export class NbEditClient {
     path: string,
     verb: 'undo' | 'redo' | 'restore',
     body: object,
-    options: UndoOptions = {}
+    options: UndoOptions = {},
+    keepCells: KeepCells | null = null
   ): Promise<Answer> {
     const pageId = options.dry_run === true ? null : await this._requirePage(path);
     const address = `${buildNotebookPath(path)}/${verb}`;
-    return localEdits.track(this._sendChange<Answer>('POST', address, body, options, pageId));
+    const send = async (content: object): Promise<Answer> =>
+      localEdits.track(this._sendChange<Answer>('POST', address, content, options, pageId));
+    const guard = this._page === null || options.dry_run === true ? null : unsavedTyping.find(path);
+    if (guard === null) {
+      return send(body);
+    }
+    const dryOptions = { ...options, dry_run: true };
+    const { sources = [] } = await this._sendChange('POST', address, body, dryOptions, null);
+    const decision = await guard.confirmUndo(sources, keepCells !== null);
+    let content = body;
+    if (decision.isConfirmed && decision.keptIndexes.length > 0 && keepCells !== null) {
+      content = await keepCells(decision.keptIndexes);
+    }
+    if (!decision.isConfirmed || ('cells' in content && isEmptyList(content.cells))) {
+      throw new NbEditError(0, UNDO_CANCELLED, 'The user has cancelled the undo.');
+    }
+    try {
+      return await send(content);
+    } catch (error) {
+      decision.restoreTyping();
+      throw error;
+    }
   }
 
   /**

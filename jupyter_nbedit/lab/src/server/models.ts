@@ -118,6 +118,19 @@ export interface RestoreReply extends EditReply {
   readonly parts: readonly CellDiff[];
 }
 
+/** The source of a cell before and after an edit. */
+export interface CellSources {
+  readonly cell_id: string | null;
+  /** The index before the edit; null if the cell is new. */
+  readonly index_before: number | null;
+  /** The index after the edit; null if the cell is deleted. */
+  readonly index: number | null;
+  /** Null if the cell is new. */
+  readonly before: string | null;
+  /** Null if the cell is deleted. */
+  readonly after: string | null;
+}
+
 /** A notebook with edits that this user has not kept. */
 export interface UnseenNotebook {
   readonly path: string;
@@ -158,6 +171,8 @@ export interface EditReply {
   readonly language: string | null;
   readonly operations: readonly OperationEntry[];
   readonly diff: string;
+  /** Of a dry run of an undo, redo or restore: the sources that it changes. */
+  readonly sources?: readonly CellSources[];
   readonly warnings: readonly string[];
   readonly tabs?: TabCounts;
   /** The edits that were undone or redone. */

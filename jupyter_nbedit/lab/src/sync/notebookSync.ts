@@ -6,12 +6,16 @@ import type { Notebook } from '../merge/notebook';
 import { mergeNotebooks, type CellConflict, type NotebookMerge } from '../merge/notebookMerge';
 import { FileProblemNotice } from '../notify/fileProblems';
 import { joinTexts, type ConflictChoice } from '../notify/openConflicts';
+import { mergeTouchingChanges } from '../merge/textMerge';
 import type { FileChange, FileProblem } from '../server/fileChanges';
+import { localEdits } from '../server/localEdits';
 import type { OpenTab } from '../server/tabReports';
+import { unsavedTyping } from '../server/unsavedTyping';
 import type { NotebookFile } from './diskVersion';
 import { IncomingChanges } from './incomingChanges';
 import { adoptVersion, type ConditionalSaves, type DiskVersion } from './jupyterlabInternals';
 import { OpenNotebook, type NotebookServices } from './openNotebook';
+import { TabTypingGuard } from './typingGuard';
 
 /** Maximum number of times that a sync or a save is repeated because the other side has changed. */
 const MAX_ATTEMPTS = 5;
@@ -30,6 +34,30 @@ export interface SyncServices extends NotebookServices {
   readonly autosaveInterval: () => number | null;
   /** Reports to the server what the tab shows. */
   readonly tab: OpenTab;
+  /** Return the path of the notebook in the Contents API. */
+  readonly getPath: () => string;
+}
+
+/** The operations of edits that return a notebook to an earlier state. */
+const REVERSALS: ReadonlySet<string> = new Set(['undo', 'redo', 'restore']);
+
+/**
+ * Return whether all changes are undos that the user has asked for in this page: only what they
+ * changed is to go, also where the user has typed right beside it.
+ */
+function areOwnUndos(changes: readonly FileChange[]): boolean {
+  // The save of an edit is reported, too, without a hash.
+  const edits = changes.filter(({ hash }) => hash !== null);
+  return (
+    edits.length > 0 &&
+    edits.every(
+      change => isReversal(change) && change.editId !== null && localEdits.has(change.editId)
+    )
+  );
+}
+
+function isReversal({ operations }: FileChange): boolean {
+  return operations.length > 0 && operations.every(({ op }) => REVERSALS.has(op));
 }
 
 /**
@@ -65,6 +93,13 @@ export class NotebookSync {
       }
     });
     _context.disposed.connect(stop);
+    const guard = new TabTypingGuard(_context, {
+      getPath: _services.getPath,
+      getBase: () => this._baseVersion?.disk ?? null,
+      trans: _services.trans
+    });
+    unsavedTyping.add(guard);
+    _context.disposed.connect(() => unsavedTyping.remove(guard));
     // The base version of a tab with unsaved changes is unknown: it is not merged until its next
     // save.
     if (!_context.isReady || !_context.model.dirty) {
@@ -196,6 +231,10 @@ export class NotebookSync {
       }
       const { path } = this._context;
       const version = await file.fetch(path, this._baseVersion.disk, this._diskHash);
+      if (this._context.model.dirty && this._pendingChanges.some(isReversal)) {
+        // Whether it was asked for in this page is known when the reply has arrived.
+        await localEdits.whenSettled();
+      }
       if (generation === this._generation) {
         await this._adopt(this._baseVersion, version, changeCount);
         return;
@@ -233,11 +272,16 @@ export class NotebookSync {
     // If no report names the version, it may have what was reported while it was read, too.
     const reported = last < 0 ? [...changes, ...this._pendingChanges] : changes;
     const wasDirty = this._context.model.dirty;
+    const mergeTexts = areOwnUndos(reported) ? mergeTouchingChanges : undefined;
     this._isMerging = true;
     try {
       await adoptVersion(this._context, version, this._revert, disk => {
-        baseVersion.mergeDisk(disk, reported, this._notebook.readContent(), (result, changes) =>
-          this._showMerge(result, changes, version.model.hash ?? null)
+        baseVersion.mergeDisk(
+          disk,
+          reported,
+          this._notebook.readContent(),
+          (result, changes) => this._showMerge(result, changes, version.model.hash ?? null),
+          mergeTexts
         );
       });
       this._notebook.restoreDirtyFlag(wasDirty, baseVersion.notebook);

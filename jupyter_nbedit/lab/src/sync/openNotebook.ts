@@ -20,6 +20,7 @@ import { describeError } from '../notify/wording';
 import type { FileChange } from '../server/fileChanges';
 import { localEdits } from '../server/localEdits';
 import type { UnseenReply } from '../server/models';
+import { isUndoCancelled } from '../server/client';
 import { makeUndoResult, undoEdits, type UndoResult } from '../server/undoEdits';
 import type { UnseenModel } from '../server/unseenModel';
 import type { WriteRight } from '../server/writeRight';
@@ -264,6 +265,10 @@ export class OpenNotebook {
         await unseen.undo(localPath, keys);
         return makeUndoResult(edits.length);
       } catch (error) {
+        if (isUndoCancelled(error)) {
+          const failure = describeError(error, this.trans);
+          return { ...makeUndoResult(edits.length), undoneCount: 0, failure };
+        }
         console.info('jupyter-nbedit: the edits are undone one by one.', error);
       }
     }

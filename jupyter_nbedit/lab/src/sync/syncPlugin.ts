@@ -70,7 +70,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     const running = new RunningCells();
     const { serverSettings } = app.serviceManager;
     const server = new NbEditClient(serverSettings, tabs);
-    const buildServices = (views: NotebookViews, tab: OpenTab): SyncServices => ({
+    const buildServices = (views: NotebookViews, tab: OpenTab): Omit<SyncServices, 'getPath'> => ({
       file: new NotebookFile(contents, server),
       saves,
       running,
@@ -106,7 +106,8 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
         const views = buildViews(context);
         const Kind = context.model.collaborative ? RoomNotebook : NotebookSync;
         const tab = tabs.open(contents.localPath(context.path));
-        entry = { views, sync: new Kind(context, buildServices(views, tab)) };
+        const getPath = (): string => contents.localPath(context.path);
+        entry = { views, sync: new Kind(context, { ...buildServices(views, tab), getPath }) };
         openDocuments.set(context, entry);
         context.pathChanged.connect((_, path) => tab.setPath(contents.localPath(path)));
         context.disposed.connect(() => {

@@ -1,0 +1,154 @@
+import type { Locator, Page } from '@playwright/test';
+import { expect, test } from './fixtures';
+import { formatNotebook, makeCodeCell } from './notebooks';
+import type { Tab } from './tab';
+
+const CELLS = [
+  makeCodeCell('first', 'a = 1'),
+  makeCodeCell('second', 'b = 1'),
+  makeCodeCell('third', 'c = 1')
+];
+
+/** An agent changes two cells. */
+const WORK = ['first', 'second'].map(cell => ({
+  op: 'replace',
+  cell,
+  source: cell === 'first' ? 'a = 2' : 'b = 2'
+}));
+
+function getDialog(page: Page): Locator {
+  return page.getByRole('dialog').filter({ hasText: 'Undo also removes what you typed' });
+}
+
+function getBar(tab: Tab): Locator {
+  return tab.root.getByRole('region', { name: 'Changes by agents' });
+}
+
+async function undoAtCell(tab: Tab, index: number): Promise<void> {
+  await tab.mark(index).click();
+  const block = tab.cell(index).locator('.jp-nbedit-change');
+  await block.getByRole('button', { name: 'Undo' }).click();
+}
+
+test.describe('The undo of an agent’s change in a cell in which its user types', () => {
+  test('takes back only the agent’s lines, and nobody is in conflict', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('typed.ipynb', formatNotebook(CELLS));
+    const path = folder.getPath('typed.ipynb');
+    const tab = await open('typed.ipynb');
+    await agent.edit(path, WORK, 'Claude');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
+    await tab.typeText(0, '\nmine = 1');
+    await undoAtCell(tab, 0);
+    await expect.poll(async () => tab.getSource(0)).toBe('a = 1\nmine = 1');
+    await expect(getDialog(page)).toHaveCount(0);
+    await expect(tab.root.locator('.jp-nbedit-conflict')).toHaveCount(0);
+    expect(folder.readSources('typed.ipynb')).toEqual(['a = 1', 'b = 2', 'c = 1']);
+    expect(await tab.isDirty()).toBe(true);
+
+    // So does Ctrl-Alt-Z, which undoes the undo first: the agent's line and the mark are back.
+    await tab.placeCaret(2);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+Alt+z');
+    await expect.poll(async () => tab.getSource(0)).toBe('a = 2\nmine = 1');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
+    await tab.typeText(1, '\nmine = 2');
+    await getBar(tab).getByRole('button', { name: 'Undo all changes' }).click();
+    await expect
+      .poll(async () => tab.getSources())
+      .toEqual(['a = 1\nmine = 1', 'b = 1\nmine = 2', 'c = 1']);
+    await expect(tab.root.locator('.jp-nbedit-conflict')).toHaveCount(0);
+    await tab.save();
+    expect(folder.readSources('typed.ipynb')).toEqual(await tab.getSources());
+  });
+
+  test('asks if it also removes what was typed', async ({ agent, dialogs, folder, open, page }) => {
+    folder.write('asks.ipynb', formatNotebook(CELLS));
+    const path = folder.getPath('asks.ipynb');
+    const tab = await open('asks.ipynb');
+    await agent.edit(path, WORK, 'Claude');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
+    await tab.typeText(0, '0');
+    await undoAtCell(tab, 0);
+    await expect(getDialog(page)).toContainText(
+      'In cell 1 you have typed where the undo changes the text.'
+    );
+    await getDialog(page).getByRole('button', { name: 'Cancel' }).click();
+    expect(await tab.getSource(0)).toBe('a = 20');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
+    expect(folder.readSources('asks.ipynb')[0]).toBe('a = 2');
+
+    // Of all changes, that one is kept.
+    await getBar(tab).getByRole('button', { name: 'Undo all changes' }).click();
+    await getDialog(page).getByRole('button', { name: 'Keep Both' }).click();
+    await expect.poll(async () => tab.getSources()).toEqual(['a = 20', 'b = 1', 'c = 1']);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
+    expect(folder.readSources('asks.ipynb')).toEqual(['a = 2', 'b = 1', 'c = 1']);
+
+    await agent.edit(path, [{ op: 'replace', cell: 'third', source: 'c = 2' }], 'Claude');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([2]);
+    await tab.typeText(2, '0');
+    await undoAtCell(tab, 2);
+    await getDialog(page).getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(async () => tab.getSource(2)).toBe('c = 1');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
+    expect(await tab.getSource(0)).toBe('a = 20');
+    await expect(tab.root.locator('.jp-nbedit-conflict')).toHaveCount(0);
+    expect(dialogs.splice(0)).toHaveLength(3);
+  });
+
+  test('asks before a new cell goes in which its user has typed @nightly', async ({
+    agent,
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('new.ipynb', formatNotebook(CELLS));
+    const path = folder.getPath('new.ipynb');
+    const tab = await open('new.ipynb');
+    await agent.edit(
+      path,
+      [{ op: 'insert', at: 'end', cell_type: 'code', source: 'new = 1' }],
+      'Claude'
+    );
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([3]);
+    await tab.typeText(3, '\nmine = 1');
+    await tab.placeCaret(0);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+Alt+z');
+    await expect(getDialog(page)).toContainText('In cell 4');
+    await expect(getDialog(page).getByRole('button', { name: 'Keep Both' })).toHaveCount(0);
+    await getDialog(page).getByRole('button', { name: 'Cancel' }).click();
+    expect(await tab.getSource(3)).toBe('new = 1\nmine = 1');
+    await page.keyboard.press('Control+Alt+z');
+    await getDialog(page).getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(async () => tab.getSources()).toEqual(['a = 1', 'b = 1', 'c = 1']);
+    await expect(tab.root.locator('.jp-nbedit-conflict')).toHaveCount(0);
+    expect(dialogs.splice(0)).toHaveLength(2);
+  });
+
+  test('brings back the marks when it is undone by its toast', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('marks.ipynb', formatNotebook(CELLS));
+    const path = folder.getPath('marks.ipynb');
+    const tab = await open('marks.ipynb');
+    await agent.edit(path, WORK, 'Claude');
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
+    await getBar(tab).getByRole('button', { name: 'Undo all changes' }).click();
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
+    const toast = page.locator('.Toastify__toast', { hasText: 'Undone: 2 changes' });
+    await toast.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(async () => tab.getSources()).toEqual(['a = 2', 'b = 2', 'c = 1']);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
+    await expect(getBar(tab)).toContainText('Claude changed 2 cells');
+  });
+});
