@@ -132,6 +132,13 @@ export class Tab {
     return this.panel.evaluate(panel => panel.content.widgets.map(cell => cell.model.id));
   }
 
+  /** Return the ids of the cells that a collapsed heading hides. */
+  async getHiddenIds(): Promise<string[]> {
+    return this.panel.evaluate(panel =>
+      panel.content.widgets.filter(cell => cell.isHidden).map(cell => cell.model.id)
+    );
+  }
+
   async getSource(index: number): Promise<string> {
     return (await this.getSources())[index];
   }

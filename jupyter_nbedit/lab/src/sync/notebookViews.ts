@@ -12,6 +12,7 @@ import { UserActivity } from '../notify/userActivity';
 import { getCellId } from '../ui/cellIds';
 import { goToCell, isCellVisible, preserveViewport, scrollToCellCenter } from '../ui/viewport';
 import { preserveCaret } from './caret';
+import { updateCollapsedHeadings } from './collapsedHeadings';
 import { renderMarkdownNow } from './jupyterlabInternals';
 
 /** Return whether a cell's editor has the text of its model, or is not rendered yet. */
@@ -84,6 +85,15 @@ export class NotebookViews {
       change
     );
     changeAll();
+  }
+
+  /** Hide the cells below collapsed headings in each view, and show all others. */
+  updateCollapsedHeadings(): void {
+    for (const { content } of this._panels()) {
+      updateCollapsedHeadings(content).catch((error: unknown) => {
+        console.warn('jupyter-nbedit: the cells below headings were not updated.', error);
+      });
+    }
   }
 
   /** Show the new text of changed cells at once, and highlight them if the setting is on. */

@@ -141,6 +141,7 @@ export class OpenNotebook {
     this.views.preserveViewports(() => {
       applyMerge(this._context.model, current, result, weight, runningKeys);
     });
+    this.views.updateCollapsedHeadings();
     return this._reader.read();
   }
 
