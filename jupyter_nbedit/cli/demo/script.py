@@ -107,7 +107,7 @@ STEPS = (
     ),
     Step(
         "It proposes changes, and you decide.",
-        "Press Alt-F5 to go to the next one, then Y, Y and N: accept two, reject one.",
+        "Click Keep all if there are changes left. Press Alt-F5, then Y, Y and N: accept two, reject one.",
         14,
         (
             (
