@@ -166,14 +166,14 @@ test.describe('The page that shows how an agent is connected', () => {
       await agent.edit(folder.getPath('seen.ipynb'), [replace], 'An agent to connect');
     };
     await edit();
-    const ours = connect.agents.filter({ hasText: '“An agent to connect”' });
+    const ours = connect.agents.filter({ hasText: 'An agent to connect' });
     await expect(ours).toContainText('cell 2 changed');
     await expect(ours.locator('time')).toHaveText('now');
     // The page says it of the last agent only, and other tests have agents, too.
     await expect(async () => {
       await edit();
       await expect(
-        connect.root.getByText('“An agent to connect” has changed seen.ipynb.')
+        connect.root.getByText('An agent to connect has changed seen.ipynb.')
       ).toBeAttached({ timeout: 3_000 });
     }).toPass();
     await ours.getByRole('button', { name: 'Open seen.ipynb' }).click();

@@ -31,8 +31,8 @@ test.describe('The history panel', () => {
       'cells 3 and 5 changed, cell 6 added, cell 6 deleted',
       'cell 1 changed'
     ]);
-    await expect(panel.rows.nth(0)).toContainText('“Second agent”');
-    await expect(panel.rows.nth(1)).toContainText('“First agent”');
+    await expect(panel.rows.nth(0)).toContainText('Second agent');
+    await expect(panel.rows.nth(1)).toContainText('First agent');
     await expect(panel.rows.nth(1)).toContainText('Give a name');
     await expect(panel.times.first()).toHaveText('now');
     const time = await panel.times.first().getAttribute('datetime');
@@ -90,7 +90,7 @@ test.describe('The history panel', () => {
     await agent.edit(path, [replace('cell-id-5', 'b = 1')], 'Live agent');
     await expect(panel.titles.first()).toHaveText('cell 6 changed');
     await expect(panel.root.getByRole('status')).toContainText(
-      'New edit, “Live agent”: cell 6 changed'
+      'New edit, Live agent: cell 6 changed'
     );
     // What was open stays open, and the user stays where he is.
     await expect(panel.getCellDiffs(1)).toHaveCount(1);
@@ -289,9 +289,9 @@ test.describe('The history panel', () => {
     await open('sessions.ipynb');
     const panel = new HistoryPanel(page);
     await panel.open();
-    await expect(panel.sessions).toHaveText([/^“Codex”4 edits · \S+/, /^“Claude”3 edits · \S+/]);
+    await expect(panel.sessions).toHaveText([/^Codex4 edits · \S+/, /^Claude3 edits · \S+/]);
     await expect(panel.titles).toHaveText([
-      'Undid 3 edits of “Claude”',
+      'Undid 3 edits of Claude',
       'cell 6 changed',
       'cell 3 changed',
       'cell 2 changed',
@@ -330,7 +330,7 @@ test.describe('The history panel', () => {
     await expect(panel.sessions.nth(0)).toContainText('5 edits');
     await expect(panel.rows).toHaveCount(3);
     await panel.sessions.nth(0).getByRole('button').click();
-    await expect(panel.titles.nth(1)).toHaveText('Undid 3 edits of “Claude”');
+    await expect(panel.titles.nth(1)).toHaveText('Undid 3 edits of Claude');
     await panel.rows.nth(1).hover();
     await panel.rows.nth(1).getByRole('button', { name: 'Redo all' }).click();
     await expect
@@ -363,7 +363,7 @@ test.describe('The history panel', () => {
     await words.fill('x = 59');
     await expect(panel.rows).toHaveCount(1);
     await words.fill('');
-    await panel.root.getByLabel('Edits by').selectOption('“Claude”');
+    await panel.root.getByLabel('Edits by').selectOption('Claude');
     await expect(panel.rows).toHaveCount(1);
     await words.fill('nothing has this');
     await expect(panel.root).toContainText('No edit matches.');
@@ -400,6 +400,9 @@ test.describe('The history panel', () => {
       await panel.getRestoreButton(2).click();
       const cells = dialog.locator('.jp-nbedit-cell-diff');
       await expect(cells).toHaveCount(2);
+      await expect(dialog).toContainText(
+        /restored\.ipynb becomes what it was on .*, after this edit by/
+      );
       await expect(cells.first()).toContainText(/Cell 1.*removed: bad = 1.*added: good = 1/);
       await expect(cells.last()).toContainText(/Cell 3added.*first_2 = 2/);
       expect(await findViolations(dialog)).toEqual([]);

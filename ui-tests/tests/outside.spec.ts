@@ -249,8 +249,8 @@ for (const [kind, [breakFile, notice, cleanUp]] of Object.entries(PROBLEMS)) {
 }
 
 for (const [mode, text] of [
-  ['review', 'a.ipynb changed on disk, without review: 1 cell changed'],
-  ['plan', 'a.ipynb changed on disk, although edits are paused: 1 cell changed']
+  ['review', 'Another program changed a.ipynb without review: 1 cell changed'],
+  ['plan', 'Another program changed a.ipynb, although edits are paused: 1 cell changed']
 ] as const) {
   test(`In mode ${mode}, a toast says what another program has bypassed @nightly`, async ({
     agent,

@@ -146,7 +146,7 @@ export class PersonPath {
     await tab.scrollToCell(9);
     await expect(tab.root.locator('.jp-nbedit-line')).toHaveCount(1);
     await expect(getLine(tab, 9)).toContainText('Claude deleted 1 cell');
-    const summary = 'Claude, Codex changed 3 cells, added 2, deleted 1';
+    const summary = 'Claude and Codex changed 3 cells, added 2, deleted 1';
     await expect(getBar(tab)).toContainText(summary);
     await expect(getBar(tab)).toContainText('– of 6');
     await expect(tab.mark(10)).toHaveAttribute('aria-label', /^Added by Codex: Tidy up/);

@@ -49,6 +49,26 @@ async function openCellMenu(tab: Tab, index: number): Promise<void> {
   await places.first().click({ button: 'right', position: { x: 40, y: 8 } });
 }
 
+test('The command palette says what a command does, not which state there is @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('palette.ipynb', formatNotebook(makeManyCells(2)));
+  const path = folder.getPath('palette.ipynb');
+  await open('palette.ipynb');
+  await expect(getStatus(page)).toContainText('Agents: edits allowed');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+Shift+c');
+  await page.keyboard.type('Pause Agents in This');
+  await page
+    .locator('.lm-CommandPalette-item', { hasText: 'Pause Agents in This Notebook' })
+    .click();
+  await expect(getStatus(page)).toContainText('paused');
+  await agent.setMode(path, null);
+});
+
 test.describe('The status bar', () => {
   test('says what agents may do, and lets the user change it', async ({
     agent,
@@ -261,10 +281,10 @@ test.describe('The menus', () => {
     await getMenuItem(page, 'Show What Changed').click();
     await expect(tab.cell(1).locator('.jp-nbedit-block')).toBeFocused();
     await openCellMenu(tab, 1);
-    await getMenuItem(page, 'Keep or Accept This Change').click();
+    await getMenuItem(page, 'Accept This Change').click();
     await expect(tab.editor(1)).toHaveText('theirs = 1');
     await openCellMenu(tab, 3);
-    await getMenuItem(page, 'Undo or Reject This Change').click();
+    await getMenuItem(page, 'Reject This Change').click();
     await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(0);
     expect(await tab.getSource(3)).not.toContain('theirs');
   });

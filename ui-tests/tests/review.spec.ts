@@ -102,6 +102,7 @@ test.describe('What is proposed', () => {
       // The bar has the purpose, and the block the text of the cell.
       await expect(getBlock(tab, index)).not.toContainText('Simpler');
       await expect(tab.editor(index)).toBeHidden();
+      await expect(getBlock(tab, index)).not.toContainText('is folded');
     }
   });
 

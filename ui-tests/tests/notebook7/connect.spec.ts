@@ -27,7 +27,7 @@ test.describe('In Notebook 7, an agent is connected', () => {
       await expect(panel.getByRole('tab', { name: 'Claude Code' })).toBeFocused();
       await page.keyboard.press('ArrowDown');
       await expect(panel.getByRole('tabpanel', { name: 'Codex CLI' })).toContainText('config.toml');
-      const item = panel.getByRole('listitem').filter({ hasText: '“An agent”' });
+      const item = panel.getByRole('listitem').filter({ hasText: 'An agent' });
       await expect(item.getByRole('button', { name: 'Open seen.ipynb' })).toBeVisible();
       expect(await findViolations(panel)).toEqual([]);
     });

@@ -289,6 +289,10 @@ export class NotebookChanges implements BlockProvider {
       widgets: [line, block].filter(widget => widget !== null),
       isAboutCell: line === null && position.isOwnCell,
       changeCount: shown.cells.length,
+      commandLabels: [
+        this._services.trans.__('Keep This Change'),
+        this._services.trans.__('Undo This Change')
+      ],
       block,
       open: () => this._open(shown),
       close: () => this._close(shown)

@@ -2,9 +2,9 @@ import { Dialog, showDialog } from '@jupyterlab/apputils';
 import { Widget } from '@lumino/widgets';
 import type { NbEditClient } from '../server/client';
 import type { HistoryEdit } from '../server/models';
-import { cleanName } from '../ui/displayText';
 import { makeElement } from '../ui/elements';
 import { CellDiffList, type CellDiffListOptions } from './cellDiffList';
+import { describeRestore } from './wording';
 
 /**
  * Show what would change if a notebook was again as it was after an edit, and restore it if the
@@ -16,11 +16,12 @@ import { CellDiffList, type CellDiffListOptions } from './cellDiffList';
  * @returns What the user should know, or '' if the notebook is restored or the user has cancelled.
  */
 export async function restoreNotebook(
-  { path, edit_id: id }: HistoryEdit,
+  edit: HistoryEdit,
   server: NbEditClient,
   codeLanguage: string,
   options: CellDiffListOptions
 ): Promise<string> {
+  const { path, edit_id: id } = edit;
   const { trans } = options;
   const preview = await server.restore(path, id, { dry_run: true });
   if (preview.hash === preview.hash_before) {
@@ -38,14 +39,8 @@ export async function restoreNotebook(
   const body = new Widget();
   body.addClass('jp-nbedit-restore');
   body.node.append(
-    makeElement(
-      'p',
-      '',
-      trans.__(
-        '%1 will be again as it was after this edit. The restore is one edit, which you can undo.',
-        cleanName(path.split('/').pop() ?? path)
-      )
-    ),
+    makeElement('p', '', describeRestore(edit, trans)),
+    makeElement('p', '', trans.__('The restore is one edit, which you can undo.')),
     box
   );
   const { button } = await showDialog({

@@ -1,4 +1,5 @@
 /** Texts of the history panel. Texts from files and clients are cleaned. */
+import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
@@ -70,7 +71,7 @@ function describeChangeWithoutCells(edit: HistoryEdit, trans: TranslationBundle)
     : trans.__('changed; the version before is not known');
 }
 
-/** Describe who made an edit. The name of a client is in quotes because it is not verified. */
+/** Describe who made an edit. The name of a client is not verified; see `describeIdentity`. */
 export function describeAuthor(edit: HistoryEdit, trans: TranslationBundle): string {
   if (edit.kind === 'outside') {
     return trans.__('Another program');
@@ -80,9 +81,18 @@ export function describeAuthor(edit: HistoryEdit, trans: TranslationBundle): str
   if (client === '') {
     return user;
   }
-  return isAnonymousUserName(edit.user)
-    ? trans.__('“%1”', client)
-    : trans.__('“%1”, by %2', client, user);
+  return isAnonymousUserName(edit.user) ? client : trans.__('%1, by %2', client, user);
+}
+
+/** Say what a notebook becomes if it is restored: after which edit it was so, when, and by whom. */
+export function describeRestore(edit: HistoryEdit, trans: TranslationBundle): string {
+  return trans.__(
+    '%1 becomes what it was on %2, after this edit by %3: %4',
+    cleanName(edit.path.split('/').pop() ?? edit.path),
+    Time.format(new Date(edit.time)),
+    describeAuthor(edit, trans),
+    formatMessage(edit) || describeEdit(edit, trans)
+  );
 }
 
 /** Describe what is known about the author of an edit. */
@@ -97,14 +107,16 @@ export function describeIdentity(
     return client === null
       ? trans.__('Signed in with the server’s token, without a user name')
       : trans.__(
-          'Signed in with the server’s token, without a user name. In quotes is what the client calls itself, which nobody has verified.'
+          'Signed in with the server’s token, without a user name. The client calls itself %1, which nobody has verified.',
+          cleanName(client)
         );
   }
   return client === null
     ? trans.__('User %1', cleanName(user))
     : trans.__(
-        'User %1. In quotes is what the client calls itself, which nobody has verified.',
-        cleanName(user)
+        'User %1. The client calls itself %2, which nobody has verified.',
+        cleanName(user),
+        cleanName(client)
       );
 }
 

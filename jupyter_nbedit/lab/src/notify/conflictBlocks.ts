@@ -1,3 +1,4 @@
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Cell } from '@jupyterlab/cells';
 import { CellBlock, suppressShortcuts, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
@@ -84,7 +85,7 @@ export class ConflictBlocks implements BlockProvider {
     this._updateMarks(cells);
     const shownConflicts = [...this._shownConflicts.values()];
     return {
-      entries: shownConflicts.map(shown => makeEntry(shown)),
+      entries: shownConflicts.map(shown => makeEntry(shown, this._diffs.trans)),
       removedWidgets: removed.flatMap(({ block }) => block ?? []),
       hiddenCells: shownConflicts.flatMap(({ conflict: { key, conflict } }) => [
         key,
@@ -129,9 +130,7 @@ export class ConflictBlocks implements BlockProvider {
       actions: this._listActions(conflict)
     });
     if (mine !== null && theirs !== null) {
-      block.details.append(
-        makeElement('div', '', trans.__('Lines with - are yours, lines with + are theirs.'))
-      );
+      block.details.append(makeElement('div', '', trans.__('- Yours, + %1’s', actor)));
     }
     shown.block = block;
     // A removed cell disposes its block: the block is made again at its new position.
@@ -286,7 +285,7 @@ export class ConflictBlocks implements BlockProvider {
   private readonly _shownConflicts = new Map<string, ShownConflict>();
 }
 
-function makeEntry(shown: ShownConflict): BlockEntry {
+function makeEntry(shown: ShownConflict, trans: TranslationBundle): BlockEntry {
   const { block, cellIndex, conflict } = shown;
   return {
     key: getConflictEntryKey(conflict.key),
@@ -294,6 +293,7 @@ function makeEntry(shown: ShownConflict): BlockEntry {
     widgets: block === null ? [] : [block],
     isAboutCell: true,
     isLocal: true,
+    commandLabels: [trans.__('Take Theirs'), trans.__('Keep Mine')],
     block,
     open: async () => {
       await shown.whenDrawn;

@@ -32,9 +32,14 @@ export function formatClients(clients: readonly string[], trans: TranslationBund
     .map(client => getDisplayName(client, trans))
     .filter(name => name !== '');
   const unique = [...new Set(displayNames)];
-  const listedNames = unique.slice(0, MAX_LISTED_NAMES).join(', ');
+  const [first = '', second] = unique;
   const more = unique.length - MAX_LISTED_NAMES;
-  return more > 0 ? trans.__('%1 and %2 more', listedNames, more) : listedNames;
+  if (second === undefined) {
+    return first;
+  }
+  return more > 0
+    ? trans.__('%1, %2 and %3 more', first, second, more)
+    : trans.__('%1 and %2', first, second);
 }
 
 /** What a toast about incoming changes says. */
@@ -59,10 +64,14 @@ export function describeIncomingChanges(
   const fileName = cleanName(file);
   const effectText = describeEffect(effect, trans);
   if (bypassedMode === 'review') {
-    return trans.__('%1 changed on disk, without review: %2', fileName, effectText);
+    return trans.__('Another program changed %1 without review: %2', fileName, effectText);
   }
   if (bypassedMode === 'plan') {
-    return trans.__('%1 changed on disk, although edits are paused: %2', fileName, effectText);
+    return trans.__(
+      'Another program changed %1, although edits are paused: %2',
+      fileName,
+      effectText
+    );
   }
   if (clientNames === '') {
     return trans.__('%1 changed on disk: %2', fileName, effectText);

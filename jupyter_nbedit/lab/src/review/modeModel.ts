@@ -174,6 +174,36 @@ export function labelChoice(
     : trans.__('Default for All Notebooks: %1', name);
 }
 
+/** Return the label of a choice outside of the menus: there it stands alone, and says what it does. */
+export function describeChoice(
+  choice: ModeChoice,
+  reply: ModeReply | null,
+  trans: TranslationBundle
+): string {
+  const isNotebook = choice.scope === 'notebook';
+  switch (choice.mode) {
+    case 'edit':
+      return isNotebook
+        ? trans.__('Let Agents Edit This Notebook')
+        : trans.__('Let Agents Edit All Notebooks by Default');
+    case 'review':
+      return isNotebook
+        ? trans.__('Review Edits of Agents in This Notebook First')
+        : trans.__('Review Edits of Agents in All Notebooks First by Default');
+    case 'plan':
+      return isNotebook
+        ? trans.__('Pause Agents in This Notebook')
+        : trans.__('Pause Agents in All Notebooks by Default');
+    case null:
+      return reply === null
+        ? trans.__('Use the Default for Agents in This Notebook')
+        : trans.__(
+            'Use the Default for Agents in This Notebook (%1)',
+            getModeName(reply.server, trans)
+          );
+  }
+}
+
 /** Return whether a choice is the current one. */
 export function isSelected({ scope, mode }: ModeChoice, reply: ModeReply | null): boolean {
   return reply !== null && mode === (scope === 'notebook' ? reply.own : reply.server);

@@ -21,6 +21,7 @@ import { requireUserGesture } from '../ui/userGesture';
 import {
   describeResumption,
   describeStop,
+  describeChoice,
   findChoice,
   getStopReason,
   isSelected,
@@ -162,9 +163,11 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
     commands.addCommand(COMMANDS.setMode, {
       label: args => {
         const choice = findChoice(args);
-        return choice === null
-          ? trans.__('Set What Agents May Do')
-          : labelChoice(choice, model.current, trans);
+        if (choice === null) {
+          return trans.__('Set What Agents May Do');
+        }
+        const describe = args.isPalette === true ? describeChoice : labelChoice;
+        return describe(choice, model.current, trans);
       },
       caption: trans.__('Set whether edits of agents are made at once, reviewed first, or refused'),
       describedBy: { args: SET_MODE_ARGS },
@@ -212,7 +215,9 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       command: COMMANDS.setMode,
       args: { ...choice }
     }));
-    choices.forEach(item => palette?.addItem({ ...item, category }));
+    choices.forEach(({ command, args }) =>
+      palette?.addItem({ command, args: { ...args, isPalette: true }, category })
+    );
     choices.forEach(item => menu.addItem(item));
     palette?.addItem({ command: COMMANDS.resume, category });
     model.changed.connect(() => {

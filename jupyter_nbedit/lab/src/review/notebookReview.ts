@@ -364,6 +364,7 @@ export class NotebookReview implements BlockProvider {
       widgets: block === null ? [] : [block],
       block,
       isAboutCell: !isInsert(part) && position.state !== 'gone',
+      commandLabels: [this._trans.__('Accept This Change'), this._trans.__('Reject This Change')],
       isCellFolded: block !== null && standsForCell && !isCellShown,
       showCell: () => (shownPart.isCellShown = true),
       open: async () => {

@@ -134,10 +134,6 @@ export class ProposalBlock extends CellBlock {
 
   private _showFold(isFolded: boolean | null): void {
     this._foldLine.hidden = isFolded === null;
-    this._foldText.textContent =
-      isFolded === true
-        ? this._trans.__('The cell is folded.')
-        : this._trans.__('The cell is shown below.');
     this._toggle.textContent =
       isFolded === true ? this._trans.__('Show the cell') : this._trans.__('Fold the cell');
   }
@@ -212,7 +208,6 @@ export class ProposalBlock extends CellBlock {
   }
 
   private readonly _toggle = makeButton('', () => this._partActions.toggleCell());
-  private readonly _foldText = makeElement('span', '');
   private readonly _foldLine = this._makeFoldLine();
   private readonly _input = this._makeInput();
   private readonly _form = this._makeForm();
@@ -220,7 +215,7 @@ export class ProposalBlock extends CellBlock {
 
   private _makeFoldLine(): HTMLElement {
     const line = makeElement('div', 'jp-nbedit-fold-line');
-    line.append(this._foldText, this._toggle);
+    line.append(this._toggle);
     return line;
   }
 

@@ -55,7 +55,7 @@ test('the bar says who did what', () => {
   ];
   const edits = [makeEdit(5), makeEdit(6, { client: 'Codex' }), makeEdit(7, { client: 'Other' })];
   expect(wording.describeChanges({ cells, edits }, trans)).toBe(
-    'Claude, Codex changed 3 cells, added 1, moved 1, deleted 1'
+    'Claude and Codex changed 3 cells, added 1, moved 1, deleted 1'
   );
   expect(wording.describeChanges({ cells: [cells[3] ?? change], edits }, trans)).toBe(
     'Codex deleted 1 cell'

@@ -86,7 +86,7 @@ describe('A group', () => {
 test('undos in one go say whose edits they have undone, if that is known', () => {
   const claude = makeEdit(1, { client: 'Claude', user: USER });
   const codex = makeEdit(2, { client: 'Codex', user: USER });
-  expect(describeUndoBurst([claude, claude], trans)).toBe('Undid 2 edits of “Claude”');
+  expect(describeUndoBurst([claude, claude], trans)).toBe('Undid 2 edits of Claude');
   expect(describeUndoBurst([claude, codex], trans)).toBe('Undid 2 edits');
   expect(describeUndoBurst([claude, undefined], trans)).toBe('Undid 2 edits');
 });

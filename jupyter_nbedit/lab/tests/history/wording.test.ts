@@ -1,3 +1,4 @@
+import { Time } from '@jupyterlab/coreutils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { describe, expect, test, vi } from 'vitest';
 import { getEditAction } from '../../src/history/historyModel';
@@ -9,6 +10,7 @@ import {
   describeEdit,
   describeIdentity,
   describePosition,
+  describeRestore,
   describeUndoError,
   describeUndoReply,
   formatMessage
@@ -118,36 +120,36 @@ test('an answer about several cells names them all', () => {
 });
 
 test('what a client calls itself is in quotes, and who was verified is not', () => {
-  expect(describeAuthor(makeEdit(1, { client: 'An agent' }), trans)).toBe('“An agent”, by anna');
+  expect(describeAuthor(makeEdit(1, { client: 'An agent' }), trans)).toBe('An agent, by anna');
   expect(describeAuthor(makeEdit(1), trans)).toBe('anna');
 });
 
 test('a user that the server has made up for a token is not named', () => {
   const user = '7d1f9311ec2141318a4b7356a2f267fa';
-  expect(describeAuthor(makeEdit(1, { user, client: 'An agent' }), trans)).toBe('“An agent”');
+  expect(describeAuthor(makeEdit(1, { user, client: 'An agent' }), trans)).toBe('An agent');
   expect(describeAuthor(makeEdit(1, { user }), trans)).toBe('An agent');
   expect(describeIdentity(makeEdit(1, { user }), trans)).toBe(
     'Signed in with the server’s token, without a user name'
   );
   expect(describeIdentity(makeEdit(1, { user, client: 'Bot' }), trans)).toBe(
     'Signed in with the server’s token, without a user name. ' +
-      'In quotes is what the client calls itself, which nobody has verified.'
+      'The client calls itself Bot, which nobody has verified.'
   );
   expect(describeIdentity(makeEdit(1), trans)).toBe('User anna');
   expect(describeIdentity(makeEdit(1, { client: 'Bot' }), trans)).toBe(
-    'User anna. In quotes is what the client calls itself, which nobody has verified.'
+    'User anna. The client calls itself Bot, which nobody has verified.'
   );
 });
 
 test('names and messages are shown without what reverses or hides text', () => {
   const evil = 'txt.\u202Eexe\u0007\u2028';
-  expect(describeAuthor(makeEdit(1, { client: evil }), trans)).toBe('“txt.exe”, by anna');
+  expect(describeAuthor(makeEdit(1, { client: evil }), trans)).toBe('txt.exe, by anna');
   expect(formatMessage(makeEdit(1, { message: evil }))).toBe('txt.exe');
 });
 
 test('a name of a translation’s place is no place', () => {
   expect(describeAuthor(makeEdit(1, { client: '%2 %1', user: 'anna' }), trans)).toBe(
-    '“%2 %1”, by anna'
+    '%2 %1, by anna'
   );
 });
 
@@ -229,6 +231,20 @@ test('what can be done to an edit goes by what became of it', () => {
   expect(getEditAction(makeEdit(2, { kind: 'undo', undoes: 1 }))).toBe('redo');
   expect(getEditAction(makeEdit(3, { kind: 'redo', undoes: 2 }))).toBe('undo');
   expect(getEditAction(makeEdit(1, { undoable: false }))).toBeNull();
+});
+
+test('a restore says which state of the notebook comes back: when it was, and after which edit', () => {
+  const edit = makeEdit(1, {
+    path: 'folder/b.ipynb',
+    time: '2026-11-27T14:32:00Z',
+    client: 'Claude',
+    operations: makeOperation('replace', 2)
+  });
+  const time = Time.format(new Date(edit.time));
+  expect(describeRestore(edit, trans)).toBe(
+    `b.ipynb becomes what it was on ${time}, after this edit by Claude, by anna: cell 3 changed`
+  );
+  expect(describeRestore({ ...edit, message: 'Fix the mean' }, trans)).toContain(': Fix the mean');
 });
 
 test('what cannot be undone or redone is told without the requests of programs', () => {

@@ -103,9 +103,9 @@ test('a message is one line without characters that turn or hide the text', () =
 test('a change by another program says which mode it has bypassed', () => {
   const describe = (bypassedMode: 'review' | 'plan'): string =>
     describeChange({ clientNames: '', bypassedMode });
-  expect(describe('review')).toBe('a.ipynb changed on disk, without review: 1 cell changed');
+  expect(describe('review')).toBe('Another program changed a.ipynb without review: 1 cell changed');
   expect(describe('plan')).toBe(
-    'a.ipynb changed on disk, although edits are paused: 1 cell changed'
+    'Another program changed a.ipynb, although edits are paused: 1 cell changed'
   );
 });
 
@@ -177,7 +177,7 @@ test('a toast calls an editor whose user name was invented an agent', () => {
   expect(describeChange({ clientNames: formatClients(INVENTED, trans) })).toBe(
     'An agent: 1 cell changed'
   );
-  expect(formatClients(['Bot', ...INVENTED], trans)).toBe('Bot, An agent');
+  expect(formatClients(['Bot', ...INVENTED], trans)).toBe('Bot and An agent');
   // A name of 32 digits that is no version 4 UUID is a name.
   expect(formatClients(['2f0976f161c0116f9056e4e7aa0c7065'], trans)).toBe(
     '2f0976f161c0116f9056e4e7aa0c7065'

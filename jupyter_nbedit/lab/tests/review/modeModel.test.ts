@@ -2,6 +2,7 @@ import type { Event } from '@jupyterlab/services';
 import { nullTranslator } from '@jupyterlab/translation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
+  describeChoice,
   describeStatus,
   findChoice,
   isSelected,
@@ -211,6 +212,23 @@ describe('The choices', () => {
       'Default for All Notebooks: Review First',
       'Default for All Notebooks: Paused'
     ]);
+  });
+
+  test('say in the palette what they do', () => {
+    const reply = answer({ server: 'review' });
+    const labels = MODE_CHOICES.map(choice => describeChoice(choice, reply, trans));
+    expect(labels).toEqual([
+      'Let Agents Edit This Notebook',
+      'Review Edits of Agents in This Notebook First',
+      'Pause Agents in This Notebook',
+      'Use the Default for Agents in This Notebook (Review First)',
+      'Let Agents Edit All Notebooks by Default',
+      'Review Edits of Agents in All Notebooks First by Default',
+      'Pause Agents in All Notebooks by Default'
+    ]);
+    expect(describeChoice({ scope: 'notebook', mode: null }, null, trans)).toBe(
+      'Use the Default for Agents in This Notebook'
+    );
   });
 
   test('show what is set', () => {
