@@ -19,6 +19,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.models import Author, Claim, EditReply, ProposalOrigin, WriteRequest
 from jupyter_nbedit.notebook.undo.cell_merge import NO_RESOLUTION, Resolution
+from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.proposals.models import Proposal, choose_pending_parts
@@ -129,12 +130,22 @@ class ProposalPlanner:
         Raise `CellChanged` if a cell was changed since it was proposed and the resolution does not
         say what becomes of it, and `ProposalClosed` if a part is not pending any more.
         """
+        accepted_hash = await self.store.get_accepted_hash(self.claim.proposal_id)
         proposal, payload = await self.store.get_payload(self.claim)
-        await notebook.compute_hash()
+        digest = await notebook.compute_hash()
+        history = proposal.build_history(is_complete=digest == accepted_hash)
         weight = len(notebook.content.data) + len(payload)
-        return await run_in_thread_if_large(weight, self._revert, notebook, proposal, payload)
+        planned = await run_in_thread_if_large(
+            weight, self._revert, notebook, proposal, payload, history
+        )
+        # If nothing is written, no claim is stored.
+        self.claim.hash_before = digest
+        self.claim.hash_after = None if planned.plan.splices else digest
+        return planned
 
-    def _revert(self, notebook: LoadedNotebook, proposal: Proposal, payload: bytes) -> PlannedEdit:
+    def _revert(
+        self, notebook: LoadedNotebook, proposal: Proposal, payload: bytes, history: KnownHistory
+    ) -> PlannedEdit:
         parts = self.claim.parts
         is_whole = len(parts) == len(proposal.parts)
         try:
@@ -142,9 +153,9 @@ class ProposalPlanner:
                 notebook.document,
                 UndoRecord.decode(payload),
                 op=_OP,
-                is_exact=notebook.hash == proposal.hash_before,
+                is_exact=notebook.hash == proposal.hash_before and not history.is_complete,
                 part_numbers=None if is_whole else frozenset(parts),
-                history=proposal.history,
+                history=history,
                 resolution=self.resolution,
                 is_same_change_allowed=True,
             )

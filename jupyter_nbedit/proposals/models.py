@@ -159,11 +159,13 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
         """The numbers of the pending parts."""
         return [part.part for part in self.parts if part.status == "pending"]
 
-    @property
-    def history(self) -> KnownHistory:
-        """What is known of the notebook's history: the parts that were accepted before."""
+    def build_history(self, *, is_complete: bool) -> KnownHistory:
+        """Return what is known of the notebook's history: the parts that were accepted before.
+
+        ``is_complete`` says that nothing else has changed the notebook since the proposal was made.
+        """
         accepted_parts = {part.part for part in self.parts if part.status == "accepted"}
-        return KnownHistory(reverted_parts=accepted_parts)
+        return KnownHistory(reverted_parts=accepted_parts, is_complete=is_complete)
 
     @property
     def rejected(self) -> list[int]:

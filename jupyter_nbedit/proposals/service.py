@@ -184,10 +184,12 @@ class ProposalService:
 
     async def _try_compare(self, proposal: Proposal) -> Proposal:
         claim = Claim(proposal.proposal_id, proposal.pending, "", None)
+        accepted_hash = await self.store.get_accepted_hash(proposal.proposal_id)
         proposal, payload = await self.store.get_payload(claim)
         storage = await self.storages.resolve(proposal.path)
         notebook = await load_notebook(storage, proposal.path)
-        is_exact = await notebook.compute_hash() == proposal.hash_before
+        hashes = {proposal.hash_before, accepted_hash}
+        is_exact = await notebook.compute_hash() in hashes
         weight = len(notebook.content.data) + len(payload)
         parts = await run_in_thread_if_large(
             weight, _compare_parts, proposal, payload, None if is_exact else notebook.document
@@ -388,13 +390,17 @@ def _compare_parts(
 ) -> list[ProposedPart]:
     """Return the parts with the states of the pending ones.
 
-    ``document`` is None if the notebook is the version that the proposal was made for.
+    ``document`` is None if the notebook is the version that the proposal was made for, with or
+    without the parts that were accepted.
     """
     if document is None:
         states = dict.fromkeys(proposal.pending, PartState("as_proposed"))
     else:
         states = list_part_states(
-            document, UndoRecord.decode(payload), proposal.pending, proposal.history
+            document,
+            UndoRecord.decode(payload),
+            proposal.pending,
+            proposal.build_history(is_complete=False),
         )
     return [
         _set_state(part, states[part.part]) if part.part in states else part

@@ -39,8 +39,10 @@ _MOST_BYTES = 256 * 1024 * 1024
 _MOST_CLOSED = 1_000
 _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
-# In the content of a proposal, but never sent.
-_ORIGIN = "origin"
+# In the content of a proposal, but never sent. The second is the version of the notebook in which
+# the accepted parts, and nothing else, were applied to the version that the proposal was made for.
+# It is null if there is no such version.
+_ORIGIN, _ACCEPTED_HASH = "origin", "accepted_hash"
 
 _SELECT = """
     SELECT proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by,
@@ -132,7 +134,7 @@ _SELECT_SIZE = """
     SELECT length(content) + length(parts) + length(payload), expires
     FROM proposals WHERE proposal_id = ?
 """
-_SELECT_EDIT_ID = "SELECT edit_id FROM claims WHERE claim_id = ?"
+_SELECT_WRITE = "SELECT edit_id, hash_before, hash_after FROM claims WHERE claim_id = ?"
 _DELETE_CLAIM = "DELETE FROM claims WHERE claim_id = ?"
 _DELETE_ORPHANED_CLAIMS = """
     DELETE FROM claims WHERE proposal_id NOT IN (SELECT proposal_id FROM proposals)
@@ -203,6 +205,21 @@ class ProposalStore:
                 raise ProposalNotFound
             # Older releases stored none.
             return msgspec.convert(json.loads(row[0]).get(_ORIGIN, {}), ProposalOrigin)
+
+        return await self.database.read(select, purpose=PROPOSALS)
+
+    async def get_accepted_hash(self, proposal_id: int) -> str | None:
+        """Return the version of the notebook that has the accepted parts, and no other change.
+
+        None if there is none, or it is not known. Raise `ProposalNotFound`.
+        """
+
+        def select(connection: sqlite3.Connection) -> str | None:
+            proposal = self._select_proposal(connection, proposal_id)
+            content = _read_content(connection, proposal_id)
+            claims = _select_claims(connection, _IS_OF_CLAIM, {"proposal_id": proposal_id})
+            is_stored = all(claim.edit_id is None for claim in claims)
+            return _get_accepted_hash(content, proposal.parts) if is_stored else None
 
         return await self.database.read(select, purpose=PROPOSALS)
 
@@ -462,11 +479,11 @@ class ProposalStore:
     def _decide(
         self, connection: sqlite3.Connection, claim: Claim, verdict: Verdict, reason: str | None
     ) -> Proposal:
-        row = connection.execute(_SELECT_EDIT_ID, (claim.claim_id,)).fetchone()
+        row = connection.execute(_SELECT_WRITE, (claim.claim_id,)).fetchone()
         connection.execute(_DELETE_CLAIM, (claim.claim_id,))
         before = self._select_undecided(connection, claim)
         if row is not None:
-            (claim.edit_id,) = row
+            claim.edit_id, claim.hash_before, claim.hash_after = row
         elif claim.edit_id is not None:
             # Another request has stored the decision, and the edit may be undone since.
             raise build_closed_error(claim.proposal_id, before.status)
@@ -496,11 +513,16 @@ class ProposalStore:
         edit_ids = before.edit_ids
         if edit_id is not None and edit_id not in edit_ids:
             edit_ids = [*edit_ids, edit_id]
+        content = _read_content(connection, proposal_id)
+        if verdict == "accepted":
+            accepted_hash = _get_accepted_hash(content, before.parts)
+            is_next = accepted_hash is not None and accepted_hash == claim.hash_before
+            content[_ACCEPTED_HASH] = claim.hash_after if is_next else None
         row = {
             "proposal_id": proposal_id,
             "decided_by": claim.user,
             "status": _compute_status(statuses),
-            "content": _set_reason(connection, proposal_id, reason or before.reason),
+            "content": _encode_json({**content, "reason": reason or before.reason}),
             "parts": _encode_json(parts),
             "edit_ids": _encode_json(edit_ids),
             # A new notebook cannot be undone.
@@ -527,9 +549,15 @@ class ProposalStore:
         reasons = [part.reason for part in parts if part.status == "rejected"]
         reason = before.reason if before.reason in reasons else next(filter(None, reasons), None)
         is_decided = any(part.status != "pending" for part in parts)
+        content = _read_content(connection, proposal_id)
+        if set(numbers) & {part.part for part in before.parts if part.status == "accepted"}:
+            content[_ACCEPTED_HASH] = None
+        if not any(part.status == "accepted" for part in parts):
+            # The notebook may be again as it was when the proposal was made.
+            content.pop(_ACCEPTED_HASH, None)
         row = {
             "proposal_id": proposal_id,
-            "content": _set_reason(connection, proposal_id, reason),
+            "content": _encode_json({**content, "reason": reason}),
             "parts": _encode_json(parts),
             "decided_by": before.decided_by if is_decided else None,
         }
@@ -587,10 +615,20 @@ def _set_status(
     ]
 
 
-def _set_reason(connection: sqlite3.Connection, proposal_id: int, reason: str | None) -> str:
-    """Return the content of a proposal with the reason of a person who rejected it."""
-    (content,) = connection.execute(_SELECT_CONTENT, (proposal_id,)).fetchone()
-    return _encode_json({**json.loads(content), "reason": reason})
+def _read_content(connection: sqlite3.Connection, proposal_id: int) -> dict[str, Any]:
+    (text,) = connection.execute(_SELECT_CONTENT, (proposal_id,)).fetchone()
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def _get_accepted_hash(content: Mapping[str, Any], parts: Iterable[ProposedPart]) -> str | None:
+    """Return the version with the accepted parts; without such parts, that of the proposal."""
+    # Older releases stored no version.
+    has_accepted = any(part.status == "accepted" for part in parts)
+    found: str | None = content.get(
+        _ACCEPTED_HASH, None if has_accepted else content["hash_before"]
+    )
+    return found
 
 
 def _is_inside(path: str, folder: str) -> bool:

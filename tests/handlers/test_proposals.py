@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -250,6 +251,55 @@ def test_cells_are_accepted_and_rejected_one_by_one(live: Client, path: str) -> 
     proposal = get(live, number)
     assert proposal["status"] == "partly_accepted"
     assert len(proposal["edit_ids"]) == 2
+
+
+#: The ids of the cells A, B, C and so on, and a batch. Its parts depend on each other's places.
+DEPENDENT_PARTS: dict[str, tuple[list[str | None], list[dict[str, Any]]]] = {
+    "a cell beside one that stays at its place": (
+        ["a"],
+        [
+            {"op": "move", "cell": 0, "at": "start"},
+            {"op": "insert", "cell_type": "raw", "source": "new", "at": "end"},
+        ],
+    ),
+    "deleted cells with one id": (
+        ["c", "b", "c", "d", "c"],
+        [{"op": "delete", "cells": [0, 1, 2]}, {"op": "replace", "cell": 4, "source": "new"}],
+    ),
+    "moved cells with one id": (["c", "c", "b"], [{"op": "move", "cells": [2, 0, 1], "at": "end"}]),
+    "cells without ids": (
+        [None, None, None],
+        [
+            {"op": "move", "cells": [1, 2, 0], "at": "end"},
+            {"op": "move", "cell": 2, "at": "end"},
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DEPENDENT_PARTS)
+def test_parts_that_are_accepted_in_any_order_end_as_if_all_were_accepted_at_once(
+    live: Client, path: str, case: str
+) -> None:
+    ids, batch = DEPENDENT_PARTS[case]
+    cells = [samples.raw(chr(ord("A") + index), cell_id) for index, cell_id in enumerate(ids)]
+    file = live.root / path
+
+    def start() -> int:
+        file.write_bytes(samples.notebook(*cells, minor=4 if None in ids else 5))
+        return propose(live, path, *batch)
+
+    def read_sources() -> list[str]:
+        return ["".join(cell["source"]) for cell in samples.load_cells(file.read_bytes())]
+
+    assert decide(live, start()).status == 200
+    expected = read_sources()
+    for order in itertools.permutations(range(len(get(live, start())["parts"]))):
+        number = start()
+        for part in order:
+            assert get(live, number)["parts"][part]["state"] == "as_proposed"
+            assert decide(live, number, parts=[part]).status == 200
+        assert read_sources() == expected, order
 
 
 def test_edits_of_other_cells_are_no_conflict(live: Client, path: str) -> None:

@@ -112,6 +112,19 @@ class CellLocator:
             conflicts.setdefault(number, conflict)
         return cells, gaps, conflicts
 
+    def compute_positions(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Return cell indexes and gap indexes by part number, for a history that is complete."""
+        cells: dict[int, int] = {}
+        gaps: dict[int, int] = {}
+        for number, part in self._parts.items():
+            index_before = part.index_before or 0
+            if part.index is not None:
+                cells[number] = self._shift_index(part.index, sys.maxsize)
+            if part.gap_number is not None:
+                anchor = self._record.gaps[part.gap_number]
+                gaps[number] = self._shift_index(anchor.gap_index, index_before)
+        return cells, gaps
+
     def find_changed_cell(self, part: CellUndo) -> int | None:
         """Return the index of a cell that was changed since the edit; None if it is not certain.
 
@@ -325,6 +338,11 @@ class CellLocator:
         size = self._record.total_cells - len(gone) + len(back)
         if self._is_rearranged or len(self._document) != size:
             return None
+        return self._shift_index(index, index_before)
+
+    def _shift_index(self, index: int, index_before: int) -> int:
+        """Return an index after the edit, shifted by the parts that were undone before."""
+        gone, back = self._reverted_positions
         return index - bisect_left(gone, index) + bisect_left(back, (index, index_before))
 
     @cached_property

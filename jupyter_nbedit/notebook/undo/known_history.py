@@ -36,11 +36,13 @@ class KnownHistory:
 
     ``edits`` has the known edits of the notebook, oldest first, among them the one to undo with the
     same record object; it is empty if no other edit is known. ``reverted_parts`` has the numbers of
-    the parts of the record that were undone before.
+    the parts of the record that were undone before; ``is_complete`` if nothing else has changed the
+    notebook since the edit.
     """
 
     edits: Sequence[PastEdit] = ()
     reverted_parts: Collection[int] = ()
+    is_complete: bool = False
 
     def list_open_parts(self, record: UndoRecord) -> dict[int, CellUndo]:
         """Return the parts of the edit that were not undone before, by number."""

@@ -87,6 +87,8 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     sources: dict[int, str] = {}
     if is_exact:
         cells, gaps = _list_exact_positions(record, parts)
+    elif history.is_complete:
+        cells, gaps = CellLocator(document, record, parts, history).compute_positions()
     else:
         same_change_allowed: Collection[int] = parts if is_same_change_allowed else ()
         if later_parts is not None:
