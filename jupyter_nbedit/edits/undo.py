@@ -17,7 +17,7 @@ from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import Author, UndoneEdit
 from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
-from jupyter_nbedit.notebook.undo.record import UndoRecord
+from jupyter_nbedit.notebook.undo.record import CellUndo, UndonePart, UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.reading.loading import LoadedNotebook
 
@@ -101,6 +101,13 @@ class UndoPlanner:
         except UndoConflict as conflict:
             conflict.details["edit_id"] = entry.edit_id
             raise
+        plan = replace(
+            plan,
+            undone_parts=[
+                _build_undone_part((repeat.edit_id, number), record.parts[number], index)
+                for number, index in plan.reverted_indexes.items()
+            ],
+        )
         return PlannedEdit.from_plan(
             notebook,
             plan,
@@ -220,6 +227,11 @@ def describe_undone(edit: HistoryEdit) -> UndoneEdit:
         client=edit.client,
         message=edit.message,
     )
+
+
+def _build_undone_part(source: tuple[int, int], part: CellUndo, index: int | None) -> UndonePart:
+    """Return what the undo of a part says of it; ``index`` is that of the cell after the undo."""
+    return UndonePart(index, [source], source if part.index is None else None)
 
 
 def _check_moves(edit_id: int, first: UndoRecord, repeat: UndoRecord) -> None:

@@ -34,6 +34,7 @@ from jupyter_nbedit.history.models import (
 from jupyter_nbedit.history.seen_store import SeenEdits, SeenEditStore, SeenParts, UnseenNotebook
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.models import EditReply, WriteRequest
+from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.undo.net_change import (
     CellNetChange,
     NetChange,
@@ -41,6 +42,7 @@ from jupyter_nbedit.notebook.undo.net_change import (
     compute_net_change,
     decode_record,
 )
+from jupyter_nbedit.notebook.undo.record import UndonePart
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.reading.loading import LoadedNotebook, load_notebook
 
@@ -147,12 +149,20 @@ class _UnseenState:
                 hash_before=entry.hash_before,
                 hash=entry.hash,
                 record=entry.record,
+                is_own_cell_undo=entry.kind == "undo_cells" and entry.account == account,
                 is_seen=entry.is_by(account) or entry.edit_id in self.seen.whole_edits,
                 seen_parts=self.seen.parts.get(entry.edit_id, ()),
             )
             for entry in self.entries
         ]
-        while changes and changes[-1].is_seen and changes[-1].undoes is None:
+        # An undo and what it undoes count together.
+        paired_ids = {
+            edit_id
+            for change in changes
+            if change.undoes
+            for edit_id in (change.edit_id, change.undoes)
+        }
+        while changes and changes[-1].is_seen and changes[-1].edit_id not in paired_ids:
             changes.pop()
         return compute_net_change(self.notebook.document, self.notebook.hash, changes)
 
@@ -394,6 +404,7 @@ class NetUndoPlanner:
             is_exact=True,
             part_numbers=None if is_whole else numbers,
         )
+        plan = _name_undone_parts(plan, cells)
         self._part_count = len(plan.changes) + plan.changes_metadata
         trusted = {entry.edit_id: entry.trusted for entry in state.entries}
         may_sign = all(trusted[edit_id] for edit_id in edit_ids)
@@ -444,6 +455,7 @@ class RestorePlanner:
         if net.conflicts or not net.is_known or not is_complete:
             raise _build_restore_conflict(self.edit_id, net)
         plan = revert(state.notebook.document, net.record, op="restore", is_exact=True)
+        plan = _name_undone_parts(plan, net.cells)
         self.parts = build_cell_diffs(plan.build_record().parts)
         may_sign = all(entry.trusted for entry in state.entries)
         return PlannedEdit.from_plan(state.notebook, plan, kind="restore", may_sign=may_sign)
@@ -468,6 +480,15 @@ def _name_edits(numbers: Sequence[int]) -> str:
     if len(numbers) == 1:
         return f"edit {numbers[0]}"
     return f"the edits {', '.join(map(str, numbers[:5]))}" if numbers else "a later edit"
+
+
+def _name_undone_parts(plan: EditPlan, cells: Iterable[CellNetChange]) -> EditPlan:
+    """Return a plan with what it undoes of the edits in the history."""
+    undone_parts = [
+        UndonePart(plan.reverted_indexes[cell.number], [*cell.sources], cell.deleted_by)
+        for cell in cells
+    ]
+    return replace(plan, undone_parts=undone_parts)
 
 
 def _build_key(cell: CellNetChange) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import filterfalse
 from typing import Annotated, Any, Literal
@@ -31,6 +31,7 @@ from jupyter_nbedit.notebook.undo.record import (
     Fragment,
     GapAnchor,
     NeighbourKey,
+    UndonePart,
     UndoRecord,
 )
 from jupyter_nbedit.notebook.undo.removed_bytes import UndoBlobBuilder
@@ -186,6 +187,11 @@ class EditPlan:
     results: list[OperationResult]
     #: What the author may not have meant.
     warnings: Sequence[str] = ()
+    #: Of a plan that reverts parts of an edit: by the numbers of the parts, the indexes after it of
+    #: the cells; None if there is no such cell.
+    reverted_indexes: Mapping[int, int | None] = field(default_factory=dict)
+    #: What it undoes, if that is in the history.
+    undone_parts: Sequence[UndonePart] = ()
 
     @property
     def changes_metadata(self) -> bool:
@@ -224,6 +230,7 @@ class EditPlan:
             reverse_splices=blob_builder.build_reverse_splices(),
             total_cells=self.total_cells,
             blob=bytes(blob_builder.blob),
+            undone_parts=[*self.undone_parts],
         )
 
     def build_forward_record(self) -> UndoRecord:

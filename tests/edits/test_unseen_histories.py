@@ -172,6 +172,8 @@ class UnseenHistory:
         self.last_seen = dict.fromkeys(USERS, 0)
         #: The changes of cells that users have kept or undone, as edits and cells.
         self.seen: dict[str, set[tuple[int, str]]] = {user: set() for user in USERS}
+        #: By the edits that have undone cells: the user who did it, and what they have undone.
+        self.cell_undos: dict[int, tuple[str, set[tuple[int, str]]]] = {}
 
     # The notebook -----------------------------------------------------------------------------
 
@@ -361,6 +363,9 @@ class UnseenHistory:
             self.random.choice([None, reply.until]),
         )
         self.mark(user, cells, reply.until)
+        if written.edit_id is not None:
+            undone = {(edit, cell.cell_id or METADATA) for cell in cells for edit in cell.edit_ids}
+            self.cell_undos[written.edit_id] = (user, undone)
         await self.note_changes()
         if len(cells) == len(reply.cells):
             self.last_seen[user] = written.edit_id or reply.until
@@ -379,6 +384,7 @@ class UnseenHistory:
                 wanted = expected[cell_id].before
             assert self.strip(self.version.values.get(cell_id)) == self.strip(wanted)
         check_rest(after, reply, keys)
+        assert list_old_order(after, self.version) == list_old_order(reply, before)
 
     async def undo_all(self, user: str) -> None:
         """Undo all that a user has not seen, after which the notebook is as it was last seen."""
@@ -388,7 +394,12 @@ class UnseenHistory:
         order = list_old_order(reply, self.version) if self.has_ids else []
         seen_version = self.find_seen_version(user)
         has_outside_change = any(change.is_outside for change in self.changes)
-        await self.undo_chosen(user, reply, list(reply.cells))
+        if self.random.random() < 0.5:
+            await self.undo_chosen(user, reply, list(reply.cells))
+            reply = await self.read(user)
+        while reply.cells:
+            await self.undo_chosen(user, reply, [self.random.choice(reply.cells)])
+            reply = await self.read(user)
         if self.has_ids:
             assert self.version.order == order
         if seen_version is not None:
@@ -468,11 +479,27 @@ class UnseenHistory:
         ends = [change.after.text for change in self.changes if change.edit_id >= edit_id]
         return texts == ends
 
+    def list_kept(self, user: str, changes: list[Change]) -> set[tuple[int, str]]:
+        """Return what a user has seen of edits, without what the user has undone."""
+        kept = set(self.seen[user])
+        for parts in self.list_cell_undos(user, changes).values():
+            kept -= parts
+        return kept
+
+    def list_cell_undos(self, user: str, changes: list[Change]) -> dict[int, set[tuple[int, str]]]:
+        """Return what a user has undone by cells, by the undo, if all edits are among some."""
+        numbers = {change.edit_id for change in changes}
+        return {
+            undo: parts
+            for undo, (author, parts) in self.cell_undos.items()
+            if author == user and {undo, *(edit_id for edit_id, _ in parts)} <= numbers
+        }
+
     def find_undos(self, user: str, changes: list[Change]) -> dict[int, int]:
         """Return the undos of edits, by the edits, if both count as nothing."""
         by_number = {change.edit_id: change for change in changes}
         undos: dict[int, int] = {}
-        partly_seen = {edit_id for edit_id, _ in self.seen[user]}
+        partly_seen = {edit_id for edit_id, _ in self.list_kept(user, changes)}
         for change in changes:
             undone = by_number.get(change.undoes or 0)
             if undone is None or change.edit_id in undos or undone.edit_id in partly_seen:
@@ -486,6 +513,14 @@ class UnseenHistory:
         """Return what the user has not seen of each cell, also if nothing is left of it."""
         changes = self.list_unseen(user)
         undos = self.find_undos(user, changes)
+        kept = self.list_kept(user, changes)
+        own = {change.edit_id for change in changes if change.is_own and change.user == user}
+        cell_undos = {
+            undo: parts
+            for undo, parts in self.list_cell_undos(user, changes).items()
+            if undo not in undos
+        }
+        undone = {part for parts in cell_undos.values() for part in parts}
         expected: dict[str, Expected] = {}
         for cell_id in self.list_all_ids():
             before, sources = self.version.values.get(cell_id), list[int]()
@@ -507,10 +542,9 @@ class UnseenHistory:
                 if change.edit_id in undos and change.edit_id in counts:
                     if len(sources) == counts[change.edit_id]:
                         continue
-                elif (change.is_own and change.user == user) or (
-                    change.edit_id,
-                    cell_id,
-                ) in self.seen[user]:
+                elif change.edit_id in cell_undos or (change.edit_id, cell_id) in undone:
+                    continue
+                elif change.edit_id in own or (change.edit_id, cell_id) in kept:
                     break
                 else:
                     sources.append(change.edit_id)

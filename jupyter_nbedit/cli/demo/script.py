@@ -107,7 +107,8 @@ STEPS = (
     ),
     Step(
         "It proposes changes, and you decide.",
-        "Click Keep all if there are changes left. Press Alt-F5, then Y, Y and N: accept two, reject one.",
+        "Click Keep all if there are changes left. Press Alt-F5, then Y, Y and N: "
+        "accept two, reject one.",
         14,
         (
             (

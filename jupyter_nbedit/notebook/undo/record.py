@@ -145,6 +145,17 @@ class ReverseSplice(msgspec.Struct, frozen=True, array_like=True):
     ranges: list[ByteRange]
 
 
+class UndonePart(msgspec.Struct, frozen=True, array_like=True):
+    """The change of one cell that an edit undoes."""
+
+    #: The index of the cell after the edit; None if it does not exist then, and for the metadata.
+    index: int | None
+    #: The parts of earlier edits that made the change, as edits and numbers of parts.
+    sources: list[tuple[int, int]]
+    #: If the cell did not exist, the part that had deleted it.
+    deleted_by: tuple[int, int] | None
+
+
 class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What an edit did to a notebook.
 
@@ -161,6 +172,8 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     total_cells: int
     #: The bytes to which all ranges refer.
     blob: bytes
+    #: Of an undo or redo: what it undoes. Records of earlier releases have none.
+    undone_parts: list[UndonePart] = msgspec.field(default_factory=list, name="undone")
 
     def list_texts(self, part: CellUndo) -> list[tuple[str | None, bytes | None]]:
         """Return the fragments of a part with their stored bytes."""

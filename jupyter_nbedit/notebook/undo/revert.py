@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from typing import Any, NoReturn
 
 from msgspec import UNSET
@@ -107,17 +108,7 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
         conflicts = {number: each for number, each in conflicts.items() if number in parts}
         sources, unmerged = _merge_sources(document, parts, cells, resolution)
         conflicts |= unmerged
-    for number, chosen in resolution.chosen_sources.items():
-        if number in conflicts:
-            continue
-        index = cells.get(number)
-        current = None if index is None else document.get_cell(index)
-        if chosen.source_hash != (None if current is None else current.source_hash):
-            source = None if current is None else current.source
-            error = CellNotLocated(parts[number], "changed", index, source)
-            conflicts[number] = error.conflict
-        elif chosen.source is not None:
-            sources[number] = chosen.source
+    sources |= _list_chosen_sources(document, parts, cells, conflicts, resolution)
     metadata, names = restore_metadata(
         document, record, parts.values(), later_parts, is_exact=is_exact
     )
@@ -129,12 +120,13 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     order = _restore_cells(working_copy, record, parts, cells, gaps)
     for number in sources.keys() - cells.keys():
         working_copy.cells[-1 - number].source = sources[number]
-    return build_plan(
+    plan = build_plan(
         working_copy,
         order,
         [_build_result(op, working_copy, order)],
         _build_reverse_splices(document, record) if is_exact and is_whole and not sources else None,
     )
+    return replace_fields(plan, reverted_indexes=_list_new_indexes(parts, cells, order))
 
 
 @dataclass(frozen=True)
@@ -176,19 +168,47 @@ def revert_possible_parts(document: Document, record: UndoRecord, *, is_exact: b
     plan = build_plan(
         working_copy, order, [], _build_reverse_splices(document, record) if is_exact else None
     )
-    indexes = {
-        number: (
-            cells.get(number),
-            # The cell of a removed part has no index any more.
-            None if part.before is None else order.get_index(cells.get(number, -1 - number)),
-        )
-        for number, part in possible_parts.items()
-        if not part.is_notebook_metadata
-    }
-    indexes |= {
-        number: (None, None) for number, part in possible_parts.items() if part.is_notebook_metadata
-    }
+    new_indexes = _list_new_indexes(possible_parts, cells, order)
+    indexes = {number: (cells.get(number), new_indexes[number]) for number in possible_parts}
     return Reversal(record, plan, indexes, parts.keys() - possible_parts.keys())
+
+
+def _list_new_indexes(
+    parts: Mapping[int, CellUndo], cells: Mapping[int, int], order: FinalOrder
+) -> dict[int, int | None]:
+    """Return the indexes of the cells of some parts after they are reverted; None if it has none.
+
+    The notebook's metadata have no index, nor has a cell that is removed.
+    """
+    return {
+        number: None
+        if part.is_notebook_metadata or part.before is None
+        else order.get_index(cells.get(number, -1 - number))
+        for number, part in parts.items()
+    }
+
+
+def _list_chosen_sources(
+    document: Document,
+    parts: Mapping[int, CellUndo],
+    cells: Mapping[int, int],
+    conflicts: dict[int, dict[str, Any]],
+    resolution: Resolution,
+) -> dict[int, str]:
+    """Return the sources that a person has chosen; add a conflict where the cell is another now."""
+    sources: dict[int, str] = {}
+    for number, chosen in resolution.chosen_sources.items():
+        if number in conflicts:
+            continue
+        index = cells.get(number)
+        current = None if index is None else document.get_cell(index)
+        if chosen.source_hash != (None if current is None else current.source_hash):
+            source = None if current is None else current.source
+            error = CellNotLocated(parts[number], "changed", index, source)
+            conflicts[number] = error.conflict
+        elif chosen.source is not None:
+            sources[number] = chosen.source
+    return sources
 
 
 def _merge_sources(
