@@ -145,6 +145,8 @@ def _list_notes(change: CellChange) -> list[str]:
         notes.append(f"# {before.cell_type} became {after.cell_type}\n")
     if change.outputs_cleared:
         notes.append("# outputs cleared\n")
+    elif set(change.changed_members) == {"execution_count"}:
+        notes.append("# execution count changed\n")
     if "attachments" in change.changed_members and before.attachments != after.attachments:
         notes.append("# attachments changed\n")
     return notes

@@ -189,10 +189,10 @@ def _compare_cells(cell_id: str | None, before: Cell, after: Cell, *, is_moved: 
     names = dict.fromkeys(member.name for cell in (before, after) for member in cell.all_members)
     try:
         changed_members = [name for name in names if _is_member_changed(before, after, name)]
-        was_filled, is_filled = (bool(list_filled_members(cell)) for cell in (before, after))
+        old_filled, new_filled = (list_filled_members(cell) for cell in (before, after))
     except InvalidNotebook:
         # A member is repeated, or the source is no text: no record can be built.
-        changed_members, was_filled, is_filled = list(names), False, False
+        changed_members, old_filled, new_filled = list(names), [], []
     return CellChange(
         cell_id,
         before=before,
@@ -200,8 +200,8 @@ def _compare_cells(cell_id: str | None, before: Cell, after: Cell, *, is_moved: 
         index=after.index,
         is_moved=is_moved,
         changed_members=changed_members,
-        outputs_cleared=was_filled and not is_filled,
-        outputs_returned=is_filled and not was_filled,
+        outputs_cleared="outputs" in old_filled and "outputs" not in new_filled,
+        outputs_returned=bool(new_filled) and not old_filled,
     )
 
 

@@ -127,8 +127,8 @@ class EditedCell:
 
     @property
     def outputs_cleared(self) -> bool:
-        """Whether it had outputs or an execution count and loses them."""
-        return bool(self._filled_members) and not self.is_filled_after
+        """Whether it had outputs and loses them; an execution count is no output."""
+        return "outputs" in self._filled_members and not self._is_filled_after("outputs")
 
     @property
     def outputs_returned(self) -> bool:
@@ -142,13 +142,16 @@ class EditedCell:
     @property
     def is_filled_after(self) -> bool:
         """Whether it has outputs or an execution count after the batch."""
+        return any(map(self._is_filled_after, EXECUTION_MEMBERS))
+
+    def _is_filled_after(self, name: str) -> bool:
         if not EXECUTION_MEMBERS.isdisjoint(self.members):
-            values = [(name, self.get_member(name)) for name in EXECUTION_MEMBERS]
-            return any(value is not None and is_filled(name, value) for name, value in values)
+            value = self.get_member(name)
+            return value is not None and is_filled(name, value)
         # Such members of cells of other types are not outputs.
         is_code = self.cell is not None and "code" in {self.cell.cell_type, self.cell_type}
         is_clearing = is_code and (self.clears_outputs or self.cell_type != "code")
-        return bool(self._filled_members) and not is_clearing
+        return name in self._filled_members and not is_clearing
 
     @property
     def changed_members(self) -> Collection[str]:

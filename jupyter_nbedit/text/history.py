@@ -122,6 +122,8 @@ def describe_part(part: CellDiff) -> Iterator[str]:
         yield "# moved"
     if part.outputs_cleared:
         yield "# outputs cleared"
+    elif before == after and not part.moved:
+        yield "# outputs, execution count or attachments changed"
     if before is not None and after is not None and before.metadata != after.metadata:
         yield "# metadata changed"
     old = (before.source if before else None) or ""

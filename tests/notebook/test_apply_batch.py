@@ -418,6 +418,24 @@ def test_outputs_are_reported_as_cleared_only_if_there_were_some() -> None:
     assert edit(last, merge).results[0].outputs_cleared is True
 
 
+def test_an_execution_count_without_outputs_is_not_reported_as_outputs() -> None:
+    counted = notebook(samples.code("x", "a", execution_count=3))
+    clear = {"op": "clear_outputs", "cell": "a"}
+    for operation in (replace("a", "y"), clear):
+        applied = edit(counted, operation)
+
+        assert applied.results[0].outputs_cleared is False
+        assert [change.outputs_cleared for change in applied.changes] == [False]
+        (cell,) = load_cells(apply_splices(counted.text, applied.splices))
+        assert cell["execution_count"] is None
+        # The undo returns the execution count, and knows a later run.
+        part = applied.build_record().parts[0]
+        assert (part.outputs_cleared, part.run_digest) == (False, "")
+    assert "# execution count changed" in render_unified_diff("n", edit(counted, clear))
+    retyped = edit(counted, {"op": "replace", "cell": "a", "cell_type": "markdown"})
+    assert [change.outputs_cleared for change in retyped.changes] == [False]
+
+
 def test_a_new_cell_has_no_id_in_formats_without_ids() -> None:
     document = notebook(samples.raw("a"), minor=4)
 

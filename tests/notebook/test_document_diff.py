@@ -201,6 +201,14 @@ def test_each_changed_cell_is_listed_once_with_what_happened_to_it() -> None:
     assert (change.changed_members, change.outputs_cleared) == (["outputs"], True)
 
 
+def test_an_execution_count_that_another_program_has_cleared_is_not_reported_as_outputs() -> None:
+    before = Document.parse(notebook(code("x", "a", execution_count=3)))
+
+    (change,) = compare_documents(before, Document.parse(notebook(code("x", "a")))).plan.changes
+
+    assert (change.changed_members, change.outputs_cleared) == (["execution_count"], False)
+
+
 def test_a_difference_that_is_too_large_to_be_kept_is_listed_without_a_record() -> None:
     before = Document.parse(notebook(code("x", "a"), code("y", "b")))
     after = Document.parse(notebook(code("x" * (17 << 20), "a"), code("y", "b")))

@@ -84,7 +84,9 @@ export function describeChange(cell: UnseenCell, trans: TranslationBundle): stri
   );
   const last = phrases.pop();
   if (last === undefined) {
-    return trans.__('changed the metadata of this cell');
+    return JSON.stringify(before.metadata) === JSON.stringify(after?.metadata)
+      ? trans.__('changed the outputs, the run number or the attachments of this cell')
+      : trans.__('changed the metadata of this cell');
   }
   return phrases.length === 0 ? last : trans.__('%1 and %2', phrases.join(', '), last);
 }

@@ -59,7 +59,9 @@ export function describePart(part: CellDiff, trans: TranslationBundle): string {
   );
   const last = phrases.pop();
   if (last === undefined) {
-    return trans.__('proposes to change the metadata of this cell');
+    return JSON.stringify(part.before?.metadata) === JSON.stringify(part.after.metadata)
+      ? trans.__('proposes to change the outputs, the run number or the attachments of this cell')
+      : trans.__('proposes to change the metadata of this cell');
   }
   const all = phrases.length === 0 ? last : trans.__('%1 and %2', phrases.join(', '), last);
   return trans.__('proposes to %1', all);

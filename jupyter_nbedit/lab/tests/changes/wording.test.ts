@@ -36,6 +36,10 @@ test('a change of a cell is a phrase after the name of its author', () => {
   ]);
   const tagged = { ...converted, after: makeState('a', { metadata: { tags: ['x'] } }) };
   expect(wording.describeChange(tagged, trans)).toBe('changed the metadata of this cell');
+  const rerun = { ...converted, after: makeState('a') };
+  expect(wording.describeChange(rerun, trans)).toBe(
+    'changed the outputs, the run number or the attachments of this cell'
+  );
 });
 
 test('what has no cell is said at its line', () => {

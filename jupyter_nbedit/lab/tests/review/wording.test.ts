@@ -32,6 +32,10 @@ describe('What a part would do is said', () => {
       wording.describePart(makeChangedPart('a', 1, { ...same, outputs_cleared: true }), trans)
     ).toBe('proposes to clear the outputs of this cell');
     expect(wording.describePart(makeChangedPart('a', 1, same), trans)).toBe(
+      'proposes to change the outputs, the run number or the attachments of this cell'
+    );
+    const tagged = { ...same, after: makeCellState('a', { metadata: { tags: ['x'] } }) };
+    expect(wording.describePart(makeChangedPart('a', 1, tagged), trans)).toBe(
       'proposes to change the metadata of this cell'
     );
     const notebook = { before: makeCellState(''), after: makeCellState('') };
