@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -256,8 +257,9 @@ def _build_part(
     change: CellChange, blob_builder: UndoBlobBuilder, anchors: _AnchorTable
 ) -> CellUndo:
     before, after = change.before, change.after
+    cell_id = anchors.get_unique_id(change.id)
     part = CellUndo(
-        cell_id=change.id,
+        cell_id=cell_id,
         index_before=change.index_before,
         index=change.index,
         is_moved=change.is_moved,
@@ -267,7 +269,7 @@ def _build_part(
         before=None if before is None else CellState.from_cell(before),
         after=None if after is None else CellState.from_cell(after),
     )
-    if change.id is None and change.index is not None:
+    if cell_id is None and change.index is not None:
         part.neighbour_keys = anchors.get_neighbours(change.index)
     if before is None:
         part.attachments = {} if after is None else digest_attachments(after.attachments)
@@ -350,9 +352,19 @@ class _AnchorTable:
         """Return the content keys of the neighbours of a cell after the edit."""
         return self._get_key(index - 1), self._get_key(index + 1)
 
+    def get_unique_id(self, cell_id: str | None) -> str | None:
+        """Return an id if it identifies a cell before and after the edit, else None."""
+        ids = self._plan.document.ids
+        count = len(ids.get(cell_id or "", ())) + self._inserted_ids[cell_id]
+        return cell_id if count <= 1 else None
+
+    @cached_property
+    def _inserted_ids(self) -> Counter[str | None]:
+        return Counter(change.id for change in self._plan.changes if change.before is None)
+
     def _build_anchor(self, rank: int) -> NeighbourKey:
         before, after = self._unmoved
-        cell_id, _ = self._plan.document.headers[before[rank]]
+        cell_id = self.get_unique_id(self._plan.document.headers[before[rank]][0])
         return NeighbourKey(cell_id, self._get_key(after[rank]) if cell_id is None else None)
 
     @cached_property

@@ -102,9 +102,14 @@ class OriginalOrder:
         changes_by_edit: dict[int | None, dict[str, tuple[int, int]]] = {}
         undone_edits: dict[int | None, int | None] = {}
         self._numbers = count(1)
+        # Whether an edit has inserted, deleted or moved a cell without an id of its own.
+        self._has_moved_unknown = False
         for edit in history.edits or [PastEdit(0, None, record)]:
             if edit.record is None:
                 continue
+            self._has_moved_unknown = self._has_moved_unknown or any(
+                part.cell_id is None and part.changes_position for part in edit.record.parts
+            )
             parts = [part for part in edit.record.parts if part.cell_id is not None]
             self._add_order(edit.record, parts)
             changes = self._change_slots(parts, changes_by_edit.get(edit.undoes, {}))
@@ -166,8 +171,17 @@ class OriginalOrder:
                 gap.keys_before
             )
             first, second = (high, low) if is_after_nearer else (low, high)
-            gaps.append(first.get(slot, second.get(slot)))
+            start, stop = low.get(slot, 0), high.get(slot, len(self._document))
+            is_certain = not self._has_unknown_cells(start, stop)
+            gaps.append(first.get(slot, second.get(slot)) if is_certain else None)
         return gaps
+
+    def _has_unknown_cells(self, start: int, stop: int) -> bool:
+        """Return whether a range has cells without ids, which edits may have put there."""
+        if not self._has_moved_unknown:
+            return False
+        headers, ids = self._document.headers, self._document.ids
+        return any(len(ids.get(headers[n][0] or "", ())) != 1 for n in range(start, stop))
 
     def is_moved_again(self, part: CellUndo) -> bool:
         """Return whether a later edit moved a cell that the edit moved."""
