@@ -75,7 +75,7 @@ test.describe('The undo of an agent’s change in a cell in which its user types
     await tab.typeText(0, '0');
     await undoAtCell(tab, 0);
     await expect(getDialog(page)).toContainText(
-      'In cell 1 you have typed where the undo changes the text.'
+      'In cell 1 you have typed in the lines that it changes.'
     );
     await getDialog(page).getByRole('button', { name: 'Cancel' }).click();
     expect(await tab.getSource(0)).toBe('a = 20');

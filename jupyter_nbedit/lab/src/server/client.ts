@@ -4,7 +4,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { EditOptions } from './api';
 import type { NotebookDelta } from '../merge/delta';
 import { localEdits } from './localEdits';
-import { unsavedTyping } from './unsavedTyping';
+import { unsavedTyping, type ReversalVerb } from './unsavedTyping';
 import type {
   AboutReply,
   AgentsReply,
@@ -309,7 +309,7 @@ export class NbEditClient {
 
   private async _undoOrRestore<Answer extends EditReply = EditReply>(
     path: string,
-    verb: 'undo' | 'redo' | 'restore',
+    verb: ReversalVerb,
     body: object,
     options: UndoOptions = {},
     keepCells: KeepCells | null = null
@@ -324,7 +324,7 @@ export class NbEditClient {
     }
     const dryOptions = { ...options, dry_run: true };
     const { sources = [] } = await this._sendChange('POST', address, body, dryOptions, null);
-    const decision = await guard.confirmUndo(sources, keepCells !== null);
+    const decision = await guard.confirmUndo(verb, sources, keepCells !== null);
     let content = body;
     if (decision.isConfirmed && decision.keptIndexes.length > 0 && keepCells !== null) {
       content = await keepCells(decision.keptIndexes);

@@ -1,5 +1,8 @@
 import type { CellSources } from './models';
 
+/** What returns cells to an earlier state. */
+export type ReversalVerb = 'undo' | 'redo' | 'restore';
+
 /** What a user decides on an undo that would also remove what he has typed. */
 export interface UndoDecision {
   readonly isConfirmed: boolean;
@@ -20,7 +23,11 @@ export interface TypingGuard {
    * @param sources The sources that the undo changes in the file.
    * @param canKeep Whether the undo can leave out cells.
    */
-  confirmUndo(sources: readonly CellSources[], canKeep: boolean): Promise<UndoDecision>;
+  confirmUndo(
+    verb: ReversalVerb,
+    sources: readonly CellSources[],
+    canKeep: boolean
+  ): Promise<UndoDecision>;
 }
 
 /** The tabs of this page, which are asked before an undo of a person. */

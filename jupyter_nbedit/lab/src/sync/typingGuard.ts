@@ -5,7 +5,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Notebook } from '../merge/notebook';
 import { mergeTouchingChanges } from '../merge/textMerge';
 import type { CellSources } from '../server/models';
-import type { TypingGuard, UndoDecision } from '../server/unsavedTyping';
+import type { ReversalVerb, TypingGuard, UndoDecision } from '../server/unsavedTyping';
 
 /** A cell whose typed text and an undo change the same lines. */
 interface OverlappingCell {
@@ -38,11 +38,15 @@ export class TabTypingGuard implements TypingGuard {
     return this._context.model.dirty && this._services.getBase() !== null;
   }
 
-  async confirmUndo(sources: readonly CellSources[], canKeep: boolean): Promise<UndoDecision> {
+  async confirmUndo(
+    verb: ReversalVerb,
+    sources: readonly CellSources[],
+    canKeep: boolean
+  ): Promise<UndoDecision> {
     const cells = this._listOverlaps(sources);
     const keptIndexes: number[] = [];
     if (cells.length > 0) {
-      const { accept, className } = await this._ask(cells, canKeep);
+      const { accept, className } = await this._ask(verb, cells, canKeep);
       if (!accept) {
         return { isConfirmed: false, keptIndexes, restoreTyping: () => undefined };
       }
@@ -89,21 +93,30 @@ export class TabTypingGuard implements TypingGuard {
     });
   }
 
-  private async _ask(cells: readonly OverlappingCell[], canKeep: boolean): Promise<Dialog.IButton> {
+  private async _ask(
+    verb: ReversalVerb,
+    cells: readonly OverlappingCell[],
+    canKeep: boolean
+  ): Promise<Dialog.IButton> {
     const { trans } = this._services;
+    const [title, label] = {
+      undo: [trans.__('Undo also removes what you typed'), trans.__('Undo')],
+      redo: [trans.__('Redo also removes what you typed'), trans.__('Redo')],
+      restore: [trans.__('Restore also removes what you typed'), trans.__('Restore')]
+    }[verb] as [string, string];
     const names = cells.map(({ index }) => index + 1).join(', ');
     const body =
       cells.length === 1
-        ? trans.__('In cell %1 you have typed where the undo changes the text.', names)
-        : trans.__('In the cells %1 you have typed where the undo changes the text.', names);
+        ? trans.__('In cell %1 you have typed in the lines that it changes.', names)
+        : trans.__('In the cells %1 you have typed in the lines that it changes.', names);
     const keepButton = Dialog.okButton({ label: trans.__('Keep Both'), className: KEEP_CLASS });
     const { button } = await showDialog({
-      title: trans.__('Undo also removes what you typed'),
+      title,
       body,
       buttons: [
         Dialog.cancelButton({ label: trans.__('Cancel') }),
         ...(canKeep ? [keepButton] : []),
-        Dialog.warnButton({ label: trans.__('Undo') })
+        Dialog.warnButton({ label })
       ],
       defaultButton: 0
     });
