@@ -61,14 +61,14 @@ export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
       }
     });
     commands.addCommand(COMMANDS.keep, {
-      label: () => find()?.entry.commandLabels[0] ?? trans.__('Keep or Accept This Change'),
+      label: () => find()?.entry.commandLabels?.[0] ?? trans.__('Keep or Accept This Change'),
       caption: trans.__('Keep the change of the active cell, or accept what is proposed for it'),
       isVisible: canDecide,
       isEnabled: canDecide,
       execute: requireUserGesture(async () => (await show())?.runAction('accept'))
     });
     commands.addCommand(COMMANDS.undo, {
-      label: () => find()?.entry.commandLabels[1] ?? trans.__('Undo or Reject This Change'),
+      label: () => find()?.entry.commandLabels?.[1] ?? trans.__('Undo or Reject This Change'),
       caption: trans.__('Undo the change of the active cell, or reject what is proposed for it'),
       isVisible: canDecide,
       isEnabled: canDecide,

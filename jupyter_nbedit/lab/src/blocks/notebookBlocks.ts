@@ -38,8 +38,8 @@ export interface BlockEntry extends NavigatorEntry {
   readonly widgets: readonly Widget[];
   /** Number of changes that it stands for, as the server counts them; 1 if it is left out. */
   readonly changeCount?: number;
-  /** What the commands of its two decisions are called, beginning with that of acceptance. */
-  readonly commandLabels: readonly [accept: string, reject: string];
+  /** What the commands of its two decisions are called, acceptance first; nothing to decide if left out. */
+  readonly commandLabels?: readonly [accept: string, reject: string];
   /** Its block if it is shown now. */
   readonly block: CellBlock | null;
   /** Whether it is about the cell at its position, and not about a place beside it. */
