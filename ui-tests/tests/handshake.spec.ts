@@ -58,8 +58,13 @@ test.describe('The reply to an edit', () => {
     const tab = await open('handshake.ipynb');
     await known(1);
     await tab.typeText(0, '  # mine');
-    const { tabs } = await replace(0, 'theirs = 0');
+    const { tabs } = await replace(0, 'theirs = 1');
     expect(tabs).toEqual({ ...NOBODY, open: 1, waiting: 1 });
+    // It shows edits of other cells meanwhile.
+    const { tabs: others } = await replace(2, 'theirs = 2');
+    expect(others).toEqual({ ...NOBODY, open: 1, merged: 1 });
+    const { tabs: again } = await replace(0, 'theirs = 0');
+    expect(again).toEqual({ ...NOBODY, open: 1, waiting: 1 });
     await tab
       .cell(0)
       .getByRole('button', { name: /^Theirs/ })

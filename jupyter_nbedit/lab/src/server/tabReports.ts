@@ -4,7 +4,7 @@ import { PromiseDelegate } from '@lumino/coreutils';
 
 /**
  * What a tab made of the version on disk: it shows that version, shows it with unsaved changes, or
- * waits for the user to resolve a conflict.
+ * waits for the user to resolve a conflict in a cell that this version has changed.
  */
 export type TabState = 'shown' | 'merged' | 'waiting';
 

@@ -32,6 +32,11 @@ export class IncomingChanges {
     hash: string | null
   ): void {
     const cells = result.changedIndexes.flatMap(index => keys[index] ?? []);
+    if (hash !== null) {
+      this._touchedKeys.clear();
+    }
+    cells.forEach(key => this._touchedKeys.add(key));
+    result.conflicts.forEach(({ index }) => this._touchedKeys.add(keys[index] ?? ''));
     const clients = changes.flatMap(change => getClient(change) ?? []);
     // Without a client, a kernel in another tab has set the language of the notebook.
     const hasMetadataChange = result.hasNewMetadata && clients.length > 0;
@@ -60,9 +65,9 @@ export class IncomingChanges {
     );
   }
 
-  /** Whether the user has yet to resolve a conflict. */
-  get hasOpenConflicts(): boolean {
-    return this._conflicts.all.length > 0;
+  /** Whether the user has yet to resolve a conflict in a cell that the newest version changed. */
+  get isWaiting(): boolean {
+    return this._conflicts.all.some(({ key }) => this._touchedKeys.has(key));
   }
 
   /** Remove the conflicts of all other cells. */
@@ -93,4 +98,6 @@ export class IncomingChanges {
   }
 
   private readonly _toasts: ConflictToasts;
+  /** The keys of the cells that the newest version of the file has changed. */
+  private readonly _touchedKeys = new Set<string>();
 }

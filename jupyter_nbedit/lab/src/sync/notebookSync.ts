@@ -306,7 +306,7 @@ export class NotebookSync {
       const state = this._context.model.dirty ? 'merged' : 'shown';
       this._services.tab.report(
         this._diskHash,
-        this._incomingChanges.hasOpenConflicts ? 'waiting' : state
+        this._incomingChanges.isWaiting ? 'waiting' : state
       );
     }
   }
