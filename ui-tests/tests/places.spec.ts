@@ -49,6 +49,29 @@ async function openCellMenu(tab: Tab, index: number): Promise<void> {
   await places.first().click({ button: 'right', position: { x: 40, y: 8 } });
 }
 
+test('JupyterLab’s counter of cells counts those that an agent inserts and deletes @nightly', async ({
+  agent,
+  folder,
+  open,
+  page
+}) => {
+  folder.write('counter.ipynb', formatNotebook(makeManyCells(2)));
+  const path = folder.getPath('counter.ipynb');
+  const tab = await open('counter.ipynb');
+  await tab.placeCaret(1);
+  const counter = page.locator('.jp-StatusBar-Widget').getByText(/^Cell \d+\/\d+$/);
+  test.skip((await counter.count()) === 0, 'This JupyterLab has no such counter.');
+  await expect(counter).toHaveText('Cell 2/2');
+  const insert = { op: 'insert', at: 'end', cell_type: 'code', source: 'x = 1' };
+  await agent.edit(path, [insert, insert, insert, insert]);
+  await expect.poll(async () => (await tab.getSources()).length).toBe(6);
+  await expect(counter).toHaveText('Cell 2/6');
+  expect(await tab.getViewState()).toMatchObject({ activeCellIndex: 1, mode: 'edit' });
+  await agent.edit(path, [{ op: 'delete', cell: 'cell-id-0' }]);
+  await expect(counter).toHaveText('Cell 1/5');
+  await tab.typeText(0, '  # mine');
+});
+
 test('The command palette says what a command does, not which state there is @nightly', async ({
   agent,
   folder,

@@ -15,6 +15,7 @@ import { openPagePlugin } from './server/openPage';
 import { unseenPlugin } from './server/unseenPlugin';
 import { writeRightPlugin } from './server/writeRight';
 import { notebookSyncPlugin, textFileSyncPlugin } from './sync/syncPlugin';
+import { cellCountPlugin } from './ui/cellCountPlugin';
 import { diffPlugin } from './ui/diffPlugin';
 
 /**
@@ -30,6 +31,7 @@ export default [
   openPagePlugin,
   unseenPlugin,
   diffPlugin,
+  cellCountPlugin,
   blocksPlugin,
   cellMenuPlugin,
   settingsPlugin,
