@@ -193,6 +193,40 @@ def test_marks_blocks_and_the_bar_work_by_mouse(tab: Tab) -> None:
     wait_for(lambda: tab.ids, [f"c{index}" for index in range(10)])
 
 
+def test_a_diff_has_an_appended_line_only_and_an_undo_leaves_what_was_typed(tab: Tab) -> None:
+    tab.open("typed.ipynb", cells=5)
+    tab.edit(replace("c1", make_source(1) + "\nappended = 1"))
+    wait_for(lambda: tab.marked_cells, ["c1"])
+    tab.click(MARK, cell="c1")
+    tab.wait_for_text("appended = 1", DIFF_TEXT, cell="c1")
+    assert tab.count(".cm-changedLine", cell="c1") == 1
+    assert tab.count(".cm-deletedLine", cell="c1") == 0
+
+    tab.place_caret("c1")
+    tab.press("Control+Home")
+    tab.type("mine = 1")
+    tab.press("Enter")
+    tab.click(CHANGE_BUTTON, "Undo", "c1")
+    tab.wait_for_source("c1", "mine = 1\n" + make_source(1))
+    assert tab.count(".jp-nbedit-conflict") == 0
+    assert tab.is_dirty
+    tab.save()
+    assert tab.read_file()["c1"] == "mine = 1\n" + make_source(1)
+
+
+def test_the_caret_stays_in_a_cell_whose_type_changes(tab: Tab) -> None:
+    tab.open("retyped.ipynb", cells=5)
+    tab.place_caret("c2")
+    tab.type("abc")
+    tab.press("ArrowLeft")
+    tab.edit({"op": "replace", "cell": "c2", "cell_type": "markdown"})
+    wait_until(lambda: tab.count(".jp-MarkdownCell", cell="") == 1)
+    tab.call("waitForRest")
+    assert tab.has_caret
+    tab.type("Z")
+    tab.wait_for_source("c2", make_source(2) + "abZc")
+
+
 def test_a_toast_shows_and_undoes_its_edit_and_so_does_the_keyboard(tab: Tab) -> None:
     tab.open("toast.ipynb", cells=40)
     tab.edit(replace("c30", "theirs"))

@@ -96,6 +96,26 @@ test.describe('In Notebook 7', () => {
       .toEqual([original[0], 'theirs = 1', ...original.slice(2)]);
   });
 
+  test('a diff has an appended line only, and an undo leaves what was typed', async ({ page }) => {
+    const path = folder.getPath('typed.ipynb');
+    const notebook = await open(page, 'typed.ipynb');
+    const [original] = folder.readSources('typed.ipynb');
+    const source = `${original}\nappended = 1`;
+    await agent.edit(path, [{ op: 'replace', cell: 'cell-id-0', source }], 'Claude');
+    await notebook.cell(0).locator('.jp-nbedit-mark').click();
+    const block = notebook.cell(0).locator('.jp-nbedit-block');
+    await expect(block.locator('.cm-changedLine')).toHaveText(['+added: appended = 1']);
+    await expect(block.locator('.cm-deletedLine')).toHaveCount(0);
+    await notebook.editor(0).click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('mine = 1\n');
+    await block.getByRole('button', { name: 'Undo' }).click();
+    await expect(notebook.editor(0)).not.toContainText('appended');
+    await expect(notebook.editor(0)).toContainText('mine = 1');
+    await expect(page.locator('.jp-nbedit-conflict')).toHaveCount(0);
+    expect(folder.readSources('typed.ipynb')[0]).toBe(original);
+  });
+
   test('a change is undone while agents are paused, which a program cannot', async ({ page }) => {
     const path = folder.getPath('paused.ipynb');
     const notebook = await open(page, 'paused.ipynb');

@@ -57,6 +57,30 @@ test.describe('In a collaborative tab, a user', () => {
     await expect(() => expect(folder.readSources('keep.ipynb')).toEqual(expected)).toPass();
   });
 
+  test('sees an appended line alone, and has the marks again after an undone undo', async ({
+    agent,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('again.ipynb', formatNotebook(makeManyCells(4)));
+    const [original] = folder.readSources('again.ipynb');
+    const path = folder.getPath('again.ipynb');
+    const tab = await open('again.ipynb');
+    const source = `${original}\nappended = 1`;
+    await agent.edit(path, [{ op: 'replace', cell: 'cell-id-0', source }], 'Claude');
+    await tab.mark(0).click();
+    await expect(getBlock(tab, 0).locator('.cm-changedLine')).toHaveText(['+added: appended = 1']);
+    await expect(getBlock(tab, 0).locator('.cm-deletedLine')).toHaveCount(0);
+    await getBar(tab).getByRole('button', { name: 'Undo all changes' }).click();
+    await expect.poll(async () => tab.getSource(0)).toBe(original);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
+    const toast = page.locator('.Toastify__toast', { hasText: 'Undone: 1 change' });
+    await toast.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(async () => tab.getSource(0)).toBe(source);
+    await expect.poll(async () => tab.listMarkedCells()).toEqual([0]);
+  });
+
   test('undoes a change while agents are paused, which a program cannot', async ({
     agent,
     folder,
