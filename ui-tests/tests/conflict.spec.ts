@@ -286,6 +286,35 @@ test('A cell that one side deleted can stay deleted, or stay @nightly', async ({
   expect(await tab.getSource(1)).toContain('# mine');
 });
 
+test('A conflict with another program, or with another window, names no JupyterLab @nightly', async ({
+  agent,
+  anotherWindow,
+  folder,
+  open
+}) => {
+  const cells = ['x = 1', 'y = 1'].map((source, index) => makeCodeCell(`cell-${index}-id`, source));
+  folder.write('who.ipynb', formatNotebook(cells));
+  const tab = await open('who.ipynb');
+  const other = await open('who.ipynb', { page: await anotherWindow() });
+  await tab.typeText(0, '0');
+  folder.write('who.ipynb', formatNotebook([makeCodeCell('cell-0-id', 'x = 2'), cells[1]]));
+  await expect(getBlock(tab, 0)).toContainText('Another program and you both changed this cell');
+  await expect(getMark(tab, 0)).toHaveAttribute('title', /^Another program and you both/);
+  await expect(getToast(tab)).toHaveText(/^Another program and you both changed 1 cell\./);
+
+  await agent.edit(
+    folder.getPath('who.ipynb'),
+    [{ op: 'replace', cell: 'cell-1-id', source: 'y = 2' }],
+    'Claude'
+  );
+  await expect.poll(async () => tab.getSource(1)).toBe('y = 2');
+  await tab.typeText(1, '0');
+  await other.mark(1).click();
+  await other.cell(1).locator('.jp-nbedit-block').getByRole('button', { name: /^Undo/ }).click();
+  await expect(getBlock(tab, 1)).toContainText('You changed this cell here and in the file');
+  await expect(getMark(tab, 1)).toHaveAttribute('title', /^You changed this cell here/);
+});
+
 test.describe('A cell that its user changes, and an agent merges with the next', () => {
   const BASE = ['a = 1', 'b = 1', 'c = 1'];
 

@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { getKind } from '../notify/netEffect';
 import { formatClients } from '../notify/wording';
+import { PAGE_CLIENT } from '../server/client';
 import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import { cleanText, isAnonymousUserName } from '../ui/displayText';
 
@@ -22,7 +23,10 @@ export function formatAuthors(edits: readonly EditOrigin[], trans: TranslationBu
   const isOutside = edits.some(({ kind }) => kind === 'outside');
   const clients = edits
     .filter(({ kind }) => kind !== 'outside')
-    .map(({ client, user }) => client ?? user);
+    // A person in a page: what this account does itself is not unseen.
+    .map(({ client, user }) =>
+      client === PAGE_CLIENT && !isAnonymousUserName(user) ? user : (client ?? user)
+    );
   const names = formatClients(clients, trans);
   if (!isOutside) {
     return names === '' ? trans.__('Somebody') : names;

@@ -15,7 +15,7 @@ import { getCellId } from '../ui/cellIds';
 import type { DiffView } from '../ui/diffView';
 import { keepFocus, makeElement } from '../ui/elements';
 import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';
-import { describeConflict, describeConflictCount, formatClients } from './wording';
+import { describeConflict, describeConflictCount, formatOpponents } from './wording';
 
 const CONFLICT_CLASS = 'jp-nbedit-conflict';
 const MARK_CLASS = 'jp-nbedit-conflict-mark';
@@ -115,15 +115,14 @@ export class ConflictBlocks implements BlockProvider {
     const { trans } = this._diffs;
     const { conflict } = shown;
     const { kind, mine, theirs } = conflict.conflict;
-    const actor = formatClients(conflict.clients, trans) || trans.__('Somebody');
     const diff = await this._draw(shown);
     if (this._shownConflicts.get(conflict.key) !== shown || this._blocks.panel.isDisposed) {
       diff?.dispose();
       return;
     }
     const block = new CellBlock({
-      actor,
-      title: trans.__('%1 %2', actor, describeConflict(kind, trans)),
+      actor: formatOpponents(conflict.clients, trans),
+      title: describeConflict(conflict.clients, kind, trans),
       identity: '',
       purpose: '',
       diff,
@@ -245,8 +244,8 @@ export class ConflictBlocks implements BlockProvider {
         removeMark(cell);
       } else {
         const { clients, conflict } = shown.conflict;
-        const actor = formatClients(clients, trans) || trans.__('Somebody');
-        const label = trans.__('%1 %2. Show both', actor, describeConflict(conflict.kind, trans));
+        const sentence = describeConflict(clients, conflict.kind, trans);
+        const label = trans.__('%1. Show both', sentence);
         setMark(cell, label, () => void this._blocks.goToEntry(getConflictEntryKey(key)));
       }
     }
@@ -258,7 +257,7 @@ export class ConflictBlocks implements BlockProvider {
     const clients = [...new Set(conflicts.flatMap(conflict => conflict.clients))];
     const { length: count } = conflicts;
     return {
-      summary: describeConflictCount(formatClients(clients, trans), null, count, trans),
+      summary: describeConflictCount(clients, null, count, trans),
       shortSummary: trans._n('%1 conflict', '%1 conflicts', count),
       isNotified: true,
       purpose: '',

@@ -2,7 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { LiveToast, TOAST_TIME, type ToastContent } from './liveToast';
 import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';
 import { ViewButton } from './viewButton';
-import { describeConflicts, formatClients } from './wording';
+import { describeConflicts } from './wording';
 
 /** The notebook that the toasts are about. */
 export interface ConflictToastHost {
@@ -114,7 +114,7 @@ export class ConflictToasts {
     const { fileName, isCurrent } = this._notebook;
     const clients = [...new Set(conflicts.flatMap(conflict => conflict.clients))];
     return describeConflicts(
-      formatClients(clients, this._trans),
+      clients,
       isCurrent ? null : fileName,
       conflicts.length,
       choice,

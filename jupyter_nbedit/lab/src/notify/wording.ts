@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ConflictKind } from '../merge/cellMerge';
 import type { DeferredKind } from '../merge/notebookMerge';
-import { NbEditError } from '../server/client';
+import { NbEditError, PAGE_CLIENT } from '../server/client';
 import type { BypassedMode, FileProblem } from '../server/fileChanges';
 import type { UndoResult } from '../server/undoEdits';
 import { cleanName, cleanText, getDisplayName } from '../ui/displayText';
@@ -29,7 +29,7 @@ const MAX_REASON_LENGTH = 76;
 /** Return the names of clients for display, or '' if there are none. */
 export function formatClients(clients: readonly string[], trans: TranslationBundle): string {
   const displayNames = clients
-    .map(client => getDisplayName(client, trans))
+    .map(client => (client === PAGE_CLIENT ? trans.__('You') : getDisplayName(client, trans)))
     .filter(name => name !== '');
   const unique = [...new Set(displayNames)];
   const [first = '', second] = unique;
@@ -280,15 +280,37 @@ export function describeDeferredCount(
   }
 }
 
-/** Describe how both sides changed a cell, as a phrase after the other side. */
-export function describeConflict(kind: ConflictKind, trans: TranslationBundle): string {
+/** Return the names of those who changed the file, as the other side of a conflict. */
+export function formatOpponents(clients: readonly string[], trans: TranslationBundle): string {
+  return formatClients(clients, trans) || trans.__('Another program');
+}
+
+/** Return whether the user has made both changes of a conflict, such as in another window. */
+function isOwnConflict(clients: readonly string[]): boolean {
+  return clients.length > 0 && clients.every(client => client === PAGE_CLIENT);
+}
+
+/** Describe how the clients and the user changed a cell. */
+export function describeConflict(
+  clients: readonly string[],
+  kind: ConflictKind,
+  trans: TranslationBundle
+): string {
+  const who = formatOpponents(clients, trans);
+  const isOwn = isOwnConflict(clients);
   switch (kind) {
     case 'changed':
-      return trans.__('and you both changed this cell');
+      return isOwn
+        ? trans.__('You changed this cell here and in the file')
+        : trans.__('%1 and you both changed this cell', who);
     case 'deleted-on-disk':
-      return trans.__('deleted this cell, which you changed');
+      return isOwn
+        ? trans.__('You changed this cell here, and deleted it in the file')
+        : trans.__('%1 deleted this cell, which you changed', who);
     case 'deleted-here':
-      return trans.__('changed this cell, which you deleted');
+      return isOwn
+        ? trans.__('You deleted this cell here, and changed it in the file')
+        : trans.__('%1 changed this cell, which you deleted', who);
   }
 }
 
@@ -298,12 +320,26 @@ export function describeConflict(kind: ConflictKind, trans: TranslationBundle): 
  * @param file The name of the file, or null if it need not be said.
  */
 export function describeConflictCount(
-  clientNames: string,
+  clients: readonly string[],
   file: string | null,
   count: number,
   trans: TranslationBundle
 ): string {
-  const who = cleanName(clientNames) || trans.__('Somebody');
+  if (isOwnConflict(clients)) {
+    return file === null
+      ? trans._n(
+          'You changed %1 cell here and in the file',
+          'You changed %1 cells here and in the file',
+          count
+        )
+      : trans._n(
+          'You changed %1 cell of %2 here and in the file',
+          'You changed %1 cells of %2 here and in the file',
+          count,
+          cleanName(file)
+        );
+  }
+  const who = cleanName(formatOpponents(clients, trans));
   return file === null
     ? trans._n('%2 and you both changed %1 cell', '%2 and you both changed %1 cells', count, who)
     : trans._n(
@@ -321,13 +357,13 @@ export function describeConflictCount(
  * @param choice What a setting has chosen, or null if the user has to choose.
  */
 export function describeConflicts(
-  clientNames: string,
+  clients: readonly string[],
   file: string | null,
   count: number,
   choice: ConflictChoice | null,
   trans: TranslationBundle
 ): string {
-  const conflicts = describeConflictCount(clientNames, file, count, trans);
+  const conflicts = describeConflictCount(clients, file, count, trans);
   switch (choice) {
     case null:
       return trans.__('%1. Yours stays until you choose.', conflicts);
@@ -341,7 +377,8 @@ export function describeConflicts(
 }
 
 function formatEdits(edits: number, clientNames: string, trans: TranslationBundle): string {
-  return clientNames === ''
+  // An edit of the user needs no name.
+  return clientNames === '' || clientNames === trans.__('You')
     ? trans._n('the edit', '%1 edits', edits, edits)
     : trans._n('the edit by %2', '%1 edits by %2', edits, clientNames);
 }

@@ -21,8 +21,8 @@ import type {
 } from './models';
 import type { PageIdentity } from './tabReports';
 
-/** The name of JupyterLab as a client in the history. */
-const CLIENT = 'JupyterLab';
+/** The name of JupyterLab as a client in the history: a person has clicked in a page. */
+export const PAGE_CLIENT = 'JupyterLab';
 
 /** The header with the name of the client. */
 const CLIENT_HEADER = 'X-NbEdit-Client';
@@ -364,7 +364,7 @@ export class NbEditClient {
     pageId?: string | null
   ): Promise<Answer> {
     return this._request(method, address, {
-      body: { client: CLIENT, ...body, ...options },
+      body: { client: PAGE_CLIENT, ...body, ...options },
       query: { wait_tabs },
       pageId
     });
@@ -422,7 +422,7 @@ export class NbEditClient {
     const init: RequestInit = { method, cache, headers };
     if (method !== 'GET') {
       // Decisions have no member for it.
-      headers[CLIENT_HEADER] = CLIENT;
+      headers[CLIENT_HEADER] = PAGE_CLIENT;
     }
     if (pageId !== null) {
       headers[PAGE_HEADER] = pageId;

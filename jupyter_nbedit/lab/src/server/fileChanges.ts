@@ -1,6 +1,8 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import type { Event } from '@jupyterlab/services';
 import { Token } from '@lumino/coreutils';
+import { isAnonymousUserName } from '../ui/displayText';
+import { PAGE_CLIENT } from './client';
 import type { OperationEntry } from './models';
 
 const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
@@ -74,7 +76,11 @@ export interface FileChangeListener {
  * listeners are asked to resync.
  */
 export class FileChangeFeed {
-  constructor(private readonly _events: Event.IManager) {
+  /** @param _getUserName Returns the name of this page's user; null if it is not known. */
+  constructor(
+    private readonly _events: Event.IManager,
+    private readonly _getUserName: () => string | null
+  ) {
     _events.stream.connect((_, emission) => this._onEmission(emission));
     window.addEventListener('online', this._resync);
     window.addEventListener('focus', this._resync);
@@ -119,7 +125,7 @@ export class FileChangeFeed {
     } else if (schema === EDIT_SCHEMA) {
       const isNext = this._editCounter.isNext(emission.epoch, emission.seq);
       const hash = toTextOrNull(emission.hash);
-      const client = toTextOrNull(emission.client) ?? toTextOrNull(emission.user);
+      const client = this._findAuthor(toTextOrNull(emission.client), toTextOrNull(emission.user));
       const operations = parseOperations(emission.operations);
       const editId = toIntegerOrNull(emission.edit_id);
       this._notify({
@@ -147,6 +153,16 @@ export class FileChangeFeed {
         bypassedMode: null
       });
     }
+  }
+
+  /** Return the client or else the user of an edit; of an edit in another user's page, the user. */
+  private _findAuthor(client: string | null, user: string | null): string | null {
+    const isOfOther =
+      client === PAGE_CLIENT &&
+      user !== null &&
+      !isAnonymousUserName(user) &&
+      user !== this._getUserName();
+    return isOfOther ? user : (client ?? user);
   }
 
   private _onOutsideChange(path: string, emission: Event.Emission): void {
@@ -244,7 +260,8 @@ export const fileChangesPlugin: JupyterFrontEndPlugin<FileChangeFeed> = {
   description: 'Tells of files that change on disk.',
   autoStart: true,
   provides: IFileChangeFeed,
-  activate: ({ serviceManager }: JupyterFrontEnd) => new FileChangeFeed(serviceManager.events)
+  activate: ({ serviceManager }: JupyterFrontEnd) =>
+    new FileChangeFeed(serviceManager.events, () => serviceManager.user.identity?.username ?? null)
 };
 
 /**

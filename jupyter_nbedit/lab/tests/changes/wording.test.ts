@@ -85,6 +85,9 @@ test('authors are named once, and other programs are called that', () => {
   expect(wording.formatAuthors([outside], trans)).toBe('Another program');
   expect(wording.formatAuthors([outside, makeEdit(5)], trans)).toBe('Claude and another program');
   expect(wording.formatAuthors([], trans)).toBe('Somebody');
+  const inPage = { client: 'JupyterLab', user: 'bob' };
+  expect(wording.formatAuthors([makeEdit(5, inPage)], trans)).toBe('bob');
+  expect(wording.formatAuthors([makeEdit(5, { ...inPage, user: 'anonymous' })], trans)).toBe('You');
 });
 
 test('messages are listed once, newest first, without control characters', () => {

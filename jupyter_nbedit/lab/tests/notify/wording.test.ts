@@ -147,14 +147,30 @@ test('what was undone is told as far as it was', () => {
 });
 
 test('a block says how both sides changed its cell', () => {
-  expect(describeConflict('changed', trans)).toBe('and you both changed this cell');
-  expect(describeConflict('deleted-on-disk', trans)).toBe('deleted this cell, which you changed');
-  expect(describeConflict('deleted-here', trans)).toBe('changed this cell, which you deleted');
+  const kinds = ['changed', 'deleted-on-disk', 'deleted-here'] as const;
+  const describe = (...clients: string[]): string[] =>
+    kinds.map(kind => describeConflict(clients, kind, trans));
+  expect(describe('Claude')).toEqual([
+    'Claude and you both changed this cell',
+    'Claude deleted this cell, which you changed',
+    'Claude changed this cell, which you deleted'
+  ]);
+  expect(describe()).toEqual([
+    'Another program and you both changed this cell',
+    'Another program deleted this cell, which you changed',
+    'Another program changed this cell, which you deleted'
+  ]);
+  // From another window, or by a button in the page.
+  expect(describe('JupyterLab')).toEqual([
+    'You changed this cell here and in the file',
+    'You changed this cell here, and deleted it in the file',
+    'You deleted this cell here, and changed it in the file'
+  ]);
 });
 
 test('a toast about conflicts says how many there are, and what has become of them', () => {
   const describe = (count: number, choice: ConflictChoice | null, file: string | null = null) =>
-    describeConflicts('Claude', file, count, choice, trans);
+    describeConflicts(['Claude'], file, count, choice, trans);
   expect(describe(1, null)).toBe(
     'Claude and you both changed 1 cell. Yours stays until you choose.'
   );
@@ -164,10 +180,18 @@ test('a toast about conflicts says how many there are, and what has become of th
   expect(describe(2, 'mine')).toBe('Claude and you both changed 2 cells. Yours was kept.');
   expect(describe(2, 'theirs')).toBe('Claude and you both changed 2 cells. Theirs was taken.');
   expect(describe(2, 'both')).toBe('Claude and you both changed 2 cells. Both were kept.');
-  expect(describeConflicts('', null, 1, 'mine', trans)).toBe(
-    'Somebody and you both changed 1 cell. Yours was kept.'
+  expect(describeConflicts([], null, 1, 'mine', trans)).toBe(
+    'Another program and you both changed 1 cell. Yours was kept.'
   );
-  expect(describeConflicts(EVIL, EVIL, 999, null, trans).length).toBeLessThanOrEqual(140);
+  expect(describeConflicts(['JupyterLab'], null, 2, null, trans)).toBe(
+    'You changed 2 cells here and in the file. Yours stays until you choose.'
+  );
+  expect(describeConflicts(['JupyterLab'], 'a.ipynb', 1, null, trans)).toBe(
+    'You changed 1 cell of a.ipynb here and in the file. Yours stays until you choose.'
+  );
+  for (const client of [EVIL, 'JupyterLab']) {
+    expect(describeConflicts([client], EVIL, 999, null, trans).length).toBeLessThanOrEqual(140);
+  }
 });
 
 /** User names that Jupyter Server invents for requests with its token. */
@@ -209,10 +233,10 @@ test('every sentence goes through the translator', () => {
     describeUndoResult('Bot', 'a.ipynb', { ...NONE, undoneCount: 1 }, [], 0, marking),
     describeUndoResult('', 'a.ipynb', failure, [1, 2], 1, marking),
     ...(['changed', 'deleted-here', 'deleted-on-disk'] as const).map(kind =>
-      describeConflict(kind, marking)
+      describeConflict(['Bot'], kind, marking)
     ),
     ...([null, 'mine', 'theirs', 'both'] as const).flatMap(choice =>
-      ['a.ipynb', null].map(file => describeConflicts('', file, 2, choice, marking))
+      ['a.ipynb', null].map(file => describeConflicts([], file, 2, choice, marking))
     )
   ];
   for (const sentence of sentences) {
@@ -239,7 +263,7 @@ test('names are cleaned, listed once, and no more than a toast has room for', ()
       isCurrent: false,
       messages: [EVIL]
     }),
-    describeConflicts(formatClients([EVIL], trans), EVIL, 999, 'mine', trans),
+    describeConflicts([EVIL], EVIL, 999, 'mine', trans),
     describeUndoResult(long, EVIL, { ...NONE, failure: EVIL }, [], 0, trans)
   ];
   for (const text of texts) {

@@ -29,7 +29,7 @@ beforeEach(() => {
   };
   vi.stubGlobal('WebSocket', { OPEN: 1 });
   manager = Object.assign({ stream }, { _socket: null });
-  const feed = new FileChangeFeed(manager as unknown as Event.IManager);
+  const feed = new FileChangeFeed(manager as unknown as Event.IManager, () => 'anna');
   feed.addListener({
     onFileChange: change => changes.push(change),
     onFileProblem: problem => problems.push(problem),
@@ -210,4 +210,16 @@ test('each new connection asks for a resync, once it is open', () => {
   manager._socket = { readyState: 1 };
   vi.advanceTimersByTime(3000);
   expect(resyncs).toBe(2);
+});
+
+test('an edit in a page of another user has that user as its author', () => {
+  for (const user of ['bob', 'anna', 'anonymous', null]) {
+    emit({ ...makeEmission(1), client: 'JupyterLab', user });
+  }
+  expect(changes.map(({ client }) => client)).toEqual([
+    'bob',
+    'JupyterLab',
+    'JupyterLab',
+    'JupyterLab'
+  ]);
 });
