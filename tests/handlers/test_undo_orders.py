@@ -334,16 +334,25 @@ class History:
             assert found == full, self.log
             self.counts["delta"] += 1
 
-    def undo_cells(self, _: list[tuple[int, bytes, bytes]]) -> bool:
-        """Undo cells in random order, mostly one by one; return whether that was possible."""
-        most = self.random.choice([1, 1, 1, 9])
+    def undo_cells(self, edits: list[tuple[int, bytes, bytes]]) -> bool:
+        """Undo cells in random order, mostly one by one; return whether that was possible.
+
+        In between, some of these undos and some of the edits are undone as a whole, if possible.
+        """
+        most, left_count = self.random.choice([1, 1, 1, 9]), self.random.choice([0, 0, 2])
+        edit_ids = [edit_id for edit_id, _, _ in edits]
         while cells := list_unseen(self.client, self.path):
             chosen = self.random.sample(cells, min(len(cells), self.random.randint(1, most)))
             keys = [cell["key"] for cell in chosen]
-            if self.post(f"notebooks/{self.path}/undo", cells=keys).status != 200:
+            answer = self.post(f"notebooks/{self.path}/undo", cells=keys)
+            if answer.status != 200:
                 return False
             left = {cell["key"] for cell in list_unseen(self.client, self.path)}
             assert left <= {cell["key"] for cell in cells} - {*keys}, self.log
+            if left_count and left and answer.json["edit_id"] is not None:
+                left_count -= 1
+                edit_id = self.random.choice([answer.json["edit_id"], *edit_ids])
+                self.post(f"notebooks/{self.path}/undo", edit_id=edit_id)
         assert read(self.file) == self.kept, self.log
         return True
 

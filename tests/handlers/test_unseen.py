@@ -348,6 +348,19 @@ def test_cells_of_a_proposed_undo_stay_unseen(live: Client, path: str) -> None:
     assert list_keys(live, path) == keys
 
 
+def test_a_cell_without_id_that_a_person_has_returned_is_not_returned_again(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    (live.root / path).write_bytes(samples.notebook(samples.raw("a"), samples.raw("b"), minor=4))
+    insert = {"op": "insert", "cell_type": "raw", "source": "x", "at": "start"}
+    edit(live, path, insert, client="Claude")
+    number = edit(live, path, {"op": "delete", "cell": 1}, client="Claude")
+    (key,) = [cell["key"] for cell in get_unseen(live, path)["cells"] if cell["after"] is None]
+    assert undo(live, path, cells=[key], headers=page).status == 200
+    get_error(undo(live, path, edit_id=number), 409, "undo_conflict")
+    assert list_sources(live, path) == ["a", "x", "b"]
+
+
 def test_a_part_that_a_person_has_undone_is_not_undone_again(
     live: Client, path: str, page: dict[str, str]
 ) -> None:

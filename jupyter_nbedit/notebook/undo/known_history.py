@@ -49,6 +49,17 @@ class KnownHistory:
         parts = enumerate(record.parts)
         return {number: part for number, part in parts if number not in self.reverted_parts}
 
+    def list_undone_parts(self, record: UndoRecord) -> set[int]:
+        """Return the numbers of the parts that later edits have undone, cell by cell."""
+        edit_id = next((edit.number for edit in self.edits if edit.record is record), None)
+        return {
+            number
+            for edit in self._list_effective_edits(self._list_later_edits(record))
+            for part in (edit.record.undone_parts if edit.record else ())
+            for source, number in part.sources
+            if source == edit_id
+        }
+
     def list_later_parts(self, record: UndoRecord) -> list[CellUndo] | None:
         """Return what later edits did to cells; None if that is not known."""
         later_edits = self._list_later_edits(record)
@@ -101,6 +112,7 @@ class OriginalOrder:
         self._slots_before: dict[_CellSlot, list[_CellSlot]] = defaultdict(list)
         changes_by_edit: dict[int | None, dict[str, tuple[int, int]]] = {}
         undone_edits: dict[int | None, int | None] = {}
+        records: dict[int, UndoRecord] = {}
         self._numbers = count(1)
         # Whether an edit has inserted, deleted or moved a cell without an id of its own.
         self._has_moved_unknown = False
@@ -112,7 +124,11 @@ class OriginalOrder:
             )
             parts = [part for part in edit.record.parts if part.cell_id is not None]
             self._add_order(edit.record, parts)
-            changes = self._change_slots(parts, changes_by_edit.get(edit.undoes, {}))
+            undone_changes = changes_by_edit.get(edit.undoes, {})
+            if edit.undoes is None:
+                undone_changes = _join_undone_changes(edit.record, records, changes_by_edit)
+            records[edit.number] = edit.record
+            changes = self._change_slots(parts, undone_changes)
             changes_by_edit[edit.number] = changes
             undone_edits[edit.number] = edit.undoes
             if (original := undone_edits.get(edit.undoes)) is not None:
@@ -224,6 +240,25 @@ class OriginalOrder:
         for first, second in pairwise(slots):
             self._slots_after[first].append(second)
             self._slots_before[second].append(first)
+
+
+def _join_undone_changes(
+    record: UndoRecord,
+    records: Mapping[int, UndoRecord],
+    changes_by_edit: Mapping[int | None, Mapping[str, tuple[int, int]]],
+) -> dict[str, tuple[int, int]]:
+    """Return the slots of cells before and after all that an undo of cells has undone."""
+    undone_changes: dict[str, tuple[int, int]] = {}
+    for undone_part in record.undone_parts:
+        slots = [
+            changes_by_edit[edit_id][cell_id]
+            for edit_id, number in undone_part.sources
+            if edit_id in records and (cell_id := records[edit_id].parts[number].cell_id)
+        ]
+        edit_id, number = undone_part.sources[0]
+        if edit_id in records and slots and (cell_id := records[edit_id].parts[number].cell_id):
+            undone_changes[cell_id] = (slots[0][0], slots[-1][1])
+    return undone_changes
 
 
 def _propagate_bounds(

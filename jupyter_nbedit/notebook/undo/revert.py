@@ -106,6 +106,12 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
                 {number: changed_cells[number] for number in resolved}
             )
         conflicts = {number: each for number, each in conflicts.items() if number in parts}
+        conflicts |= {
+            # The cell may be back already, which its contents do not tell.
+            number: CellNotLocated(parts[number], "changed", None).conflict
+            for number in history.list_undone_parts(record) & parts.keys()
+            if parts[number].cell_id is None
+        }
         sources, unmerged = _merge_sources(document, parts, cells, resolution)
         conflicts |= unmerged
     sources |= _list_chosen_sources(document, parts, cells, conflicts, resolution)
