@@ -15,7 +15,7 @@ import { getCellId } from '../ui/cellIds';
 import type { DiffView } from '../ui/diffView';
 import { keepFocus, makeElement } from '../ui/elements';
 import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';
-import { describeConflict, describeConflictCount, formatOpponents } from './wording';
+import { describeConflict, describeConflictCount, describeSides, formatOpponents } from './wording';
 
 const CONFLICT_CLASS = 'jp-nbedit-conflict';
 const MARK_CLASS = 'jp-nbedit-conflict-mark';
@@ -129,7 +129,7 @@ export class ConflictBlocks implements BlockProvider {
       actions: this._listActions(conflict)
     });
     if (mine !== null && theirs !== null) {
-      block.details.append(makeElement('div', '', trans.__('- Yours, + %1’s', actor)));
+      block.details.append(makeElement('div', '', describeSides(conflict.clients, trans)));
     }
     shown.block = block;
     // A removed cell disposes its block: the block is made again at its new position.

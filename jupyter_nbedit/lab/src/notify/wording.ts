@@ -290,6 +290,13 @@ function isOwnConflict(clients: readonly string[]): boolean {
   return clients.length > 0 && clients.every(client => client === PAGE_CLIENT);
 }
 
+/** Return whose the lines of a diff of both changes are. */
+export function describeSides(clients: readonly string[], trans: TranslationBundle): string {
+  return isOwnConflict(clients)
+    ? trans.__('- Yours here, + yours in the file')
+    : trans.__('- Yours, + %1’s', formatOpponents(clients, trans));
+}
+
 /** Describe how the clients and the user changed a cell. */
 export function describeConflict(
   clients: readonly string[],
