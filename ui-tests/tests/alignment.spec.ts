@@ -43,7 +43,11 @@ for (const layout of LAYOUTS) {
     if (layout === 'in a split') {
       await page.evaluate(() => {
         const { shell } = window.jupyterapp;
-        const [right, left] = [...shell.widgets('main')];
+        // The page may show others, such as the launcher.
+        const widgets = [...shell.widgets('main')];
+        const [left, right] = ['left.ipynb', 'right.ipynb'].map(name =>
+          widgets.find(({ title }) => title.label === name)!
+        );
         shell.add(right, 'main', { mode: 'split-right', ref: left.id });
       });
       await expect(other.root).toBeVisible();
