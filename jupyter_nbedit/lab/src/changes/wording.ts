@@ -29,7 +29,7 @@ export function formatAuthors(edits: readonly EditOrigin[], trans: TranslationBu
     );
   const names = formatClients(clients, trans);
   if (!isOutside) {
-    return names === '' ? trans.__('Somebody') : names;
+    return names === '' ? trans.__('An agent') : names;
   }
   return names === '' ? trans.__('Another program') : trans.__('%1 and another program', names);
 }

@@ -290,6 +290,10 @@ function isOwnConflict(clients: readonly string[]): boolean {
   return clients.length > 0 && clients.every(client => client === PAGE_CLIENT);
 }
 
+function isSeveral(clients: readonly string[]): boolean {
+  return new Set(clients).size > 1;
+}
+
 /** Return whose the lines of a diff of both changes are. */
 export function describeSides(clients: readonly string[], trans: TranslationBundle): string {
   return isOwnConflict(clients)
@@ -307,8 +311,11 @@ export function describeConflict(
   const isOwn = isOwnConflict(clients);
   switch (kind) {
     case 'changed':
-      return isOwn
-        ? trans.__('You changed this cell here and in the file')
+      if (isOwn) {
+        return trans.__('You changed this cell here and in the file');
+      }
+      return isSeveral(clients)
+        ? trans.__('%1 changed this cell, and so did you', who)
         : trans.__('%1 and you both changed this cell', who);
     case 'deleted-on-disk':
       return isOwn
@@ -347,6 +354,22 @@ export function describeConflictCount(
         );
   }
   const who = cleanName(formatOpponents(clients, trans));
+  if (isSeveral(clients)) {
+    return file === null
+      ? trans._n(
+          '%2 changed %1 cell, and so did you',
+          '%2 changed %1 cells, and so did you',
+          count,
+          who
+        )
+      : trans._n(
+          '%2 changed %1 cell of %3, and so did you',
+          '%2 changed %1 cells of %3, and so did you',
+          count,
+          who,
+          cleanName(file)
+        );
+  }
   return file === null
     ? trans._n('%2 and you both changed %1 cell', '%2 and you both changed %1 cells', count, who)
     : trans._n(

@@ -13,7 +13,7 @@ const MAX_MESSAGE_LENGTH = 200;
 
 /** Return the name of the proposer: its own name, or else that of the user. */
 export function getProposer({ client, user }: Proposal, trans: TranslationBundle): string {
-  return cleanName(client ?? '') || getDisplayName(user, trans) || trans.__('Somebody');
+  return cleanName(client ?? '') || getDisplayName(user, trans) || trans.__('An agent');
 }
 
 /** Describe what is known of the proposer: its own name is not verified. */
@@ -103,7 +103,7 @@ export function describeProposals(
   trans: TranslationBundle
 ): string {
   const unique = [...new Set(names)];
-  const [first = trans.__('Somebody'), second] = unique;
+  const [first = trans.__('An agent'), second] = unique;
   const count = Math.max(unique.length, 1);
   const who =
     count > MAX_LISTED_NAMES

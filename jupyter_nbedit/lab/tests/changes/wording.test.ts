@@ -84,7 +84,7 @@ test('authors are named once, and other programs are called that', () => {
   expect(wording.formatAuthors([makeEdit(5), makeEdit(6)], trans)).toBe('Claude');
   expect(wording.formatAuthors([outside], trans)).toBe('Another program');
   expect(wording.formatAuthors([outside, makeEdit(5)], trans)).toBe('Claude and another program');
-  expect(wording.formatAuthors([], trans)).toBe('Somebody');
+  expect(wording.formatAuthors([], trans)).toBe('An agent');
   const inPage = { client: 'JupyterLab', user: 'bob' };
   expect(wording.formatAuthors([makeEdit(5, inPage)], trans)).toBe('bob');
   expect(wording.formatAuthors([makeEdit(5, { ...inPage, user: 'anonymous' })], trans)).toBe('You');

@@ -4,6 +4,7 @@ import type { NetEffect } from '../../src/notify/netEffect';
 import type { ConflictChoice } from '../../src/notify/openConflicts';
 import {
   describeConflict,
+  describeConflictCount,
   describeConflicts,
   describeFileProblem,
   describeIncomingChanges,
@@ -155,6 +156,10 @@ test('a block says how both sides changed its cell', () => {
     'Claude deleted this cell, which you changed',
     'Claude changed this cell, which you deleted'
   ]);
+  expect(describe('Claude', 'Codex')[0]).toBe('Claude and Codex changed this cell, and so did you');
+  expect(describeConflictCount(['Claude', 'Codex'], 'a.ipynb', 2, trans)).toBe(
+    'Claude and Codex changed 2 cells of a.ipynb, and so did you'
+  );
   expect(describe()).toEqual([
     'Another program and you both changed this cell',
     'Another program deleted this cell, which you changed',

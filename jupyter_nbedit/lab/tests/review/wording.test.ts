@@ -77,7 +77,7 @@ test('what a client calls itself is told apart from the user that the server kno
   const nameless = makeProposal([], { client: '\u202E' });
   expect(wording.getProposer(nameless, trans)).toBe('alice');
   expect(wording.describeIdentity(nameless, trans)).toBe('Signed in as alice');
-  expect(wording.getProposer(makeProposal([], { client: null, user: '' }), trans)).toBe('Somebody');
+  expect(wording.getProposer(makeProposal([], { client: null, user: '' }), trans)).toBe('An agent');
 });
 
 test('a proposer whose user name Jupyter has invented is called an agent', () => {
