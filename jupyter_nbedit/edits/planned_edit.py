@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.concurrency import SMALL_BYTES, run_in_thread_if_large
+from jupyter_nbedit.history.models import SeenParts
 from jupyter_nbedit.models import (
     CellSources,
     EditReply,
@@ -62,6 +63,8 @@ class PlannedEdit:
         The number of the edit that the change undoes.
     undone
         The edits that the change is about, if it is an undo or redo.
+    reversed_parts
+        The parts of edits that it takes back, if it is an undo or a restore.
     accepted_edit
         The edit that has accepted a proposal, if the change undoes or redoes it.
     may_sign
@@ -78,6 +81,7 @@ class PlannedEdit:
     undoes: int | None
     may_sign: bool
     undone: Sequence[UndoneEdit] = ()
+    reversed_parts: Sequence[SeenParts] = ()
     accepted_edit: int | None = None
 
     @classmethod

@@ -123,7 +123,6 @@ def _build_entry(
 ) -> NewEntry:
     author, claim, origin = request.author, request.claim, request.origin
     account, session, decided_account = author.account, author.session_name, None
-    is_undo = planned.kind in ("undo", "undo_cells")
     if origin is not None:
         # The author of a proposal is another client than the one that accepts it.
         decided_account, session = account, origin.session
@@ -148,7 +147,7 @@ def _build_entry(
         total_cells=reply.total_cells,
         cells_delta=reply.cells_delta,
         undoes=planned.undoes,
-        undone_edits=[edit.edit_id for edit in planned.undone] if is_undo else (),
+        reversed_parts=planned.reversed_parts,
         lines_added=planned.changed_lines.added,
         lines_removed=planned.changed_lines.removed,
         snippet=planned.changed_lines.snippet,

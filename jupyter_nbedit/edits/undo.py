@@ -12,7 +12,7 @@ import msgspec
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable, NothingToUndo, UndoConflict
-from jupyter_nbedit.history.models import UNDOABLE_KINDS, Entry, HistoryEdit
+from jupyter_nbedit.history.models import UNDOABLE_KINDS, Entry, HistoryEdit, SeenParts
 from jupyter_nbedit.history.store import EditHistory
 from jupyter_nbedit.models import Author, UndoneEdit
 from jupyter_nbedit.notebook.edit_plan import Kind
@@ -108,7 +108,7 @@ class UndoPlanner:
                 for number, index in plan.reverted_indexes.items()
             ],
         )
-        return PlannedEdit.from_plan(
+        planned = PlannedEdit.from_plan(
             notebook,
             plan,
             kind=op,
@@ -117,6 +117,10 @@ class UndoPlanner:
             # was.
             may_sign=repeat.trusted,
         )
+        if op == "redo":
+            return planned
+        count = len(_decode_record(entry).parts)
+        return replace(planned, reversed_parts=[SeenParts(entry.edit_id, range(count), count)])
 
     async def _build_nothing_error(self, path: str) -> NothingToUndo:
         """Return the error if there is no edit to choose; it names the newest one of others."""

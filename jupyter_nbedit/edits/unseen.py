@@ -29,9 +29,10 @@ from jupyter_nbedit.history.models import (
     CellDiff,
     EditOrigin,
     Entry,
+    SeenParts,
     build_cell_diffs,
 )
-from jupyter_nbedit.history.seen_store import SeenEdits, SeenEditStore, SeenParts, UnseenNotebook
+from jupyter_nbedit.history.seen_store import SeenEdits, SeenEditStore, UnseenNotebook
 from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.edit_plan import EditPlan
@@ -412,7 +413,8 @@ class NetUndoPlanner:
             describe_undone(entry) for entry in reversed(state.entries) if entry.edit_id in edit_ids
         ]
         planned = PlannedEdit.from_plan(state.notebook, plan, kind="undo_cells", may_sign=may_sign)
-        return replace(planned, undone=undone)
+        sources = [source for cell in cells for source in cell.sources]
+        return replace(planned, undone=undone, reversed_parts=_list_parts(state.entries, sources))
 
 
 @dataclass
@@ -458,7 +460,9 @@ class RestorePlanner:
         plan = _name_undone_parts(plan, net.cells)
         self.parts = build_cell_diffs(plan.build_record().parts)
         may_sign = all(entry.trusted for entry in state.entries)
-        return PlannedEdit.from_plan(state.notebook, plan, kind="restore", may_sign=may_sign)
+        planned = PlannedEdit.from_plan(state.notebook, plan, kind="restore", may_sign=may_sign)
+        sources = [source for cell in net.cells for source in cell.sources]
+        return replace(planned, reversed_parts=_list_parts(state.entries, sources))
 
 
 def _build_restore_conflict(edit_id: int, net: NetChange) -> UndoConflict:
@@ -514,21 +518,19 @@ async def _build_marks(
     entries: Iterable[Entry], sources: Iterable[tuple[int, int]]
 ) -> list[SeenParts]:
     """Return the parts of edits to be marked as seen, with the number of all parts of each."""
+    weight = sum(len(entry.record) + _EDIT_WEIGHT for entry in entries)
+    return await run_in_thread_if_large(weight, _list_parts, entries, sources)
+
+
+def _list_parts(entries: Iterable[Entry], sources: Iterable[tuple[int, int]]) -> list[SeenParts]:
     numbers: dict[int, set[int]] = defaultdict(set)
     for edit_id, number in sources:
         numbers[edit_id].add(number)
-    marked_entries = [entry for entry in entries if entry.edit_id in numbers]
-    weight = sum(len(entry.record) + _EDIT_WEIGHT for entry in marked_entries)
-    counts = await run_in_thread_if_large(weight, _count_parts, marked_entries)
-    return [SeenParts(edit_id, numbers[edit_id], count) for edit_id, count in counts.items()]
-
-
-def _count_parts(entries: Iterable[Entry]) -> dict[int, int]:
-    return {
-        entry.edit_id: len(record.parts)
+    return [
+        SeenParts(entry.edit_id, sorted(numbers[entry.edit_id]), len(record.parts))
         for entry in entries
-        if (record := decode_record(entry.record)) is not None
-    }
+        if entry.edit_id in numbers and (record := decode_record(entry.record)) is not None
+    ]
 
 
 def _compute_reply(state: _UnseenState, account: str) -> UnseenReply:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -24,7 +24,7 @@ _OLD_CLIENT_OF_PAGES = "JupyterLab"
 
 _MOST_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
-_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "undone_edits"))
+_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "reversed_parts"))
 
 
 class TouchedCellEntry(msgspec.Struct, frozen=True):
@@ -33,6 +33,15 @@ class TouchedCellEntry(msgspec.Struct, frozen=True):
     op: str
     cell_id: str | None
     index: int | None
+
+
+class SeenParts(NamedTuple):
+    """Parts of an edit that a user has seen, or has not."""
+
+    edit_id: int
+    numbers: Collection[int]
+    #: How many parts the edit has.
+    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +77,9 @@ class NewEntry:
     snippet: str | None = None
     #: Whether the notebook was trusted before the edit.
     trusted: bool = False
-    #: The edits whose changes it takes back, wholly or in parts. If it is undone itself, they are
-    #: as unseen by its author as they are now.
-    undone_edits: Collection[int] = ()
+    #: The parts of edits that it takes back. If it is undone itself, those are unseen again which
+    #: its author has not seen now.
+    reversed_parts: Sequence[SeenParts] = ()
 
 
 class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,8 +168,8 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     account: str = ""
     decided_account: str | None = None
     session: str = ""
-    #: Of what it took back, the edits that its author had not seen, with the parts that were seen.
-    unseen_before: list[tuple[int, list[int]]] = []
+    #: Of what it took back, the parts that its author had not seen.
+    unseen_before: list[SeenParts] = []
     #: The encoded undo record; empty if it was too large to be stored.
     record: bytes = b""
 
@@ -194,7 +203,7 @@ class EditAuthor(Protocol):
 _Edit = TypeVar("_Edit", bound=HistoryEdit)
 
 
-def encode_entry(entry: NewEntry, unseen_before: Sequence[tuple[int, Sequence[int]]] = ()) -> bytes:
+def encode_entry(entry: NewEntry, unseen_before: Sequence[SeenParts] = ()) -> bytes:
     """Return the fields of an edit that have no column of their own, as JSON."""
     payload = {name: value for name, value in vars(entry).items() if name not in _COLUMNS}
     payload["operations"] = entry.operations[:_MOST_OPERATIONS]

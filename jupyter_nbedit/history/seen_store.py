@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timezone
 from typing import Annotated, Any
@@ -15,14 +15,14 @@ from msgspec import Meta
 
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values
-from jupyter_nbedit.history.models import Entry, build_edit_from_row
+from jupyter_nbedit.history.models import Entry, SeenParts, build_edit_from_row
 from jupyter_nbedit.names import NotebookName, NotebookNames
 
 _DAY_SECONDS = 86_400.0
 # How many edits are read to find the notebooks with unseen ones.
 _MOST_EDITS = 2_000
-# The most edits of which it is stored one by one whether they were seen.
-_MOST_RETURNED = 200
+#: The most edits of which it is stored one by one whether they were seen.
+MAX_MARKED_EDITS = 200
 _BOUNDARY = (
     "(SELECT coalesce(max(edit_id), 0) FROM seen_edits WHERE notebook_id = {notebook}"
     " AND parts IS NULL AND (user = :user OR user IS NULL))"
@@ -57,16 +57,6 @@ class SeenEdits:
     parts: Mapping[int, Collection[int]] = field(default_factory=dict)
     #: The newer edits that were seen under another name of the notebook, with all their parts.
     whole_edits: Collection[int] = frozenset()
-
-
-@dataclass(frozen=True)
-class SeenParts:
-    """Parts of an edit that a user has seen."""
-
-    edit_id: int
-    numbers: Collection[int]
-    #: How many parts the edit has.
-    total: int
 
 
 class UnseenNotebook(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,65 +207,67 @@ def _find_last_edit(connection: sqlite3.Connection, notebook_id: int, user: str)
 
 
 def list_unseen_parts(
-    connection: sqlite3.Connection, notebook_id: int, user: str, edit_ids: Collection[int]
-) -> list[tuple[int, list[int]]]:
-    """Return which of the edits a user has not seen wholly, with the parts that were seen."""
-    if not edit_ids:
-        return []
+    connection: sqlite3.Connection, notebook_id: int, user: str, parts: Iterable[SeenParts]
+) -> list[SeenParts]:
+    """Return those of the parts that a user has not seen."""
     last_edit = _find_last_edit(connection, notebook_id, user)
-    unseen: list[tuple[int, list[int]]] = []
-    for edit_id in sorted(edit_ids):
+    unseen: list[SeenParts] = []
+    for edit_id, numbers, total in parts:
         rows = connection.execute(
             "SELECT parts, is_whole FROM seen_edits WHERE notebook_id = ? AND edit_id = ?"
             " AND (user = ? OR user IS NULL) AND parts IS NOT NULL",
             (notebook_id, edit_id, user),
         ).fetchall()
         if edit_id > last_edit and not any(is_whole for _, is_whole in rows):
-            unseen.append((edit_id, sorted({n for parts, _ in rows for n in json.loads(parts)})))
-    return unseen
+            seen = {number for text, _ in rows for number in json.loads(text)}
+            unseen.append(SeenParts(edit_id, sorted({*numbers} - seen), total))
+    return [each for each in unseen if each.numbers]
 
 
 def mark_parts_unseen(
-    connection: sqlite3.Connection,
-    notebook_id: int,
-    user: str,
-    seen_parts: Mapping[int, Sequence[int]],
+    connection: sqlite3.Connection, notebook_id: int, user: str, parts: Sequence[SeenParts]
 ) -> None:
-    """Store that a user has seen only these parts of edits, and other edits as before.
+    """Store that a user has not seen some parts of edits; all other parts stay as they are.
 
     What counts as seen for all users, or is older than the edits that are compared, stays seen.
     """
-    first = min(seen_parts)
+    edits = "SELECT {} FROM edits WHERE notebook_id = ? AND edit_id >= ?"
+    first = min(edit_id for edit_id, _, _ in parts)
     row = connection.execute(
         "SELECT edit_id FROM seen_edits WHERE notebook_id = ? AND user = ? AND parts IS NULL",
         (notebook_id, user),
     ).fetchone()
     if row is not None and row[0] >= first:
-        values = (notebook_id, user, first, row[0])
-        (count,) = connection.execute(
-            "SELECT count(*) FROM edits WHERE notebook_id = ? AND edit_id >= ?",
-            (notebook_id, first),
-        ).fetchone()
-        if count > _MOST_RETURNED:
+        newer = f"{edits.format('edit_id')} ORDER BY edit_id LIMIT ?"
+        values = (notebook_id, first, MAX_MARKED_EDITS + 1)
+        numbers = [number for (number,) in connection.execute(newer, values)]
+        if len(numbers) > MAX_MARKED_EDITS:
             return
         connection.execute(
-            "INSERT OR REPLACE INTO seen_edits SELECT notebook_id, ?2, edit_id, '[]', 1 FROM edits"
-            " WHERE notebook_id = ?1 AND edit_id BETWEEN ?3 AND ?4",
-            values,
+            "UPDATE seen_edits SET edit_id = ? WHERE notebook_id = ? AND user = ?"
+            " AND parts IS NULL",
+            (first - 1, notebook_id, user),
         )
-        connection.execute(
-            "UPDATE OR REPLACE seen_edits SET edit_id = ?3 - 1"
-            " WHERE notebook_id = ?1 AND user = ?2 AND parts IS NULL AND ?4 = edit_id",
-            values,
+        connection.executemany(
+            "INSERT OR REPLACE INTO seen_edits VALUES (?, ?, ?, '[]', 1)",
+            [(notebook_id, user, number) for number in numbers if number <= row[0]],
         )
-    for edit_id, numbers in seen_parts.items():
+    for edit_id, unseen, total in parts:
+        key = (notebook_id, user, edit_id)
+        row = connection.execute(
+            "SELECT parts, is_whole FROM seen_edits WHERE notebook_id = ? AND user = ?"
+            " AND edit_id = ? AND parts IS NOT NULL",
+            key,
+        ).fetchone()
+        if row is None:
+            continue
+        seen = {*(range(total) if row[1] else json.loads(row[0]))}.difference(unseen)
         connection.execute(
             "DELETE FROM seen_edits WHERE notebook_id = ? AND user = ? AND edit_id = ?"
             " AND parts IS NOT NULL",
-            (notebook_id, user, edit_id),
+            key,
         )
-        if numbers:
+        if seen:
             connection.execute(
-                "INSERT INTO seen_edits VALUES (?, ?, ?, ?, 0)",
-                (notebook_id, user, edit_id, json.dumps(numbers)),
+                "INSERT INTO seen_edits VALUES (?, ?, ?, ?, 0)", (*key, json.dumps(sorted(seen)))
             )

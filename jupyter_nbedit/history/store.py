@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -27,6 +27,7 @@ from jupyter_nbedit.history.models import (
     Entry,
     HistoryEdit,
     NewEntry,
+    SeenParts,
     build_edit_from_row,
     encode_entry,
 )
@@ -99,7 +100,12 @@ class EditHistory:
                 _delete_edits(connection, "notebook_id = ?", notebook_id)
                 notebook_id = get_notebook_id(connection, name)
             user = entry.account if entry.decided_account is None else entry.decided_account
-            unseen = list_unseen_parts(connection, notebook_id, user, entry.undone_edits)
+            # An undo by cells counts as seen, also by a program of the user.
+            is_by_person = entry.is_from_page or entry.accepted_by is not None
+            reversed_parts = (
+                entry.reversed_parts if is_by_person or entry.kind == "undo_cells" else ()
+            )
+            unseen = list_unseen_parts(connection, notebook_id, user, reversed_parts)
             payload = encode_entry(entry, unseen)
             edit_id = connection.execute(
                 "INSERT INTO edits"
@@ -442,7 +448,7 @@ def _return_unseen_parts(connection: sqlite3.Connection, notebook_id: int, edit_
     user = undo.account if undo.decided_account is None else undo.decided_account
     if undo.unseen_before:
         # Its own parts count as seen, which would hide that both count as nothing.
-        parts: dict[int, Sequence[int]] = {edit_id: (), **dict(undo.unseen_before)}
+        parts = [*undo.unseen_before, SeenParts(edit_id, (), 0)]
         mark_parts_unseen(connection, notebook_id, user, parts)
 
 

@@ -464,3 +464,65 @@ def test_a_dry_run_of_an_undo_has_the_sources_before_and_after(live: Client, pat
         "beta": None,
         "new": "new",
     }
+
+
+def test_an_undone_undo_leaves_what_was_kept_before_and_after_it(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    edit(live, path, {"op": "insert", "cell_type": "raw", "source": "new", "at": "end"})
+    edit(live, path, replace("beta", "text"))
+    post(live, path, "keep")
+    edit(live, path, replace("alpha", "x = 2"))
+    [alpha] = list_keys(live, path)
+    undone = undo(live, path, cells=[alpha], headers=page).json["edit_id"]
+    assert undo(live, path, edit_id=undone, headers=page).status == 200
+    assert list_keys(live, path) == [alpha]
+    post(live, path, "keep")
+
+    # Of an edit of two cells, the other one is kept after the undo.
+    edit(live, path, replace("alpha", "x = 3"), replace("beta", "more"))
+    alpha, beta = list_keys(live, path)
+    for keys in ([beta], None):
+        undone = undo(live, path, cells=[alpha], headers=page).json["edit_id"]
+        post(live, path, "keep", **({} if keys is None else {"cells": keys}))
+        assert list_keys(live, path) == []
+        assert undo(live, path, edit_id=undone, headers=page).status == 200
+        assert list_keys(live, path) == [alpha]
+
+
+def test_a_change_that_an_undone_undo_has_returned_can_be_kept(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    alpha, beta = list_keys(live, path)
+    undone = undo(live, path, cells=[alpha], headers=page).json["edit_id"]
+    assert undo(live, path, edit_id=undone, headers=page).status == 200
+    assert list_keys(live, path) == [alpha, beta]
+    post(live, path, "keep", cells=[alpha])
+    assert list_keys(live, path) == [beta]
+
+
+def test_what_an_agent_has_undone_and_redone_since_the_keep_is_unseen(
+    live: Client, path: str
+) -> None:
+    edit_id = edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    [_, beta] = list_keys(live, path)
+    post(live, path, "keep", cells=[beta])
+    undo(live, path, edit_id=edit_id, client="Claude")
+    post(live, path, "keep")
+    assert post(live, path, "redo", edit_id=edit_id, client="Claude").status == 200
+    cells = get_unseen(live, path)["cells"]
+    assert [cell["cell_id"] for cell in cells] == ["alpha", "beta"]
+
+
+def test_an_undone_restore_returns_what_was_unseen(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    first = edit(live, path, replace("gamma", "first"))
+    post(live, path, "keep")
+    edit(live, path, replace("alpha", "x = 2"), replace("beta", "text"))
+    keys = list_keys(live, path)
+    restored = post(live, path, "restore", edit_id=first, headers=page).json["edit_id"]
+    assert list_keys(live, path) == []
+    assert undo(live, path, edit_id=restored, headers=page).status == 200
+    assert list_keys(live, path) == keys

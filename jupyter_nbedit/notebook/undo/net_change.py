@@ -142,7 +142,12 @@ class _Undos:
         edits_by_id = {edit.edit_id: edit for edit in edits}
         kept_parts = {edit.edit_id: {*edit.seen_parts} for edit in edits}
         undone_parts: dict[int, set[tuple[int, int]]] = {}
+        cancelled_ids: set[int] = set()
         for edit in edits:
+            if edit.edit_id in cancelled_ids:
+                continue
+            if edit.undoes is not None:
+                cancelled_ids.add(edit.undoes)
             record = decode_record(edit.record) if edit.is_own_cell_undo else None
             parts = (
                 {source for part in record.undone_parts for source in part.sources}
