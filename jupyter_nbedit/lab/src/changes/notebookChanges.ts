@@ -151,7 +151,12 @@ export class NotebookChanges implements BlockProvider {
       return;
     }
     await this._decideAll(async () => {
-      const { edit_id: editId } = await unseen.undo(getPath(), keys);
+      const { reply, keptKeys } = await unseen.undo(getPath(), keys);
+      if (reply === null) {
+        return;
+      }
+      const { edit_id: editId } = reply;
+      const count = keys.length - keptKeys.length;
       const restore = async (): Promise<void> => {
         try {
           await undoEdit(editId ?? 0);
@@ -162,7 +167,7 @@ export class NotebookChanges implements BlockProvider {
         }
       };
       showBriefToast({
-        message: trans.__('Undone: %1', wording.formatChangeCount(keys.length, trans)),
+        message: trans.__('Undone: %1', wording.formatChangeCount(count, trans)),
         type: 'success',
         actions:
           editId === null

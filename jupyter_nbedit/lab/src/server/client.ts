@@ -4,8 +4,9 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { EditOptions } from './api';
 import type { NotebookDelta } from '../merge/delta';
 import { localEdits } from './localEdits';
-import { unsavedTyping, type ReversalVerb } from './unsavedTyping';
+import { unsavedTyping, type ReversalVerb, type UndoDecision } from './unsavedTyping';
 import type {
+  CellSources,
   AboutReply,
   AgentsReply,
   ChosenSource,
@@ -56,11 +57,39 @@ export function isUndoCancelled(error: unknown): boolean {
   return error instanceof NbEditError && error.reason === UNDO_CANCELLED;
 }
 
-/** Keeps the changes of cells, by their indexes on disk; returns the body of the undo of the rest. */
-type KeepCells = (indexes: readonly number[]) => Promise<object>;
+/** The result of undoing the changes of cells. */
+export interface UndoneCells {
+  /** Null if all changes are kept instead. */
+  readonly reply: EditReply | null;
+  /** The keys of the changes that are kept instead. */
+  readonly keptKeys: readonly string[];
+}
 
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
+/**
+ * Return the keys of the changes of cells, among those with the given keys.
+ *
+ * @param hash The version of the notebook in which the cells have their indexes.
+ * @throws NbEditError if it is not certain which change is that of a cell.
+ */
+function findChanges(
+  { hash: currentHash, cells }: UnseenReply,
+  keys: readonly string[],
+  sources: readonly CellSources[],
+  hash: string | null
+): string[] {
+  const changes = cells.filter(({ key }) => keys.includes(key));
+  return sources.map(source => {
+    const found = changes.filter(change =>
+      currentHash === hash
+        ? change.index === source.index_before
+        : change.cell_id !== null && change.cell_id === source.cell_id
+    );
+    const [first, second] = found;
+    if (first === undefined || second !== undefined) {
+      throw new NbEditError(0, 'cell_changed', 'The notebook has changed meanwhile.');
+    }
+    return first.key;
+  });
 }
 
 /** The parts of a request that many requests do not have. */
@@ -214,21 +243,35 @@ export class NbEditClient {
    *
    * @param cells The keys of the changes.
    * @param until Refuse changes that contain a newer edit.
+   * @param canKeep Whether the user may keep the changes of cells in which he has typed instead.
    */
   async undoCells(
     path: string,
     cells: readonly string[],
     until?: number,
+    canKeep = false,
     options?: EditOptions
-  ): Promise<EditReply> {
-    return this._undoOrRestore(path, 'undo', { cells, until }, options, async keptIndexes => {
-      const { cells: changes } = await this.getUnseen(path);
-      const keptKeys = changes
-        .filter(({ key, index }) => cells.includes(key) && keptIndexes.includes(index ?? -1))
-        .map(({ key }) => key);
-      await this.keep(path, keptKeys, until);
-      return { cells: cells.filter(key => !keptKeys.includes(key)), until };
-    });
+  ): Promise<UndoneCells> {
+    const body = { cells, until };
+    const { decision, hash } = await this._confirm(path, 'undo', body, options, canKeep);
+    const keptCells = decision?.keptCells ?? [];
+    if (keptCells.length === 0) {
+      return {
+        reply: await this._sendReversal(path, 'undo', body, options, decision),
+        keptKeys: []
+      };
+    }
+    const unseen = await this.getUnseen(path);
+    const keptKeys = findChanges(unseen, cells, keptCells, hash);
+    await this.keep(path, keptKeys, until);
+    const rest = { cells: cells.filter(key => !keptKeys.includes(key)), until };
+    return {
+      reply:
+        rest.cells.length === 0
+          ? null
+          : await this._sendReversal(path, 'undo', rest, options, decision),
+      keptKeys
+    };
   }
 
   /** Return the notebook to what it was after an edit. */
@@ -311,31 +354,55 @@ export class NbEditClient {
     path: string,
     verb: ReversalVerb,
     body: object,
-    options: UndoOptions = {},
-    keepCells: KeepCells | null = null
+    options: UndoOptions = {}
   ): Promise<Answer> {
-    const pageId = options.dry_run === true ? null : await this._requirePage(path);
-    const address = `${buildNotebookPath(path)}/${verb}`;
-    const send = async (content: object): Promise<Answer> =>
-      localEdits.track(this._sendChange<Answer>('POST', address, content, options, pageId));
+    const { decision } = await this._confirm(path, verb, body, options, false);
+    return this._sendReversal<Answer>(path, verb, body, options, decision);
+  }
+
+  /**
+   * Ask the user if he has typed what an undo would remove, too; there is no decision if he has not.
+   *
+   * @throws NbEditError if the server refuses the undo, or the user cancels it.
+   */
+  private async _confirm(
+    path: string,
+    verb: ReversalVerb,
+    body: object,
+    options: UndoOptions = {},
+    canKeep: boolean
+  ): Promise<{ readonly decision: UndoDecision | null; readonly hash: string | null }> {
     const guard = this._page === null || options.dry_run === true ? null : unsavedTyping.find(path);
     if (guard === null) {
-      return send(body);
+      return { decision: null, hash: null };
     }
+    const address = `${buildNotebookPath(path)}/${verb}`;
     const dryOptions = { ...options, dry_run: true };
-    const { sources = [] } = await this._sendChange('POST', address, body, dryOptions, null);
-    const decision = await guard.confirmUndo(verb, sources, keepCells !== null);
-    let content = body;
-    if (decision.isConfirmed && decision.keptIndexes.length > 0 && keepCells !== null) {
-      content = await keepCells(decision.keptIndexes);
-    }
-    if (!decision.isConfirmed || ('cells' in content && isEmptyList(content.cells))) {
+    const reply = await this._sendChange('POST', address, body, dryOptions, null);
+    const decision = await guard.confirmUndo(verb, reply.sources ?? [], canKeep);
+    if (!decision.isConfirmed) {
       throw new NbEditError(0, UNDO_CANCELLED, 'The user has cancelled the undo.');
     }
+    return { decision, hash: reply.hash_before };
+  }
+
+  private async _sendReversal<Answer extends EditReply = EditReply>(
+    path: string,
+    verb: ReversalVerb,
+    body: object,
+    options: UndoOptions = {},
+    decision: UndoDecision | null
+  ): Promise<Answer> {
+    const address = `${buildNotebookPath(path)}/${verb}`;
     try {
-      return await send(content);
+      const pageId = options.dry_run === true ? null : await this._requirePage(path);
+      return await localEdits.track(
+        this._sendChange<Answer>('POST', address, body, options, pageId),
+        // A reply that waits for tabs comes after the tab has shown the change.
+        options.wait_tabs === undefined ? path : null
+      );
     } catch (error) {
-      decision.restoreTyping();
+      decision?.restoreTyping();
       throw error;
     }
   }

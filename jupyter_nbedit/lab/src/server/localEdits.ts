@@ -3,22 +3,33 @@ const MAX_REMEMBERED = 1000;
 
 /** The edits that were requested in this page: their user needs no toast about them. */
 class LocalEdits {
-  /** Remember the edit that a request makes. */
+  /**
+   * Remember the edit that a request makes.
+   *
+   * @param undonePath The notebook, if it is an undo whose reply does not wait for the tab.
+   */
   async track<Reply extends { readonly edit_id: number | null }>(
-    request: Promise<Reply>
+    request: Promise<Reply>,
+    undonePath: string | null = null
   ): Promise<Reply> {
     const pending = request.then(
       ({ edit_id }) => this._remember(edit_id),
       () => undefined
     );
-    this._pendingRequests.add(pending);
+    this._pendingRequests.set(pending, undonePath);
     void pending.then(() => this._pendingRequests.delete(pending));
     return request;
   }
 
   /** Wait for pending requests: the event of an edit may arrive before the reply. */
   async whenSettled(): Promise<void> {
-    await Promise.all(this._pendingRequests);
+    await Promise.all(this._pendingRequests.keys());
+  }
+
+  /** Wait for pending undos of a notebook. */
+  async whenUndone(path: string): Promise<void> {
+    const pending = [...this._pendingRequests].filter(([, undonePath]) => undonePath === path);
+    await Promise.all(pending.map(([request]) => request));
   }
 
   has(editId: number): boolean {
@@ -35,7 +46,7 @@ class LocalEdits {
     }
   }
 
-  private readonly _pendingRequests = new Set<Promise<void>>();
+  private readonly _pendingRequests = new Map<Promise<void>, string | null>();
   private readonly _editIds = new Set<number>();
 }
 

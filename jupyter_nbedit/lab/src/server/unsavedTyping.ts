@@ -6,8 +6,8 @@ export type ReversalVerb = 'undo' | 'redo' | 'restore';
 /** What a user decides on an undo that would also remove what he has typed. */
 export interface UndoDecision {
   readonly isConfirmed: boolean;
-  /** The cells that are to stay as they are, by their indexes on disk. */
-  readonly keptIndexes: readonly number[];
+  /** The cells that are to stay as they are. */
+  readonly keptCells: readonly CellSources[];
   /** Return what was typed, because the server has refused the undo. */
   readonly restoreTyping: () => void;
 }

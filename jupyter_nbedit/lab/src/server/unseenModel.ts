@@ -3,7 +3,8 @@ import { Token } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { NbEditError } from './client';
 import type { FileChangeFeed } from './fileChanges';
-import type { EditReply, UnseenNotebook, UnseenReply } from './models';
+import type { UndoneCells } from './client';
+import type { UnseenNotebook, UnseenReply } from './models';
 import type { WriteRight } from './writeRight';
 
 const SEEN_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/seen/v1';
@@ -22,7 +23,12 @@ export interface UnseenClient {
   getUnseen(path: string): Promise<UnseenReply>;
   listUnseen(): Promise<readonly UnseenNotebook[]>;
   keep(path: string, cells?: readonly string[], until?: number): Promise<UnseenReply>;
-  undoCells(path: string, cells: readonly string[], until?: number): Promise<EditReply>;
+  undoCells(
+    path: string,
+    cells: readonly string[],
+    until?: number,
+    canKeep?: boolean
+  ): Promise<UndoneCells>;
 }
 
 /** The changes of edits that this user has not kept. Paths are those of the Contents API. */
@@ -104,15 +110,17 @@ export class UnseenModel {
    * Return cells to the state that was kept last.
    *
    * @param until The newest edit that the user has seen; by default as it was read last.
+   * @param canKeep Whether the user may keep changes of cells in which he has typed instead.
    * @throws NbEditError if the server refuses it, such as if a newer edit has changed a cell.
    */
   async undo(
     path: string,
     keys: readonly string[],
-    until = this.get(path)?.until
-  ): Promise<EditReply> {
+    until = this.get(path)?.until,
+    canKeep = true
+  ): Promise<UndoneCells> {
     try {
-      return await this._client.undoCells(path, keys, until);
+      return await this._client.undoCells(path, keys, until, canKeep);
     } finally {
       await this.read(path);
       this._notebookReads.schedule();

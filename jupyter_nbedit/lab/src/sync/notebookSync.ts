@@ -233,7 +233,7 @@ export class NotebookSync {
       const version = await file.fetch(path, this._baseVersion.disk, this._diskHash);
       if (this._context.model.dirty && this._pendingChanges.some(isReversal)) {
         // Whether it was asked for in this page is known when the reply has arrived.
-        await localEdits.whenSettled();
+        await localEdits.whenUndone(this._services.getPath());
       }
       if (generation === this._generation) {
         await this._adopt(this._baseVersion, version, changeCount);

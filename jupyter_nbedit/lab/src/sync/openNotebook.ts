@@ -263,7 +263,7 @@ export class OpenNotebook {
     const keys = findChangeKeys(this.unseen, edits);
     if (unseen !== null && keys !== null) {
       try {
-        await unseen.undo(localPath, keys);
+        await unseen.undo(localPath, keys, undefined, false);
         return makeUndoResult(edits.length);
       } catch (error) {
         if (isUndoCancelled(error)) {

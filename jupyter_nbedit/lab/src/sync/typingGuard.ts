@@ -11,7 +11,7 @@ import type { ReversalVerb, TypingGuard, UndoDecision } from '../server/unsavedT
 interface OverlappingCell {
   /** The index in the tab. */
   readonly index: number;
-  readonly indexOnDisk: number;
+  readonly source: CellSources;
   /** The source on disk. */
   readonly saved: string;
   readonly typed: string;
@@ -44,23 +44,23 @@ export class TabTypingGuard implements TypingGuard {
     canKeep: boolean
   ): Promise<UndoDecision> {
     const cells = this._listOverlaps(sources);
-    const keptIndexes: number[] = [];
+    const keptCells: CellSources[] = [];
     if (cells.length > 0) {
       const { accept, className } = await this._ask(verb, cells, canKeep);
       if (!accept) {
-        return { isConfirmed: false, keptIndexes, restoreTyping: () => undefined };
+        return { isConfirmed: false, keptCells, restoreTyping: () => undefined };
       }
       if (className === KEEP_CLASS) {
-        keptIndexes.push(...cells.map(({ indexOnDisk }) => indexOnDisk));
+        keptCells.push(...cells.map(({ source }) => source));
       } else {
         cells.forEach(({ typed, saved, setSource }) => setSource(typed, saved));
       }
     }
     return {
       isConfirmed: true,
-      keptIndexes,
+      keptCells,
       restoreTyping: () => {
-        if (keptIndexes.length === 0) {
+        if (keptCells.length === 0) {
           cells.forEach(({ typed, saved, setSource }) => setSource(saved, typed));
         }
       }
@@ -71,11 +71,12 @@ export class TabTypingGuard implements TypingGuard {
     const base = this._services.getBase();
     const { sharedModel } = this._context.model;
     const indexes = new Map(sharedModel.cells.map(({ id }, index) => [id, index]));
-    return sources.flatMap(({ index_before: indexOnDisk, before, after }): OverlappingCell[] => {
+    return sources.flatMap((source): OverlappingCell[] => {
+      const { index_before: indexOnDisk, before, after } = source;
       const saved = indexOnDisk === null ? undefined : base?.cells[indexOnDisk];
       const index = indexes.get(saved?.key ?? '') ?? -1;
       const cell = sharedModel.cells[index];
-      if (cell === undefined || indexOnDisk === null || before === null) {
+      if (cell === undefined || before === null) {
         return [];
       }
       const typed = cell.getSource();
@@ -89,7 +90,7 @@ export class TabTypingGuard implements TypingGuard {
           cell.setSource(to);
         }
       };
-      return [{ index, indexOnDisk, saved: before, typed, setSource }];
+      return [{ index, source, saved: before, typed, setSource }];
     });
   }
 

@@ -149,7 +149,7 @@ test('Keep names the changes and the newest edit that was read', async () => {
 
 test('what is left is known when an undo has settled', async () => {
   await model.read('a.ipynb');
-  expect((await model.undo('a.ipynb', ['6.0'])).edit_id).toBe(100);
+  expect((await model.undo('a.ipynb', ['6.0'])).reply?.edit_id).toBe(100);
   expect(model.get('a.ipynb')?.cells.map(({ key }) => key)).toEqual(['5.0']);
   expect(server.requests).toContain('undo 6.0 until 6');
 });

@@ -1,4 +1,5 @@
 import { NbEditError } from '../../src/server/client';
+import type { UndoneCells } from '../../src/server/client';
 import type {
   CellState,
   EditReply,
@@ -120,10 +121,10 @@ export class UnseenServer implements UnseenClient {
     });
   }
 
-  async undoCells(_: string, keys: readonly string[], until?: number): Promise<EditReply> {
+  async undoCells(_: string, keys: readonly string[], until?: number): Promise<UndoneCells> {
     return this._answer(`undo ${keys.join(' ')} until ${until}`, () => {
       this._remove(keys);
-      return { edit_id: 100 } as EditReply;
+      return { reply: { edit_id: 100 } as EditReply, keptKeys: [] };
     });
   }
 
