@@ -64,9 +64,11 @@ def _name_cell(path: str, cell_id: str | None, index: int | None) -> str:
 
 
 def _render_metadata(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    if before == after:
+    # Equal values, such as 1 and true in Python, may have different texts.
+    text_before, text_after = _render_json(before), _render_json(after)
+    if text_before == text_after:
         return []
-    hunks = render_hunks(_render_json(before), _render_json(after))
+    hunks = render_hunks(text_before, text_after)
     return ["# metadata\n", *hunks]
 
 

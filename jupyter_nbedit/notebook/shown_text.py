@@ -109,11 +109,17 @@ def escape_line(line: str, *, is_exact: bool = False) -> str:
 
 
 def _is_shown_in_diff(char: str, before: str, *, is_exact: bool) -> bool:
-    if is_exact and (char in "\t\\" or unicodedata.category(char).startswith("M")):
+    if is_exact and (char in "\t\\" or _may_look_like_others(char)):
         return False
     if _shapes_letter(char):
         return not (is_exact or before.isascii()) and before.isprintable()
     return char.isprintable() or char == "\t"
+
+
+def _may_look_like_others(char: str) -> bool:
+    """Return whether a character is, or is a part of, what Unicode writes in another way, too."""
+    is_part = unicodedata.category(char).startswith("M") or "\u1100" <= char <= "\u11ff"
+    return is_part or unicodedata.normalize("NFC", char) != char
 
 
 def _shapes_letter(char: str) -> bool:

@@ -44,6 +44,11 @@ def list_changed_lines(before: str, after: str) -> list[str]:
         pytest.param("\ta", "    a", ["-\\ta", "+    a"], id="a tab and spaces"),
         pytest.param("\ta", "\tb", ["-\ta", "+\tb"], id="a tab stays"),
         pytest.param("é", "e\u0301", ["-é", "+e\\u0301"], id="a letter and its mark"),
+        pytest.param("a;", "a\u037e", ["-a;", "+a\\u037e"], id="a Greek question mark"),
+        pytest.param("\u212b", "\u00c5", ["-\\u212b", "+\u00c5"], id="an angstrom sign"),
+        pytest.param(
+            "\u1100\u1161", "\uac00", ["-\\u1100\\u1161", "+\uac00"], id="parts of a syllable"
+        ),
         pytest.param("❤\ufe0f", "❤", ["-❤\\ufe0f", "+❤"], id="a selector"),
         pytest.param("❤\ufe0f a", "❤\ufe0f b", ["-❤\ufe0f a", "+❤\ufe0f b"], id="an emoji stays"),
         pytest.param("'\r'", "'\\r'", ["-'\\r'", "+'\\\\r'"], id="an escape in the source"),
@@ -80,6 +85,13 @@ def test_the_counts_are_those_of_the_diff(before: str, after: str) -> None:
     counts = count_changed_lines(plan.changes)
     assert counts.added == sum(line[0] == "+" for line in shown)
     assert counts.removed == sum(line[0] == "-" for line in shown)
+
+
+def test_equal_values_of_other_types_are_shown() -> None:
+    document = Document.parse(samples.notebook(metadata={"flag": True}))
+    plan = edit(document, {"op": "set_metadata", "patch": {"flag": 1}})
+    lines = render_unified_diff("a.ipynb", plan).split("\n")
+    assert [line for line in lines if line[:1] in "+-"][2:-1] == ['- "flag": true', '+ "flag": 1']
 
 
 def test_values_of_metadata_are_shown_as_they_are_stored() -> None:

@@ -1,5 +1,4 @@
-import { NbEditError } from '../../src/server/client';
-import type { UndoneCells } from '../../src/server/client';
+import { NbEditError, type UndoneCells } from '../../src/server/client';
 import type {
   CellState,
   EditReply,
