@@ -20,6 +20,8 @@ from jupyter_nbedit.tabs import TabCounts
 #: Returns the operations for the notebook as it is now. It is called again if the notebook changes
 #: before the write; the errors that it raises reach the client.
 OperationFactory = Callable[[Document], Sequence[Operation]]
+#: By which interface a request comes: REST, which scripts and the command line use, or tools.
+Way = Literal["rest", "tools"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Author:
     account: str = ""
     #: Whether the request comes from a button of ours in an open page.
     is_person: bool = False
-    #: By which interface it comes: REST, which scripts and the command line use, or tools.
-    way: Literal["rest", "tools"] = "rest"
+    #: By which interface it comes.
+    way: Way = "rest"
     #: The names under which the client makes edits, if it states none and its tools give it theirs.
     tool_names: tuple[str, ...] = ()
 
@@ -91,6 +93,8 @@ class ProposalOrigin(msgspec.Struct, frozen=True, kw_only=True):
     #: the number of the edit that it undoes.
     edit_kind: Kind = "edit"
     undoes: int | None = None
+    #: By which interface it came.
+    way: Way = "rest"
 
 
 @dataclass(frozen=True)

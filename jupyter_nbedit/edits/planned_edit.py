@@ -65,8 +65,6 @@ class PlannedEdit:
         The edits that the change is about, if it is an undo or redo.
     reversed_parts
         The parts of edits that it takes back, if it is an undo or a restore.
-    accepted_edit
-        The edit that has accepted a proposal, if the change undoes or redoes it.
     may_sign
         Whether the notebook stays trusted if it was: False if the change may bring back content
         that was not trusted.
@@ -82,7 +80,6 @@ class PlannedEdit:
     may_sign: bool
     undone: Sequence[UndoneEdit] = ()
     reversed_parts: Sequence[SeenParts] = ()
-    accepted_edit: int | None = None
 
     @classmethod
     def from_plan(

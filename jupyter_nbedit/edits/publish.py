@@ -13,7 +13,7 @@ import msgspec
 from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.history.models import NewEntry
-from jupyter_nbedit.history.store import EditHistory
+from jupyter_nbedit.history.store import EditHistory, FollowUndo
 from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.reading.read_tracker import ReadTracker
@@ -37,13 +37,15 @@ class Publisher:
     events: EventEmitter
     log: Logger
 
-    async def publish(
+    async def publish(  # noqa: PLR0913 -- all that follows a write
         self,
         request: WriteRequest,
         storage: Storage,
         planned: PlannedEdit,
         result: WriteResult,
         signature: PendingSignature | None = None,
+        *,
+        follow_undo: FollowUndo | None = None,
     ) -> EditReply:
         """Publish an edit that the storage has written.
 
@@ -53,6 +55,8 @@ class Publisher:
             The edit, and the result of its write.
         signature
             Signs the notebook, which was trusted before; None if it was not.
+        follow_undo
+            See `EditHistory.add`.
 
         Returns
         -------
@@ -73,7 +77,7 @@ class Publisher:
         with self._report_as_warning(reply, "it is not in the history and cannot be undone"):
             entry = _build_entry(request, planned, reply, trusted=signature is not None)
             record = await run_in_thread_if_large(size, _encode_record, planned, result)
-            edit_id = await self.history.add(entry, record)
+            edit_id = await self.history.add(entry, record, follow_undo)
             reply = msgspec.structs.replace(reply, edit_id=edit_id)
         with self._report_as_warning(reply, "open tabs could not be notified"):
             self._emit_event(request, planned, reply)

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
 import msgspec
@@ -29,10 +29,8 @@ from jupyter_nbedit.errors import (
     Busy,
     ChangedDuringRead,
     HashMismatch,
-    HistoryUnavailable,
     NbEditError,
     StorageFailure,
-    TooManyProposals,
     VersionUnknown,
 )
 from jupyter_nbedit.models import (
@@ -284,6 +282,7 @@ class EditService:
             session=request.author.session_name,
             edit_kind="edit" if planned.kind == "outside" else planned.kind,
             undoes=planned.undoes,
+            way=request.author.way,
         )
         proposal_id = await self.proposals.propose(request, planned.plan, reply, data, origin)
         return msgspec.structs.replace(reply, proposal_id=proposal_id, persisted=False)
@@ -308,31 +307,18 @@ class EditService:
         try:
             result = await storage.write(request.path, notebook.content, splices)
             await self._remember_documents(planned, result)
-            reply = await self.publisher.publish(request, storage, planned, result, signature)
-            await self._update_proposals(request, planned, reply)
+            follower = self.proposals.build_follower(
+                request.path, may_reopen=_may_reopen_parts(request)
+            )
+            reply = await self.publisher.publish(
+                request, storage, planned, result, signature, follow_undo=follower.follow
+            )
+            if reply.edit_id is not None:
+                reply.warnings.extend(self.proposals.report_followed(follower, request))
             return reply
         finally:
             if signature is not None:
                 signature.cancel()
-
-    async def _update_proposals(
-        self, request: WriteRequest, planned: PlannedEdit, reply: EditReply
-    ) -> None:
-        """Make what an undone edit has accepted pending again; accept it again after a redo.
-
-        A tool does not decide that a change waits for a decision again.
-        """
-        edit_id, is_redo = planned.accepted_edit, planned.kind == "redo"
-        if edit_id is None or (not is_redo and decide("reopen", request.author) == "refuse"):
-            return
-        try:
-            await self.proposals.follow_undo(request.path, edit_id, request.author, is_redo=is_redo)
-        except (HistoryUnavailable, TooManyProposals) as error:
-            status = "accepted" if is_redo else "pending"
-            reply.warnings.append(
-                f"The edit is written, but the proposal that edit {edit_id} has accepted is not "
-                f"{status} again. {error.message}"
-            )
 
     async def _remember_documents(self, planned: PlannedEdit, result: WriteResult) -> None:
         """Compute what follows a write needs: the hash before, and the document after."""
@@ -362,6 +348,17 @@ class EditService:
         return PendingSignature(
             self.trust, document, planned.get_document_after, planned.plan.splices[0].start, digest
         )
+
+
+def _may_reopen_parts(request: WriteRequest) -> bool:
+    """Return whether an undo makes the parts pending again that the undone edit has accepted.
+
+    A tool does not decide that a change waits for a decision again, nor if it proposes the undo.
+    """
+    author = request.author
+    if request.origin is not None:
+        author = replace(author, way=request.origin.way)
+    return decide("reopen", author) != "refuse"
 
 
 async def _compute_spliced_sha256(data: Buffer, splices: Sequence[Splice]) -> str:

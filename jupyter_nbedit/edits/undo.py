@@ -61,11 +61,7 @@ class UndoPlanner:
                 weight, self._revert, notebook, entry, repeat, related
             )
             original = await self._find_original(entry)
-            planned = replace(
-                planned,
-                undone=[describe_undone(original)],
-                accepted_edit=None if original.accepted_by is None else original.edit_id,
-            )
+            planned = replace(planned, undone=[describe_undone(original)])
             if planned.plan.splices or self.edit_id is not None:
                 return planned
             # The edit was undone by hand; try the one before it.

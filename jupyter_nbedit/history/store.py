@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -37,6 +37,10 @@ from jupyter_nbedit.notebook.cell_names import is_numbered_id
 from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.known_history import PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
+
+#: Stores what follows an undo or redo. It gets the edits that the new edit undoes, directly or
+#: through other edits, and whether each is in effect now.
+FollowUndo: TypeAlias = Callable[[sqlite3.Connection, Mapping[int, bool]], None]
 
 _DAY_SECONDS = 86_400.0
 # How often old edits are deleted; the first edit after a start deletes them as well.
@@ -79,11 +83,14 @@ class EditHistory:
     max_days: float = 30
     _last_pruned: float = float("-inf")
 
-    async def add(self, entry: NewEntry, record: bytes | None) -> int:
+    async def add(
+        self, entry: NewEntry, record: bytes | None, follow_undo: FollowUndo | None = None
+    ) -> int:
         """Store an edit and its encoded undo record; return the number of the edit.
 
         An edit that creates a notebook is the first of that notebook: the history of an older
-        notebook of the same path is deleted.
+        notebook of the same path is deleted. ``follow_undo`` is called in the same transaction if
+        the edit undoes another; it may be called again if the transaction is repeated.
         """
         name = self.names.find(entry.path)
         if record is not None and len(record) > self.max_bytes // 2:
@@ -127,9 +134,11 @@ class EditHistory:
                     entry.is_from_page,
                 ),
             ).lastrowid
-            _recompute_undone_by(connection, entry.undoes)
             if entry.undoes is not None:
+                effects = _recompute_undone_by(connection, entry.undoes)
                 _return_unseen_parts(connection, notebook_id, entry.undoes)
+                if follow_undo is not None:
+                    follow_undo(connection, effects)
             if entry.claim_id is not None:
                 connection.execute(
                     "UPDATE claims SET edit_id = ? WHERE claim_id = ?", (edit_id, entry.claim_id)
@@ -452,15 +461,24 @@ def _return_unseen_parts(connection: sqlite3.Connection, notebook_id: int, edit_
         mark_parts_unseen(connection, notebook_id, user, parts)
 
 
-def _recompute_undone_by(connection: sqlite3.Connection, edit_id: int | None) -> None:
-    """Update ``undone_by`` of an edit, of the edit that it undoes, and so on."""
-    while edit_id is not None:
+def _recompute_undone_by(connection: sqlite3.Connection, edit_id: int) -> dict[int, bool]:
+    """Update ``undone_by`` of an edit, of the edit that it undoes, and so on.
+
+    Return whether each of these edits is in effect.
+    """
+    effects: dict[int, bool] = {}
+    undone: int | None = edit_id
+    while undone is not None:
         connection.execute(
             "UPDATE edits SET undone_by = (SELECT max(edit_id) FROM edits AS other"
             " WHERE other.undoes = edits.edit_id AND other.undone_by IS NULL) WHERE edit_id = ?",
-            (edit_id,),
+            (undone,),
         )
         row = connection.execute(
-            "SELECT undoes FROM edits WHERE edit_id = ?", (edit_id,)
+            "SELECT undone_by IS NULL, undoes FROM edits WHERE edit_id = ?", (undone,)
         ).fetchone()
-        edit_id = None if row is None else row[0]
+        if row is None:
+            break
+        effects[undone] = bool(row[0])
+        undone = row[1]
+    return effects

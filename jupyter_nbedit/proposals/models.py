@@ -144,7 +144,11 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
         Meta(description="The edits that have applied it; some of them may be undone since."),
     ]
     decided_by: Annotated[
-        str | None, Meta(description="The user who decided last; null if no person has decided.")
+        str | None,
+        Meta(
+            description="The user who decided last; null if no person has decided. A redo that "
+            "accepts parts again restores the decision of the user who had accepted them."
+        ),
     ]
     reason: Annotated[
         str | None,

@@ -34,6 +34,7 @@ from jupyter_nbedit.proposals.models import (
     choose_pending_parts,
     choose_rejected_parts,
 )
+from jupyter_nbedit.proposals.store import ProposalStore, UndoFollower
 from jupyter_nbedit.reading.loading import load_notebook
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from jupyter_nbedit.models import Author, EditReply, ProposalOrigin, WriteRequest
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.edit_plan import EditPlan
-    from jupyter_nbedit.proposals.store import ProposalStore
     from jupyter_nbedit.storage.resolver import StorageResolver
 
 #: How long a request may wait for a decision, in seconds.
@@ -139,24 +139,27 @@ class ProposalService:
         self._emit_event(proposal, author.user, author.client)
         return proposal
 
-    async def follow_undo(self, path: str, edit_id: int, author: Author, *, is_redo: bool) -> None:
-        """Let the parts that an edit has accepted follow its undo or redo, and emit events.
+    def build_follower(self, path: str, *, may_reopen: bool) -> UndoFollower:
+        """Return what lets accepted parts of a notebook's proposals follow one undo or redo."""
+        return UndoFollower(self.store, path, may_reopen)
 
-        See `ProposalStore.follow_undo`.
-        """
-        proposals = await self.store.follow_undo(path, edit_id, author.user, is_redo=is_redo)
-        for proposal in proposals:
+    def report_followed(self, follower: UndoFollower, request: WriteRequest) -> list[str]:
+        """Emit the events of proposals that have followed an undo or redo; return warnings."""
+        by: Author | Claim = request.author if request.claim is None else request.claim
+        for proposal in follower.changed_proposals:
             self.log.info(
-                "Proposal %d for %r by %r is %s after the %s of edit %d, by %r",
+                "Proposal %d for %r by %r is %s after an undo or redo, by %r",
                 proposal.proposal_id,
                 proposal.path,
                 proposal.user,
                 proposal.status,
-                "redo" if is_redo else "undo",
-                edit_id,
-                author.user,
+                by.user,
             )
-            self._emit_event(proposal, author.user, author.client)
+            self._emit_event(proposal, by.user, by.client)
+        return [
+            f"The edit is written, but proposal {number} is not pending again. {error.message}"
+            for number, error in follower.errors.items()
+        ]
 
     async def compare(self, proposal: Proposal) -> Proposal:
         """Return a proposal with the states of its pending parts in the notebook as it is now.

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,8 +41,9 @@ _MOST_CLOSED_BYTES = 32 * 1024 * 1024
 
 # In the content of a proposal, but never sent. The second is the version of the notebook in which
 # the accepted parts, and nothing else, were applied to the version that the proposal was made for.
-# It is null if there is no such version.
-_ORIGIN, _ACCEPTED_HASH = "origin", "accepted_hash"
+# It is null if there is no such version. The third has the user and the parts of each acceptance,
+# by the number of its edit, also if the edit is undone.
+_ORIGIN, _ACCEPTED_HASH, _ACCEPTANCES = "origin", "accepted_hash", "acceptances"
 
 _SELECT = """
     SELECT proposal_id, path, status, created, expires, content, parts, edit_ids, decided_by,
@@ -70,13 +71,10 @@ _REOPEN = """
     SET status = 'pending', content = :content, parts = :parts, decided_by = :decided_by
     WHERE proposal_id = :proposal_id
 """
-# No other proposals were accepted.
-_SELECT_ACCEPTED = """
-    SELECT proposal_id FROM proposals
-    WHERE root = :root AND name = :name AND (
-        edit_ids != '[]' OR proposal_id IN (SELECT proposal_id FROM claims WHERE edit_id = :edit_id)
-    )
-"""
+_IS_OF_NOTEBOOK = "root = :root AND name = :name"
+_SELECT_EDIT_IDS = f"""
+    SELECT proposal_id, edit_ids FROM proposals WHERE {_IS_OF_NOTEBOOK} AND edit_ids != '[]'
+"""  # noqa: S608 -- ours
 _EXPIRE = "UPDATE proposals SET status = 'expired', payload = NULL WHERE proposal_id = ?"
 # A claimed proposal does not expire.
 _IS_OVER = """
@@ -258,7 +256,7 @@ class ProposalStore:
         is_chosen = IS_IN_ROOT
         if path is not None:
             row |= self.names.find(path)._asdict()
-            is_chosen = "root = :root AND name = :name"
+            is_chosen = _IS_OF_NOTEBOOK
         select = (
             f"{_SELECT} WHERE {is_chosen} AND proposal_id < :before"
             " AND (:status IS NULL OR status = :status)"
@@ -307,37 +305,64 @@ class ProposalStore:
 
         return await self.database.write(update, purpose=DECISION)
 
-    async def follow_undo(
-        self, path: str, edit_id: int, user: str, *, is_redo: bool
-    ) -> list[Proposal]:
-        """Make the parts that an edit has accepted pending again, or accepted after its redo.
+    def list_accepted(
+        self, connection: sqlite3.Connection, path: str, edit_ids: Collection[int]
+    ) -> list[int]:
+        """List the proposals for a notebook that some edits have accepted, wholly or in part.
 
-        Return the proposals that have changed. One that has expired stays as it is. Raise
-        `TooManyProposals`; then no proposal has changed.
+        Decisions that are not stored yet are stored first.
         """
-        row = {**self.names.find(path)._asdict(), "edit_id": edit_id}
+        row = self.names.find(path)._asdict()
+        for claim in _select_claims(connection, _IS_OF_NOTEBOOK, row):
+            if claim.edit_id in edit_ids:
+                self._decide(connection, claim, "accepted", None)
+        return [
+            number
+            for number, numbers in connection.execute(_SELECT_EDIT_IDS, row)
+            if not set(edit_ids).isdisjoint(json.loads(numbers))
+        ]
 
-        def update(connection: sqlite3.Connection) -> list[Proposal]:
-            changed = []
-            for (number,) in connection.execute(_SELECT_ACCEPTED, row).fetchall():
-                self._finish_claims(connection, number, edit_id)
-                before = self._select_proposal(connection, number)
-                parts = [
-                    part.part
-                    for part in before.parts
-                    if part.edit_id == edit_id and (part.status == "accepted") != is_redo
-                ]
-                if not parts or before.status == "expired":
-                    continue
-                if is_redo:
-                    claim = Claim(number, parts, user, None, edit_id=edit_id)
-                    changed.append(self._store_verdict(connection, before, claim, "accepted"))
-                else:
-                    with suppress(ProposalClosed):
-                        changed.append(self._reopen(connection, before, parts))
-            return changed
+    def accept_again(
+        self, connection: sqlite3.Connection, proposal_id: int, edit_id: int
+    ) -> Proposal | None:
+        """Make the parts accepted that an edit had accepted, after its redo.
 
-        return await self.database.write(update, purpose=DECISION)
+        Return None if nothing has changed. A proposal that has expired stays as it is.
+        """
+        before = self._select_proposal(connection, proposal_id)
+        acceptances = _read_content(connection, proposal_id).get(_ACCEPTANCES, {})
+        acceptance = acceptances.get(str(edit_id))
+        if acceptance is None or before.status == "expired":
+            return None
+        parts = [
+            part.part
+            for part in before.parts
+            if part.part in acceptance["parts"] and part.status != "accepted"
+        ]
+        if not parts:
+            return None
+        # The decision of that user counts again, whoever has redone the edit.
+        claim = Claim(proposal_id, parts, acceptance["user"], None, edit_id=edit_id)
+        return self._store_verdict(connection, before, claim, "accepted")
+
+    def reopen_undone(
+        self, connection: sqlite3.Connection, proposal_id: int, edit_id: int
+    ) -> Proposal | None:
+        """Make the parts pending again that an edit has accepted, after its undo.
+
+        Return None if nothing has changed. A proposal that has expired, or whose change is not
+        stored any more, stays as it is. Raise `TooManyProposals`.
+        """
+        before = self._select_proposal(connection, proposal_id)
+        parts = [
+            part.part
+            for part in before.parts
+            if part.edit_id == edit_id and part.status == "accepted"
+        ]
+        if parts and before.status != "expired":
+            with suppress(ProposalClosed):
+                return self._reopen(connection, before, parts)
+        return None
 
     async def record_write(self, claim: Claim, hash_before: str | None, hash_after: str) -> None:
         """Store a claim with the hashes of the notebook before and after the write that follows.
@@ -489,15 +514,6 @@ class ProposalStore:
             raise build_closed_error(claim.proposal_id, before.status)
         return self._store_verdict(connection, before, claim, verdict, reason)
 
-    def _finish_claims(
-        self, connection: sqlite3.Connection, proposal_id: int, edit_id: int
-    ) -> None:
-        """Store the decision of an edit if its server has not stored it yet."""
-        claims = _select_claims(connection, _IS_OF_CLAIM, {"proposal_id": proposal_id})
-        for claim in claims:
-            if claim.edit_id == edit_id:
-                self._decide(connection, claim, "accepted", None)
-
     def _store_verdict(
         self,
         connection: sqlite3.Connection,
@@ -518,6 +534,9 @@ class ProposalStore:
             accepted_hash = _get_accepted_hash(content, before.parts)
             is_next = accepted_hash is not None and accepted_hash == claim.hash_before
             content[_ACCEPTED_HASH] = claim.hash_after if is_next else None
+            if edit_id is not None:
+                acceptance = {"user": claim.user, "parts": list(claim.parts)}
+                content.setdefault(_ACCEPTANCES, {}).setdefault(str(edit_id), acceptance)
         row = {
             "proposal_id": proposal_id,
             "decided_by": claim.user,
@@ -587,6 +606,40 @@ class ProposalStore:
             "most_closed": _MOST_CLOSED,
             "most_bytes": _MOST_CLOSED_BYTES,
         }
+
+
+@dataclass
+class UndoFollower:
+    """Lets accepted parts follow one undo or redo, in the transaction that stores its edit.
+
+    So the history and the proposals agree, also if the server is killed or the database fails.
+    """
+
+    store: ProposalStore
+    path: str
+    #: Whether parts become pending again; else they only become accepted again.
+    may_reopen: bool
+    #: What has changed, and the proposals that could not be pending again.
+    changed_proposals: list[Proposal] = field(default_factory=list)
+    errors: dict[int, TooManyProposals] = field(default_factory=dict)
+
+    def follow(self, connection: sqlite3.Connection, effects: Mapping[int, bool]) -> None:
+        """Change the proposals that some edits have accepted; see `FollowUndo`."""
+        self.changed_proposals, self.errors = [], {}
+        for number in self.store.list_accepted(connection, self.path, effects):
+            for edit_id, is_in_effect in effects.items():
+                try:
+                    if is_in_effect:
+                        proposal = self.store.accept_again(connection, number, edit_id)
+                    elif self.may_reopen:
+                        proposal = self.store.reopen_undone(connection, number, edit_id)
+                    else:
+                        continue
+                except TooManyProposals as error:
+                    self.errors[number] = error
+                else:
+                    if proposal is not None:
+                        self.changed_proposals.append(proposal)
 
 
 def _select_claims(

@@ -273,3 +273,46 @@ async def test_an_accepted_edit_is_its_proposers_own_to_undo_and_seen_by_who_acc
     assert [edit.edit_id for edit in undo.undone] == [accepted.edit_id]
     unseen = {user: (await editing.unseen.get("a.ipynb", user)).cells for user in ("alice", "bob")}
     assert (len(unseen["alice"]), len(unseen["bob"])) == (0, 1)
+
+
+async def test_a_redo_restores_the_decision_of_who_has_accepted(services: ServiceBuilder) -> None:
+    editing = services.build_editing(modes=ReviewMode())
+    services.storage.notebooks["a.ipynb"] = samples.three_cells()
+    request = WriteRequest("a.ipynb", Author("agent", "Claude", account="agent"))
+    change = operations({"op": "replace", "cell": "alpha", "source": "x = 2"})
+    proposal_id = (await editing.editor.edit(request, change)).proposal_id
+    assert isinstance(proposal_id, int)
+    proposals = editing.editor.proposals
+    accepted = await AcceptService(editing.editor, proposals).accept(proposal_id, None, USER)
+    program = WriteRequest("a.ipynb", Author("robot", "script", account="robot"))
+    editing.editor.modes = FixedMode()
+    for is_redo, expected in (False, ("pending", None)), (True, ("accepted", USER.user)):
+        await editing.editor.undo(program, accepted.edit_id, redo=is_redo)
+        proposal = await proposals.get(proposal_id)
+        assert (proposal.status, proposal.decided_by) == expected
+
+
+async def test_an_undone_accept_for_which_there_is_no_room_stays_accepted(
+    services: ServiceBuilder,
+) -> None:
+    editing = services.build_editing(modes=ReviewMode())
+    editing.editor.proposals = services.build_proposals(None, editing.database, max_pending=1)
+    services.storage.notebooks["a.ipynb"] = samples.three_cells()
+    request = WriteRequest("a.ipynb", Author("agent", "Claude", account="agent"))
+
+    async def propose(source: str) -> int:
+        change = operations({"op": "replace", "cell": "alpha", "source": source})
+        proposal_id = (await editing.editor.edit(request, change)).proposal_id
+        assert isinstance(proposal_id, int)
+        return proposal_id
+
+    proposals = editing.editor.proposals
+    first = await propose("x = 2")
+    accepted = await AcceptService(editing.editor, proposals).accept(first, None, USER)
+    await propose("x = 3")
+    editing.editor.modes = FixedMode()
+    undone = await editing.editor.undo(request, accepted.edit_id)
+    (warning,) = undone.warnings
+    assert f"proposal {first} is not pending again. There are too many" in warning
+    assert undone.edit_id is not None
+    assert (await proposals.get(first)).status == "accepted"

@@ -112,3 +112,68 @@ def test_an_accepted_part_is_reopened_by_the_undo_of_its_edit_only(
     answer = decide(live, proposal, "reopen")
     assert (answer.status, answer.json["reason"]) == (409, "proposal_closed")
     assert "undo the edit" in answer.json["message"]
+
+
+def test_an_accepted_proposal_of_an_undo_makes_the_parts_pending_again(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    proposal = propose(live, path, *OPERATIONS, client="Claude")
+    number = accept(live, proposal, page)
+    proposed_undo = get_number(undo(live, path, edit_id=number), 202, "proposal_id")
+    assert list_statuses(live, proposal)[0] == "accepted"
+    for _ in range(2):
+        undone_by = accept(live, proposed_undo, page)
+        assert (live.root / path).read_bytes() == ODD
+        assert list_statuses(live, proposal) == ["pending", "pending", "pending"]
+        assert list_statuses(live, proposed_undo)[0] == "accepted"
+        # The redo undoes the edit that has accepted the proposal of the undo.
+        assert undo(live, path, "redo", headers=page, edit_id=number).status == 200
+        assert list_statuses(live, proposal) == ["accepted", "accepted", "accepted"]
+        assert list_statuses(live, proposed_undo) == ["pending", "pending", "pending"]
+    assert get_json(live, f"proposals/{proposed_undo}")["edit_ids"][-1] == undone_by
+
+
+def test_an_accepted_proposal_of_a_redo_accepts_the_parts_again(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    proposal = propose(live, path, *OPERATIONS)
+    number = accept(live, proposal, page)
+    assert undo(live, path, headers=page, edit_id=number).status == 200
+    proposed_redo = get_number(undo(live, path, "redo", edit_id=number), 202, "proposal_id")
+    redo = accept(live, proposed_redo, page)
+    assert list_statuses(live, proposal) == ["accepted", "accepted", "accepted"]
+    # The undo of the redo, by its own number.
+    assert undo(live, path, headers=page, edit_id=redo).status == 200
+    assert (live.root / path).read_bytes() == ODD
+    assert list_statuses(live, proposal) == ["pending", "pending", "pending"]
+    assert list_statuses(live, proposed_redo) == ["pending", "pending", "pending"]
+
+
+def test_an_accepted_undo_that_a_tool_has_proposed_reopens_nothing(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    proposal = propose(live, path, *OPERATIONS)
+    number = accept(live, proposal, page)
+    body = {"path": path, "action": "undo", "edit_id": number}
+    assert send_json(live, "POST", "tools/agent/notebook_history", body).status == 202
+    pending = get_json(live, f"proposals?path={path}")["proposals"]
+    accept(live, pending[0]["proposal_id"], page)
+    assert (live.root / path).read_bytes() == ODD
+    assert list_statuses(live, proposal)[0] == "accepted"
+
+
+def test_a_redo_of_an_older_accept_accepts_again(
+    live: Client, path: str, page: dict[str, str]
+) -> None:
+    proposal = propose(live, path, *OPERATIONS)
+    first = accept(live, proposal, page, 0)
+    assert undo(live, path, headers=page, edit_id=first).status == 200
+    second = accept(live, proposal, page)
+    assert undo(live, path, headers=page, edit_id=second).status == 200
+    assert list_statuses(live, proposal) == ["pending", "pending", "pending"]
+    assert undo(live, path, "redo", headers=page, edit_id=first).status == 200
+    assert list_sources(live, path)[0] == "ours"
+    assert list_statuses(live, proposal) == ["pending", "accepted", "pending"]
+    assert get_json(live, f"proposals/{proposal}")["parts"][0]["edit_id"] == first
+    assert undo(live, path, headers=page, edit_id=first).status == 200
+    assert list_statuses(live, proposal) == ["pending", "pending", "pending"]

@@ -283,7 +283,9 @@ async def test_an_undone_accept_whose_decision_was_not_stored_is_pending(
         assert (accepted.status, both.sources().count(NEW)) == (200, 1)
 
 
-async def test_an_undo_whose_proposal_cannot_be_stored_says_so(servers: RaceServers) -> None:
+async def test_an_undo_and_what_becomes_of_its_proposal_are_stored_together(
+    servers: RaceServers,
+) -> None:
     async with connect(servers) as both:
         number = await both.propose()
         edit_id = (await both.decide("one", number)).json["edit_id"]
@@ -291,5 +293,8 @@ async def test_an_undo_whose_proposal_cannot_be_stored_says_so(servers: RaceServ
         with both.fail_statements("UPDATE ON proposals"):
             undone = await both.send("one", "POST", f"notebooks/{NAME}/undo", {"edit_id": edit_id})
         (warning,) = undone.json["warnings"]
-        assert "not pending again" in warning
+        assert "not in the history" in warning
+        history = await both.send("one", "GET", f"notebooks/{NAME}/history")
+        undone_by = {edit["edit_id"]: edit["undone_by"] for edit in history.json["edits"]}
+        assert undone_by[edit_id] is None
         assert (await both.get_proposal("one", number))["status"] == "accepted"
