@@ -300,31 +300,51 @@ function mergeCells(
 /**
  * Keep the cells that were deleted on disk and whose text is now part of a cell with a conflict;
  * return them by the numbers of the slots of these conflicts.
+ *
+ * A merge joins neighbours: in the base there are only deleted cells between the two. Their lines
+ * are lines of the merged cell; a word of it that is like a deleted cell is no part of a merge.
+ *
+ * @param slots First those of the base, in its order.
  */
 function keepAbsorbedCells(
   slots: (CellVersions & { cell: Cell | null; conflict: unknown })[]
 ): Map<number, Cell[]> {
-  const deleted = slots.filter(
-    ({ base, local, disk, cell }) =>
-      base !== null && local !== null && disk === null && cell === null && base.source.trim() !== ''
-  );
   const absorbed = new Map<number, Cell[]>();
-  if (deleted.length === 0) {
-    return absorbed;
-  }
+  const isDeleted = (index: number): boolean => {
+    const slot = slots[index];
+    return slot !== undefined && slot.base !== null && slot.disk === null;
+  };
   slots.forEach(({ base, disk, conflict }, index) => {
     if (conflict === null || base === null || disk === null) {
       return;
     }
-    for (const slot of deleted) {
+    let [start, stop] = [index, index + 1];
+    while (isDeleted(start - 1)) {
+      start--;
+    }
+    while (isDeleted(stop)) {
+      stop++;
+    }
+    for (const slot of slots.slice(start, stop)) {
       const source = slot.base?.source ?? '';
-      if (slot.cell === null && disk.source.includes(source) && !base.source.includes(source)) {
+      if (
+        slot.local !== null &&
+        slot.cell === null &&
+        source.trim() !== '' &&
+        countLines(disk.source, source) > countLines(base.source, source)
+      ) {
         slot.cell = slot.local;
-        absorbed.set(index, [...(absorbed.get(index) ?? []), ...(slot.local ? [slot.local] : [])]);
+        absorbed.set(index, [...(absorbed.get(index) ?? []), slot.local]);
       }
     }
   });
   return absorbed;
+}
+
+/** Count how often the lines of `part` occur in a text, one after the other. */
+function countLines(text: string, part: string): number {
+  const markLines = (lines: string): string => `\n${lines.replaceAll('\n', '\n\n')}\n`;
+  return markLines(text).split(markLines(part)).length - 1;
 }
 
 /** Compare the tab with the disk: equal, different in data only, or different in its text. */

@@ -454,6 +454,36 @@ test('a cell that the disk has merged into a cell with a conflict stays until th
   expect(restored.cells.map(cell => cell.source)).toEqual(['a = 1\nb = 1', 'b = 1', 'c = 1']);
 });
 
+test.each([
+  // [base, cells on disk by their indexes in the base, with their sources, absorbed sources]
+  ['part of a word', ['y', 'x', 'z'], { 0: 'y = max(1)', 2: 'z' }, []],
+  ['part of a line', ['y', 'x = 1', 'z'], { 0: 'y\nx = 10', 2: 'z' }, []],
+  ['lines that are not consecutive', ['y', 'x\nw', 'z'], { 0: 'y\nx\nv\nw', 2: 'z' }, []],
+  ['behind a cell that stays', ['y', 'z', 'x'], { 0: 'y\nx', 1: 'z' }, []],
+  ['behind another deleted cell', ['y', 'z', 'x'], { 0: 'y\nx' }, ['x']],
+  ['the next cells', ['y', 'x', ' ', 'z'], { 0: 'y\nx\n \nz' }, ['x', 'z']],
+  ['the previous cells', ['x', 'z', 'y'], { 2: 'x\n\nz\n\ny' }, ['x', 'z']],
+  ['an equal cell', ['y', 'y'], { 0: 'y\ny' }, ['y']]
+] as [string, string[], Record<number, string>, string[]][])(
+  'what a cell with a conflict has absorbed: %s',
+  (_, sources, diskSources, absorbed) => {
+    const base = makeNotebook(...sources);
+    const local = write(base, sources.indexOf('y'), 'y typed');
+    const disk = onDisk({
+      ...base,
+      cells: base.cells.flatMap((cell, index) => {
+        const source = diskSources[index];
+        return source === undefined ? [] : [{ ...cell, source }];
+      })
+    });
+    const { conflicts, cells } = mergeNotebooks(base, local, disk);
+    expect(conflicts.map(conflict => conflict.absorbed.map(({ source }) => source))).toEqual([
+      absorbed
+    ]);
+    expect(cells).toHaveLength(disk.cells.length + absorbed.length);
+  }
+);
+
 test('a cell inserted here stays behind the cell it was put after', () => {
   const base = makeNotebook('a', 'b');
   const local = applyEdits(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
