@@ -86,24 +86,24 @@ export function mergeTouchingChanges(base: string, mine: string, theirs: string)
       lines: lines.slice(newStart, newStop)
     }));
   const [myChanges, theirChanges] = [listChanges(myLines), listChanges(theirLines)];
-  const merged: string[] = [];
-  let position = 0;
-  while (myChanges.length > 0 || theirChanges.length > 0) {
-    const [first, second] = [myChanges[0], theirChanges[0]];
+  const merged: (readonly string[])[] = [];
+  let [position, myIndex, theirIndex] = [0, 0, 0];
+  while (myIndex < myChanges.length || theirIndex < theirChanges.length) {
+    const [first, second] = [myChanges[myIndex], theirChanges[theirIndex]];
     if (first !== undefined && second !== undefined && overlap(first, second)) {
       if (!isSameReplacement(first, second)) {
         return null;
       }
-      theirChanges.shift();
+      theirIndex++;
     }
     const isFirst = second === undefined || (first !== undefined && isBefore(first, second));
-    const next = (isFirst ? myChanges : theirChanges).shift();
+    const next = isFirst ? myChanges[myIndex++] : theirChanges[theirIndex++];
     if (next !== undefined) {
-      merged.push(...baseLines.slice(position, next.start), ...next.lines);
+      merged.push(baseLines.slice(position, next.start), next.lines);
       position = next.stop;
     }
   }
-  return [...merged, ...baseLines.slice(position)].join('\n');
+  return [...merged, baseLines.slice(position)].flat().join('\n');
 }
 
 /** Lines that replace those of the base from `start` to `stop`, which is exclusive. */

@@ -182,3 +182,9 @@ test('where changes do not touch, the merge is that of the policy', () => {
     })
   );
 });
+
+test('changes that touch are merged in a text of many lines', () => {
+  const base = Array.from({ length: 200_000 }, (_, index) => `${index}`).join('\n');
+  const merged = mergeTouchingChanges(base, `${base}\nmine`, `theirs\n${base}`);
+  expect(merged === `theirs\n${base}\nmine`).toBe(true);
+});
