@@ -38,7 +38,7 @@ interface DeferredVersion<Change> {
 }
 
 /**
- * The version that a tab and its file last had in base: the base of the three-way merge.
+ * The version that a tab and its file last had in common: the base of the three-way merge.
  *
  * A change on disk that waits for a running cell is not part of it. The change is kept until the
  * cell has finished, even if the tab is saved before that, and so are the reports of it.

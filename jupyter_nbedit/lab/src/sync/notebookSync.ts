@@ -293,7 +293,9 @@ export class NotebookSync {
   }
 
   /**
-   * Show which changes wait, and report what the tab shows, unless changes wait for running cells or the editors differ from the
+   * Show which changes wait, and report what the tab shows.
+   *
+   * Nothing is reported while changes wait for running cells, or while the editors differ from the
    * model.
    */
   private _report(): void {
