@@ -1,6 +1,7 @@
 import type { Locator, Page } from '@playwright/test';
 import { expect, test } from './fixtures';
 import { formatNotebook, makeCodeCell } from './notebooks';
+import { HistoryPanel } from './panel';
 import type { Tab } from './tab';
 
 const CELLS = [
@@ -150,5 +151,57 @@ test.describe('The undo of an agent’s change in a cell in which its user types
     await expect.poll(async () => tab.getSources()).toEqual(['a = 2', 'b = 2', 'c = 1']);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
     await expect(getBar(tab)).toContainText('Claude changed 2 cells');
+  });
+
+  test('tells nothing after Cancel, and offers the undo again', async ({
+    agent,
+    dialogs,
+    folder,
+    open,
+    page
+  }) => {
+    folder.write('cancel.ipynb', formatNotebook(CELLS));
+    const path = folder.getPath('cancel.ipynb');
+    const tab = await open('cancel.ipynb');
+    const toasts = page.locator('.Toastify__toast');
+    const cancel = async (): Promise<void> => {
+      await getDialog(page).getByRole('button', { name: 'Cancel' }).click();
+      await expect(getDialog(page)).toHaveCount(0);
+    };
+    await agent.setMode(path, 'review');
+    await agent.propose(path, [{ op: 'replace', cell: 'third', source: 'c = 2' }]);
+    await tab.root.getByRole('button', { name: /^Accept all/ }).click();
+    await expect.poll(async () => tab.getSource(2)).toBe('c = 2');
+    await tab.typeText(2, '0');
+    const accepted = toasts.filter({ hasText: 'Accepted 1 change' });
+    for (let round = 0; round < 2; round++) {
+      await accepted.getByRole('button', { name: 'Undo' }).click();
+      await cancel();
+    }
+    await expect(accepted.getByRole('button', { name: 'Undo' })).toBeVisible();
+    await expect(toasts.filter({ hasText: 'Nothing was undone' })).toHaveCount(0);
+    expect(await tab.getSource(2)).toBe('c = 20');
+
+    await agent.setMode(path, 'edit');
+    await agent.edit(path, [WORK[0]], 'Claude');
+    await expect.poll(async () => tab.getSource(0)).toBe('a = 2');
+    await tab.typeText(0, '0');
+    const incoming = toasts.filter({ hasText: 'Claude: 1 cell changed' });
+    for (let round = 0; round < 2; round++) {
+      await incoming.getByRole('button', { name: 'Undo' }).click();
+      await cancel();
+    }
+    await expect(incoming.getByRole('button', { name: 'Undo' })).toBeVisible();
+    await expect(toasts.filter({ hasText: 'Nothing was undone' })).toHaveCount(0);
+
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    await panel.action(0, 'Undo').click();
+    await cancel();
+    await expect(panel.rows.nth(0)).not.toHaveAttribute('aria-busy');
+    await expect(panel.root.getByRole('alert')).toHaveCount(0);
+    await expect(panel.action(0, 'Undo')).toBeVisible();
+    expect(await tab.getSource(0)).toBe('a = 20');
+    expect(dialogs.splice(0)).toHaveLength(5);
   });
 });

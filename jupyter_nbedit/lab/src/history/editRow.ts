@@ -38,8 +38,11 @@ export interface EditRowHost {
   showDetail(edit: HistoryEdit, element: HTMLElement, onShown: () => void): () => void;
   /** Return what the user can do to an edit, or null. */
   findAction(edit: HistoryEdit): EditAction;
-  /** Undo or redo an edit. Return the reasons if that failed, one in each line. */
-  undoOrRedo(edit: HistoryEdit, action: 'undo' | 'redo'): Promise<readonly string[]>;
+  /**
+   * Undo or redo an edit. Return null if that succeeded, or else the reasons, one in each line; none
+   * if the user has cancelled it.
+   */
+  undoOrRedo(edit: HistoryEdit, action: 'undo' | 'redo'): Promise<readonly string[] | null>;
 }
 
 const ICONS: Readonly<Partial<Record<HistoryEdit['kind'], LabIcon>>> = {
@@ -122,7 +125,7 @@ export class EditRow implements ListItem {
     const problems = await this._host.undoOrRedo(this._edit, action);
     this.node.removeAttribute('aria-busy');
     this._isBusy = false;
-    showAlert(this._problem, problems);
+    showAlert(this._problem, problems ?? []);
   }
 
   /** Update the age of the edit. */

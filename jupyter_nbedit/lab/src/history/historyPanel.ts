@@ -354,7 +354,7 @@ export class HistoryPanel extends Widget {
           await (action === 'undo'
             ? server.undo(edit.path, edit.edit_id)
             : server.redo(edit.path, edit.undone_by ?? edit.edit_id));
-          return [];
+          return null;
         } catch (error) {
           return describeUndoError(error, action, trans);
         } finally {

@@ -123,8 +123,8 @@ export class UndoBurstRow implements ListItem {
     this.node.setAttribute('aria-busy', 'true');
     for (const edit of this._edits.filter(each => this._host.findAction(each) === 'redo')) {
       const problems = await this._host.undoOrRedo(edit, 'redo');
-      showAlert(this._problem, problems);
-      if (problems.length > 0) {
+      if (problems !== null) {
+        showAlert(this._problem, problems);
         break;
       }
     }

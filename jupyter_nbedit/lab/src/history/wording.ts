@@ -2,7 +2,7 @@
 import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { describeError } from '../notify/wording';
-import { NbEditError } from '../server/client';
+import { isUndoCancelled, NbEditError } from '../server/client';
 import type {
   CellDiff,
   ConflictingCell,
@@ -344,12 +344,15 @@ export function describeUndoReply(
     : trans.__('Undone: %1', cells);
 }
 
-/** Describe why an undo or a redo failed, line by line. */
+/** Describe why an undo or a redo failed, line by line; nothing if its user has cancelled it. */
 export function describeUndoError(
   error: unknown,
   command: 'undo' | 'redo',
   trans: TranslationBundle
 ): string[] {
+  if (isUndoCancelled(error)) {
+    return [];
+  }
   if (error instanceof NbEditError && error.reason === 'undo_conflict') {
     const { cells, metadata } = error.details as {
       readonly cells?: readonly ConflictingCell[];

@@ -2,6 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ChangeLine } from '../blocks/changeLine';
 import type { BarItem } from '../blocks/notebookBar';
 import type { BlockProvider, NotebookBlocks, ProviderState } from '../blocks/notebookBlocks';
+import { isUndoCancelled } from '../server/client';
 import { getCellId } from '../ui/cellIds';
 import type { DeferredChange, DeferredChanges } from './deferredChanges';
 import { describeDeferred, describeDeferredCount, describeError, formatClients } from './wording';
@@ -94,7 +95,7 @@ export class DeferredLines implements BlockProvider {
     try {
       await this._deferred.undo?.undo(key);
     } catch (error) {
-      shown.problem = describeError(error, this._trans);
+      shown.problem = isUndoCancelled(error) ? '' : describeError(error, this._trans);
     } finally {
       shown.isBusy = false;
       this._blocks.update();

@@ -223,6 +223,10 @@ export class IncomingChangeToasts {
       actions: []
     });
     const undoResult = await this._notebook.undoEdits(editIds);
+    if (undoResult.isCancelled) {
+      this._offerAgain(key, toast);
+      return;
+    }
     const conflictingIds = [
       ...new Set(undoResult.conflictingCells.flatMap(({ cell_id: cell }) => cell ?? []))
     ];
@@ -254,6 +258,21 @@ export class IncomingChangeToasts {
       )
     });
     toast.live.replace(describeResult());
+  }
+
+  /** Show a toast as it was before its undo, without what was undone. */
+  private _offerAgain(key: string, toast: Toast): void {
+    if (this._toasts.has(key)) {
+      // It is that of changes which came meanwhile.
+      toast.live.dismiss();
+      toast.shownChanges.forEach(change => this.show(change));
+      return;
+    }
+    this._toasts.set(key, toast);
+    this.refresh();
+    if (this._toasts.has(key)) {
+      this._update(key, toast);
+    }
   }
 
   private _makeViewButton(): ViewButton {

@@ -4,6 +4,7 @@ import { showBriefToast } from '../notify/briefToast';
 import type { LiveToast } from '../notify/liveToast';
 import { TOAST } from '../notify/toastFocusPlugin';
 import { describeError } from '../notify/wording';
+import { isUndoCancelled } from '../server/client';
 import type { WriteRight } from '../server/writeRight';
 import type { Decision } from './decisionController';
 import type { ProposalModel } from './proposalModel';
@@ -43,8 +44,10 @@ export class DecisionToast {
         ...this._right.offer([
           {
             label: this._trans.__('Undo'),
-            callback: () => {
-              // The toast keeps the focus while it leaves, and then nothing has it.
+            callback: (event: MouseEvent) => {
+              // The toast stays until the decision is undone.
+              event.preventDefault();
+              // It keeps the focus while it leaves, and then nothing has it.
               const focused = document.activeElement;
               if (focused instanceof HTMLElement && focused.closest(TOAST) !== null) {
                 focused.blur();
@@ -57,14 +60,14 @@ export class DecisionToast {
     });
   }
 
-  /** Undo the last decision, and tell if that is not possible. */
+  /** Undo the last decision, and tell if that is not possible, unless the user has cancelled it. */
   async undo(): Promise<void> {
     const last = this._last;
     if (last === null) {
       return;
     }
+    const toast = this._toast;
     this._last = null;
-    this._dismiss();
     try {
       if (last.verdict === 'accepted') {
         await this._proposals.undoEdits(this._getPath(), last.edits);
@@ -74,9 +77,15 @@ export class DecisionToast {
         }
       }
     } catch (error) {
+      if (isUndoCancelled(error)) {
+        this._last ??= last;
+        return;
+      }
+      toast?.dismiss();
       Notification.error(describeError(error, this._trans), { autoClose: false });
       return;
     }
+    toast?.dismiss();
     this._onUndone(last);
   }
 

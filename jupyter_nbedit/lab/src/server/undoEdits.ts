@@ -1,4 +1,4 @@
-import type { NbEditError } from './client';
+import { isUndoCancelled, type NbEditError } from './client';
 import type { ConflictingCell } from './models';
 
 /** Details of an `undo_conflict` error. */
@@ -25,6 +25,8 @@ export interface UndoResult {
   readonly hasMetadataConflict: boolean;
   /** Why another error ended the undo, in words; the remaining edits were not tried. */
   readonly failure: string | null;
+  /** Whether the user has cancelled the undo of the remaining edits, and needs no message. */
+  readonly isCancelled: boolean;
 }
 
 /** Return the result of an undo of all edits. */
@@ -34,7 +36,8 @@ export function makeUndoResult(count: number): UndoResult {
     undoneCount: count,
     conflictingCells: [],
     hasMetadataConflict: false,
-    failure: null
+    failure: null,
+    isCancelled: false
   };
 }
 
@@ -56,6 +59,7 @@ export async function undoEdits(
   let hasMetadataConflict = false;
   let undoneCount = 0;
   let failure: string | null = null;
+  let isCancelled = false;
   for (const editId of [...editIds].reverse()) {
     try {
       await undo(editId);
@@ -70,7 +74,8 @@ export async function undoEdits(
         conflictingCells.push(...cells);
         hasMetadataConflict ||= metadata.length > 0;
       } else {
-        failure = describeError(error);
+        isCancelled = isUndoCancelled(error);
+        failure = isCancelled ? null : describeError(error);
         break;
       }
     }
@@ -80,6 +85,7 @@ export async function undoEdits(
     undoneCount,
     conflictingCells,
     hasMetadataConflict,
-    failure
+    failure,
+    isCancelled
   };
 }

@@ -267,8 +267,7 @@ export class OpenNotebook {
         return makeUndoResult(edits.length);
       } catch (error) {
         if (isUndoCancelled(error)) {
-          const failure = describeError(error, this.trans);
-          return { ...makeUndoResult(edits.length), undoneCount: 0, failure };
+          return { ...makeUndoResult(edits.length), undoneCount: 0, isCancelled: true };
         }
         console.info('jupyter-nbedit: the edits are undone one by one.', error);
       }

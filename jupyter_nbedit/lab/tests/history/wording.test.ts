@@ -247,6 +247,12 @@ test('a restore says which state of the notebook comes back: when it was, and af
   expect(describeRestore({ ...edit, message: 'Fix the mean' }, trans)).toContain(': Fix the mean');
 });
 
+test('an undo that its user has cancelled is not told', () => {
+  const error = new NbEditError(0, 'undo_cancelled', 'The user has cancelled the undo.');
+  expect(describeUndoError(error, 'undo', trans)).toEqual([]);
+  expect(describeUndoError(error, 'redo', trans)).toEqual([]);
+});
+
 test('what cannot be undone or redone is told without the requests of programs', () => {
   const message = 'There is no such edit. GET its `history` for the edits it has.';
   const describe = (command: 'undo' | 'redo', details: object): string[] =>

@@ -22,7 +22,8 @@ const NONE = {
   undoneCount: 0,
   conflictingCells: [],
   hasMetadataConflict: false,
-  failure: null
+  failure: null,
+  isCancelled: false
 };
 const NO_PROBLEM = { path: 'a.ipynb', kind: 'deleted', newPath: null, message: null } as const;
 const EVIL = `\u202E<img src=x>\u0007${'x'.repeat(100)}`;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { NbEditError } from '../../src/server/client';
 import { undoEdits } from '../../src/server/undoEdits';
 
 function makeError(reason: string, details: object = {}): Error {
@@ -30,7 +31,8 @@ test('edits are undone one after the other, newest first', async () => {
     undoneCount: 3,
     conflictingCells: [],
     hasMetadataConflict: false,
-    failure: null
+    failure: null,
+    isCancelled: false
   });
   expect(asked).toEqual([9, 5, 3]);
 });
@@ -46,7 +48,8 @@ test('one whose cells were changed since stays, and those before it are tried', 
     undoneCount: 1,
     conflictingCells: [cell],
     hasMetadataConflict: true,
-    failure: null
+    failure: null,
+    isCancelled: false
   });
   expect(asked).toEqual([9, 5, 3]);
 });
@@ -56,7 +59,8 @@ test('one that somebody else has undone counts as undone', async () => {
   expect(await undoEdits([9], undo, explain)).toMatchObject({
     requestedCount: 1,
     undoneCount: 1,
-    failure: null
+    failure: null,
+    isCancelled: false
   });
 });
 
@@ -72,4 +76,14 @@ test('any other refusal ends it, and is told', async () => {
 test('a conflict that does not say with what is told as any other refusal', async () => {
   const { undo } = server({ 5: makeError('undo_conflict') });
   expect(await undoEdits([5], undo, explain)).toMatchObject({ failure: 'It says undo_conflict.' });
+});
+
+test('it ends where its user cancels, and that is no failure', async () => {
+  const { asked, undo } = server({ 5: new NbEditError(0, 'undo_cancelled', 'It says so.') });
+  expect(await undoEdits([3, 5, 9], undo, explain)).toMatchObject({
+    undoneCount: 1,
+    failure: null,
+    isCancelled: true
+  });
+  expect(asked).toEqual([9, 5]);
 });
