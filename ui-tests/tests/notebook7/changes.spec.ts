@@ -88,7 +88,7 @@ test.describe('In Notebook 7', () => {
     await agent.edit(path, [{ op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' }]);
     await expect(notebook.cell(3).locator('.jp-nbedit-mark')).toBeVisible();
     await notebook.cell(3).locator('.jp-InputPrompt').click({ button: 'right' });
-    await page.getByRole('menuitem', { name: 'Undo or Reject This Change' }).click();
+    await page.getByRole('menuitem', { name: 'Undo This Change' }).click();
     await expect(notebook.editor(3)).toContainText('first_3');
     await expect(notebook.bar).toBeHidden();
     await expect
