@@ -22,6 +22,7 @@ export function preserveCaret(notebook: Notebook, change: () => void): void {
     return;
   }
   const id = getCellId(cell);
+  const hadFocus = notebook.mode === 'edit' && editor.hasFocus();
   const text = readText(cell);
   const selections = readSelections(editor);
   change();
@@ -34,16 +35,24 @@ export function preserveCaret(notebook: Notebook, change: () => void): void {
     anchor: mapOffset(anchor, hunks),
     head: mapOffset(head, hunks)
   }));
-  if (replacement.editor !== null) {
-    writeSelections(replacement.editor, mapped);
-    return;
-  }
-  // JupyterLab renders cells out of sight later.
-  void replacement.ready.then(() => {
-    if (replacement.editor !== null) {
-      writeSelections(replacement.editor, mapped);
+  const restore = (): void => {
+    if (replacement.editor === null) {
+      return;
     }
-  });
+    if (hadFocus && !replacement.editor.hasFocus()) {
+      // JupyterLab 4.2 leaves the focus nowhere, and the next key would be a command.
+      notebook.activeCellIndex = notebook.widgets.indexOf(replacement);
+      notebook.mode = 'edit';
+      replacement.editor.focus();
+    }
+    writeSelections(replacement.editor, mapped);
+  };
+  if (replacement.editor !== null) {
+    restore();
+  } else {
+    // JupyterLab renders cells out of sight later.
+    void replacement.ready.then(restore);
+  }
 }
 
 /** Return the text as editors count it: they show each kind of line end as a new line. */
