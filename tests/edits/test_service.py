@@ -21,7 +21,7 @@ from jupyter_nbedit.errors import (
     PlanMode,
 )
 from jupyter_nbedit.history.models import NewEntry
-from jupyter_nbedit.history.store import EditHistory
+from jupyter_nbedit.history.store import EditHistory, FollowUndo
 from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replace
@@ -141,7 +141,9 @@ async def test_an_edit_that_an_out_of_band_change_already_made_succeeds(
 class FailingHistory(EditHistory):
     """Has no room for anything."""
 
-    async def add(self, entry: NewEntry, record: bytes | None) -> int:
+    async def add(
+        self, entry: NewEntry, record: bytes | None, _follow_undo: FollowUndo | None = None
+    ) -> int:
         message = f"no room for {entry.path} and {record!r}"
         raise HistoryUnavailable(message)
 

@@ -92,15 +92,21 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
             with_lines = [{**_NO_LINES, "is_from_page": False, **one} for one in edits]
             assert remove_times(found) == remove_times(with_lines)
         found = client.request("GET", "nbedit/proposals?status=all").json["proposals"]
-        # Schema 1 did not store the language, and none did the reason of a rejection, the edit and the
-        # neighbours of new places.
+        # Schema 1 did not store the language, and none did the reason of a rejection, the edit of a
+        # part and the neighbours of new places.
         proposals = [
             {
                 "language": None,
                 "reason": None,
                 **one,
                 "parts": [
-                    {"reason": None, "edit_id": None, "cell_above": None, "cell_below": None, **part}
+                    {
+                        "reason": None,
+                        "edit_id": None,
+                        "cell_above": None,
+                        "cell_below": None,
+                        **part,
+                    }
                     for part in one["parts"]
                 ],
             }

@@ -3,7 +3,6 @@ import { expect, test } from './fixtures';
 import { formatNotebook, makeCodeCell, makeMarkdownCell } from './notebooks';
 import type { CellJson } from './notebooks';
 import type { Tab } from './tab';
-import { isOldestLab } from './version';
 
 const COLLAPSED = 'jp-MarkdownHeadingCollapsed';
 
@@ -113,15 +112,6 @@ const CASES: { name: string; operations: Operation[]; hidden: string[] }[] = [
   }
 ];
 
-const OPEN_IN_OLDEST_LAB: ReadonlySet<string> = new Set([
-  'deleted',
-  'made a code cell',
-  'made a text',
-  'given a lower level',
-  'followed by a heading of its level',
-  'followed by a heading of a lower level'
-]);
-
 /** Return which cells are hidden, and what the buttons say that show them. */
 async function readVisibility(tab: Tab): Promise<{ hidden: string[]; buttons: string[] }> {
   const hidden = await tab.getHiddenIds();
@@ -134,11 +124,8 @@ test.describe('Cells below a collapsed heading', () => {
     test(`are visible as after a reload if it is ${name} @nightly`, async ({
       agent,
       folder,
-      open,
-      page
+      open
     }) => {
-      const isOpenIssue = OPEN_IN_OLDEST_LAB.has(name) && (await isOldestLab(page));
-      test.fixme(isOpenIssue, 'In JupyterLab 4.2 the cells stay hidden until the next load.');
       folder.write('heading.ipynb', formatNotebook(makeCells()));
       const tab = await open('heading.ipynb');
       await expect.poll(async () => tab.getHiddenIds()).toEqual(BEFORE);

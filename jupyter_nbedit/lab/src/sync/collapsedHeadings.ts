@@ -1,6 +1,7 @@
 import type { Cell, MarkdownCell } from '@jupyterlab/cells';
 import type { Notebook } from '@jupyterlab/notebook';
 import { preserveViewport } from '../ui/viewport';
+import { parseHeadings } from './jupyterlabInternals';
 
 /** The metadata of a Markdown cell whose heading is collapsed. */
 const COLLAPSED = 'jp-MarkdownHeadingCollapsed';
@@ -25,7 +26,7 @@ export async function updateCollapsedHeadings(notebook: Notebook): Promise<void>
     return;
   }
   // The levels of headings are parsed in the background.
-  await Promise.all(headings.map(async cell => cell.getHeadings()));
+  await Promise.all(headings.map(parseHeadings));
   if (!notebook.isDisposed) {
     hideCells(notebook);
   }

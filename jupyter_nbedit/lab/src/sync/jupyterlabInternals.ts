@@ -1,5 +1,5 @@
 import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
-import type { Cell, ICellModel } from '@jupyterlab/cells';
+import type { Cell, ICellModel, MarkdownCell } from '@jupyterlab/cells';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
@@ -246,4 +246,13 @@ export class ConditionalSaves {
 
   private readonly _expectedHashes = new Map<string, () => string | undefined>();
   private readonly _savedHashes = new Map<string, string>();
+}
+
+/**
+ * Parse the headings of a Markdown cell, which `headingInfo` returns.
+ *
+ * JupyterLab 4.2 lacks the method: it parses them when they are read.
+ */
+export async function parseHeadings(cell: MarkdownCell): Promise<void> {
+  await (cell as Partial<Pick<MarkdownCell, 'getHeadings'>>).getHeadings?.();
 }
