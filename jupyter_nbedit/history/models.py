@@ -176,8 +176,12 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     def is_by(self, account: str) -> bool:
         """Return whether a user made it in an open page, or accepted it."""
         is_own = self.is_from_page or self.accepted_by is not None
-        own_account = self.account if self.decided_account is None else self.decided_account
-        return is_own and own_account == account and self.kind != "outside"
+        return is_own and get_deciding_account(self) == account and self.kind != "outside"
+
+
+def get_deciding_account(entry: NewEntry | Entry) -> str:
+    """Return the user who accepted an edit, or else made it."""
+    return entry.account if entry.decided_account is None else entry.decided_account
 
 
 class EditAuthor(Protocol):

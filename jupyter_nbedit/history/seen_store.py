@@ -231,20 +231,22 @@ def mark_parts_unseen(
 
     What counts as seen for all users, or is older than the edits that are compared, stays seen.
     """
-    edits = "SELECT {} FROM edits WHERE notebook_id = ? AND edit_id >= ?"
     first = min(edit_id for edit_id, _, _ in parts)
     row = connection.execute(
         "SELECT edit_id FROM seen_edits WHERE notebook_id = ? AND user = ? AND parts IS NULL",
         (notebook_id, user),
     ).fetchone()
     if row is not None and row[0] >= first:
-        newer = f"{edits.format('edit_id')} ORDER BY edit_id LIMIT ?"
-        values = (notebook_id, first, MAX_MARKED_EDITS + 1)
-        numbers = [number for (number,) in connection.execute(newer, values)]
+        rows = connection.execute(
+            "SELECT edit_id FROM edits WHERE notebook_id = ? AND edit_id >= ?"
+            " ORDER BY edit_id LIMIT ?",
+            (notebook_id, first, MAX_MARKED_EDITS + 1),
+        )
+        numbers = [number for (number,) in rows]
         if len(numbers) > MAX_MARKED_EDITS:
             return
         connection.execute(
-            "UPDATE seen_edits SET edit_id = ? WHERE notebook_id = ? AND user = ?"
+            "UPDATE OR REPLACE seen_edits SET edit_id = ? WHERE notebook_id = ? AND user = ?"
             " AND parts IS NULL",
             (first - 1, notebook_id, user),
         )

@@ -30,6 +30,7 @@ from jupyter_nbedit.history.models import (
     SeenParts,
     build_edit_from_row,
     encode_entry,
+    get_deciding_account,
 )
 from jupyter_nbedit.history.seen_store import list_unseen_parts, mark_parts_unseen
 from jupyter_nbedit.names import NotebookName, NotebookNames
@@ -106,7 +107,7 @@ class EditHistory:
             if entry.kind == "create":
                 _delete_edits(connection, "notebook_id = ?", notebook_id)
                 notebook_id = get_notebook_id(connection, name)
-            user = entry.account if entry.decided_account is None else entry.decided_account
+            user = get_deciding_account(entry)
             # An undo by cells counts as seen, also by a program of the user.
             is_by_person = entry.is_from_page or entry.accepted_by is not None
             reversed_parts = (
@@ -454,11 +455,10 @@ def _return_unseen_parts(connection: sqlite3.Connection, notebook_id: int, edit_
     if row is None:
         return
     undo = build_edit_from_row(row, "", Entry)
-    user = undo.account if undo.decided_account is None else undo.decided_account
     if undo.unseen_before:
         # Its own parts count as seen, which would hide that both count as nothing.
         parts = [*undo.unseen_before, SeenParts(edit_id, (), 0)]
-        mark_parts_unseen(connection, notebook_id, user, parts)
+        mark_parts_unseen(connection, notebook_id, get_deciding_account(undo), parts)
 
 
 def _recompute_undone_by(connection: sqlite3.Connection, edit_id: int) -> dict[int, bool]:

@@ -235,9 +235,9 @@ class _Track:
             # Another change may lie between the undo and the edit that it undoes.
             return len(self.sources) > self.undo_counts[edit.edit_id]
         part = (edit.edit_id, number)
-        is_looked_through = edit.edit_id in undos.undone_parts or part in newer_undos.other_parts
-        if is_looked_through or part in newer_undos.newest_parts:
-            return not is_looked_through
+        is_skipped = edit.edit_id in undos.undone_parts or part in newer_undos.other_parts
+        if is_skipped or part in newer_undos.newest_parts:
+            return not is_skipped
         if edit.is_seen or number in undos.kept_parts[edit.edit_id]:
             self.close()
             return False
@@ -538,22 +538,22 @@ class _Lineage:
         """
         order = self._list_by_slots()
         in_place = {track for track, _ in self._list_unmoved(order)}
-        strays = {
+        displaced = {
             track
             for track in order
             if track.index is not None and not track.sources and track not in in_place
         }
-        strays_after: dict[_Track | None, list[_Track]] = defaultdict(list)
+        displaced_after: dict[_Track | None, list[_Track]] = defaultdict(list)
         previous = None
-        for track in self._now if strays else ():
-            if track in strays:
-                strays_after[previous].append(track)
+        for track in self._now if displaced else ():
+            if track in displaced:
+                displaced_after[previous].append(track)
             elif track in in_place:
                 previous = track
-        old_order = list(strays_after[None])
+        old_order = list(displaced_after[None])
         for track in order:
-            if track not in strays:
-                old_order += [track, *strays_after.get(track, ())]
+            if track not in displaced:
+                old_order += [track, *displaced_after.get(track, ())]
         return old_order
 
     def _list_by_slots(self) -> list[_Track]:
