@@ -318,7 +318,7 @@ def benchmarks(session: nox.Session) -> None:
     """Measure what an edit costs beside a copy, nbformat, the Contents API and other tools."""
     install_node_modules(session, UI_TESTS)
     install_chromium(session)
-    session.run("python", "tests/benchmarks", *other_arguments(session))
+    session.run("python", "benchmarks", *other_arguments(session))
 
 
 @nox.session(venv_backend="none")

@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.edits.publish import add_tab_counts
-from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.unseen import UnseenReply, UnseenService
-from jupyter_nbedit.events.emitters import EventEmitter
-from jupyter_nbedit.models import (
+from jupyter_nbedit.notebook.decode_body import decode_body
+from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.services.edits.publish import add_tab_counts
+from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.models import (
     Author,
     ChangeBody,
     EditBody,
@@ -32,9 +33,8 @@ from jupyter_nbedit.models import (
     check_redo_body,
     get_or_none,
 )
-from jupyter_nbedit.notebook.decode_body import decode_body
-from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.services.tabs import TabRegistry
+from jupyter_nbedit.services.unseen.service import UnseenReply, UnseenService
 
 #: Only these names of this package and those of `jupyter_nbedit.errors` are public.
 __all__ = ["EditListener", "EditReply", "PythonAPI", "UnseenReply"]

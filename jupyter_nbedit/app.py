@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import default
 
+from jupyter_nbedit.agents.jupyter_server_mcp import OFFERED_TOOLS
 from jupyter_nbedit.api import PythonAPI
-from jupyter_nbedit.events.emitters import SCHEMAS
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES, has_random_users
-from jupyter_nbedit.history.rename_listener import CONTENTS, ContentsEventListener
-from jupyter_nbedit.jupyter_server_mcp import OFFERED_TOOLS
+from jupyter_nbedit.services.events.emitters import SCHEMAS
+from jupyter_nbedit.services.history.rename_listener import CONTENTS, ContentsEventListener
 from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
 

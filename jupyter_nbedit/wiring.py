@@ -11,45 +11,45 @@ from typing import TYPE_CHECKING, Any, cast
 from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.utils import ensure_async
 
+from jupyter_nbedit.agents.tools.base import ToolContext
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.link_paths import resolve_link_paths
-from jupyter_nbedit.edits.accept import AcceptService
-from jupyter_nbedit.edits.modes import ModeManager
-from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
-from jupyter_nbedit.edits.publish import Publisher
-from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.undoable import UndoConflictFinder
-from jupyter_nbedit.edits.unseen import UnseenService
-from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import Services
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache
-from jupyter_nbedit.history.seen_store import SeenEditStore
-from jupyter_nbedit.history.service import HistoryService
-from jupyter_nbedit.history.store import EditHistory
-from jupyter_nbedit.proposals.service import ProposalService
-from jupyter_nbedit.proposals.store import ProposalStore
-from jupyter_nbedit.reading.loading import DocumentCache
-from jupyter_nbedit.reading.read_tracker import ReadTracker
-from jupyter_nbedit.reading.service import ReadService
-from jupyter_nbedit.reading.versions import VersionCache
-from jupyter_nbedit.search.service import SearchService
-from jupyter_nbedit.storage.files.version_copies import VersionCopies
+from jupyter_nbedit.services.edits.accept import AcceptService
+from jupyter_nbedit.services.edits.publish import Publisher
+from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.edits.undoable import UndoConflictFinder
+from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.history.service import HistoryService
+from jupyter_nbedit.services.history.store import EditHistory
+from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.outside.copies import VersionCopies
+from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
+from jupyter_nbedit.services.outside.watcher import NotebookWatcher
+from jupyter_nbedit.services.proposals.service import ProposalService
+from jupyter_nbedit.services.proposals.store import ProposalStore
+from jupyter_nbedit.services.reading.loading import DocumentCache
+from jupyter_nbedit.services.reading.read_tracker import ReadTracker
+from jupyter_nbedit.services.reading.service import ReadService
+from jupyter_nbedit.services.reading.versions import VersionCache
+from jupyter_nbedit.services.search.service import SearchService
+from jupyter_nbedit.services.tabs import TabRegistry
+from jupyter_nbedit.services.unseen.service import UnseenService
+from jupyter_nbedit.services.unseen.store import SeenEditStore
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.storage.text_files import TextFileService
-from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.text.service import TextService
-from jupyter_nbedit.tools.base import ToolContext
 from jupyter_nbedit.trust.manager import TrustManager
-from jupyter_nbedit.watch import NotebookWatcher
 
 if TYPE_CHECKING:
     from jupyter_events import EventLogger
     from nbformat.sign import NotebookNotary
 
-    from jupyter_nbedit.edits.modes import Mode
-    from jupyter_nbedit.history.rename_listener import PathObserver
+    from jupyter_nbedit.services.history.rename_listener import PathObserver
+    from jupyter_nbedit.services.modes import Mode
     from jupyter_nbedit.settings import NbEditSettings
 
 

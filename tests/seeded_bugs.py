@@ -194,7 +194,7 @@ def _ignore_idempotency_keys() -> None:
 
 
 def _skip_history() -> None:
-    from jupyter_nbedit.history.store import EditHistory
+    from jupyter_nbedit.services.history.store import EditHistory
 
     async def add(*_: object) -> int:
         return 1
@@ -203,8 +203,8 @@ def _skip_history() -> None:
 
 
 def _ignore_decisions() -> None:
-    from jupyter_nbedit.models import Claim
-    from jupyter_nbedit.proposals import store
+    from jupyter_nbedit.services.models import Claim
+    from jupyter_nbedit.services.proposals import store
 
     vars(store)["check_pending"] = lambda *_: None
     Claim.covers = lambda *_: False

@@ -20,7 +20,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.tabs import TabCounts, TabReport
+from jupyter_nbedit.services.tabs import TabCounts, TabReport
 from jupyter_nbedit.wiring import WiredServices
 from tests.handlers.requests import find_services
 from tests.support import samples

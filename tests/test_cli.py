@@ -256,7 +256,8 @@ def is_answering(port: int | None) -> bool:
 def test_cli_and_client_load_neither_nbformat_nor_jupyter_server() -> None:
     code = (
         "import sys\n"
-        "import jupyter_nbedit.cli, jupyter_nbedit.db.database, jupyter_nbedit.history.store\n"
+        "import jupyter_nbedit.cli, jupyter_nbedit.db.database\n"
+        "import jupyter_nbedit.services.history.store\n"
         "import jupyter_nbedit.notebook.apply_batch, jupyter_nbedit.storage.files.file_storage\n"
         "print({'nbformat', 'jupyter_server'} & set(sys.modules))"
     )

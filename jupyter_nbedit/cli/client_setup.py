@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.options import UsageError
-from jupyter_nbedit.setup import TOKEN_VARIABLE
-from jupyter_nbedit.setup.clients import (
+from jupyter_nbedit.agents.setup import TOKEN_VARIABLE
+from jupyter_nbedit.agents.setup.clients import (
     CLIENTS,
     Bridge,
     ClientSetup,
@@ -23,7 +21,9 @@ from jupyter_nbedit.setup.clients import (
     find_bridge,
     list_setups,
 )
-from jupyter_nbedit.setup.config_file import WriteOutcome, WriteRefused, write_setup
+from jupyter_nbedit.agents.setup.config_file import WriteOutcome, WriteRefused, write_setup
+from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.options import UsageError
 
 # How the paths of pages begin, after the base URL: people copy them from the browser.
 _PAGES = ("lab", "notebooks", "tree")

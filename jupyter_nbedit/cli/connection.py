@@ -104,7 +104,7 @@ def _connect(options: argparse.Namespace, path: str, *, is_change: bool) -> Iter
     if is_change:
         print_problem("No server serves this: the command works on the file itself.")
     # Takes about 1 s of CPU.
-    from jupyter_nbedit.offline.server import OfflineServer  # noqa: PLC0415
+    from jupyter_nbedit.cli.offline.server import OfflineServer  # noqa: PLC0415
 
     offline = OfflineServer(Path(path), Path.cwd())
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
+from jupyter_nbedit.agents.setup import TOKEN_VARIABLE, ClientId
 from jupyter_nbedit.cli.options import Subparsers
-from jupyter_nbedit.setup import TOKEN_VARIABLE, ClientId
 
 _DESCRIPTION = """Print how to set up an MCP client, such as Claude Code, so that it edits notebooks
 through jupyter_nbedit: the command to type, or what to put into which file. Without CLIENT: list

@@ -10,7 +10,7 @@ from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.options import Subparsers
 
 #: The folder of the skill, in the form of https://agentskills.io.
-SKILL = Path(__file__).parents[1] / "skill" / "jupyter-notebooks"
+SKILL = Path(__file__).parents[1] / "agents" / "skill" / "jupyter-notebooks"
 # Claude Code reads the second, most other clients the first.
 _FOLDERS = (".agents/skills", ".claude/skills")
 #: What to put into AGENTS.md or CLAUDE.md; nothing writes these files.
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 def _install(project: Path | None) -> int:
     """Copy the skill into a project or, without one, into the home folder."""
     # Other commands need none of it.
-    from jupyter_nbedit.setup.config_file import WriteRefused, write_file  # noqa: PLC0415
+    from jupyter_nbedit.agents.setup.config_file import WriteRefused, write_file  # noqa: PLC0415
 
     exit_code = exit_codes.DONE
     for name in _FOLDERS:

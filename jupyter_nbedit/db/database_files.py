@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
-from jupyter_nbedit.os_calls import (
+from jupyter_nbedit.system.os_calls import (
     is_denied_by_windows,
     is_in_use,
     retry_while_in_use,

@@ -17,9 +17,9 @@ from logging import Logger
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames, join_path
 from jupyter_nbedit.db.notebook_rows import merge_notebook, write_older_modes
 from jupyter_nbedit.errors import HistoryUnavailable
-from jupyter_nbedit.names import FILES, NotebookName, NotebookNames, join_path
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database

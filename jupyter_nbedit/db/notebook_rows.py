@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import PurePath
 
-from jupyter_nbedit.names import FILES, NotebookName, join_path
+from jupyter_nbedit.db.notebook_names import FILES, NotebookName, join_path
 
 # How strict a mode is; what is no mode is the strictest.
 _STRICTNESS = {"server": 0, "edit": 1, "review": 2, "plan": 3}

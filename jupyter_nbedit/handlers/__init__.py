@@ -1,7 +1,12 @@
-"""The REST API, the only code that knows HTTP status codes; the routes are below."""
+"""The REST API, the only code that knows HTTP status codes.
+
+A module for each resource; the routes are below. `base` is what each handler does before and after
+the work, `errors` the status of each error, `openapi` the document of the API.
+"""
 
 from __future__ import annotations
 
+from jupyter_nbedit.agents.tools import TOOLS
 from jupyter_nbedit.handlers import (
     about,
     agents,
@@ -13,7 +18,6 @@ from jupyter_nbedit.handlers import (
     tools,
     unseen,
 )
-from jupyter_nbedit.tools import TOOLS
 
 _READING_TOOLS = "|".join(address for address, tool in TOOLS.items() if tool.right == "read")
 

@@ -12,17 +12,17 @@ from msgspec import Meta
 from tornado import web
 
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.edits.modes import Mode
+from jupyter_nbedit.agents.tools import TOOLS
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply, build_document
-from jupyter_nbedit.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
-from jupyter_nbedit.models import MOST_OPERATIONS
 from jupyter_nbedit.notebook.added_lines import MAX_ADDED_LINES
-from jupyter_nbedit.search.models import MOST_HITS
+from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
+from jupyter_nbedit.services.models import MOST_OPERATIONS
+from jupyter_nbedit.services.modes import Mode
+from jupyter_nbedit.services.search.models import MOST_HITS
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.storage.files.rename_exchange import list_guards
 from jupyter_nbedit.text.manual import render_manual
-from jupyter_nbedit.tools import TOOLS
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,12 +14,8 @@ from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
-from jupyter_nbedit.errors import HistoryUnavailable
-from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.history.models import HistoryEdit
-from jupyter_nbedit.setup import TOKEN_VARIABLE
-from jupyter_nbedit.setup.clients import (
+from jupyter_nbedit.agents.setup import TOKEN_VARIABLE
+from jupyter_nbedit.agents.setup.clients import (
     Bridge,
     ClientSetup,
     CommandMissing,
@@ -29,6 +25,10 @@ from jupyter_nbedit.setup.clients import (
     find_bridge,
     list_setups,
 )
+from jupyter_nbedit.errors import HistoryUnavailable
+from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.services.history.models import HistoryEdit
 
 _COMMAND = "jupyter-nbedit"
 

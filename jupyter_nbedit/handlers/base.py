@@ -21,12 +21,7 @@ from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.web import RequestHandler, stream_request_body
 
-from jupyter_nbedit.concurrency import run_in_thread_if_large
-from jupyter_nbedit.edits.accept import AcceptService
-from jupyter_nbedit.edits.modes import ModeManager
-from jupyter_nbedit.edits.policy import Decision, build_refusal, decide
-from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.unseen import UnseenService
+from jupyter_nbedit.agents.tools.base import ToolContext
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
@@ -35,7 +30,6 @@ from jupyter_nbedit.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from jupyter_nbedit.events.emitters import EventEmitter
 from jupyter_nbedit.handlers.accept import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
@@ -44,19 +38,25 @@ from jupyter_nbedit.handlers.large_requests import (
     LargeRequest,
     LargeRequestSlots,
 )
-from jupyter_nbedit.history.service import HistoryService
-from jupyter_nbedit.json_values import MAX_JSON_VALUES
-from jupyter_nbedit.models import LONGEST_LABEL, Author
 from jupyter_nbedit.notebook.decode_body import decode_body
-from jupyter_nbedit.proposals.service import ProposalService
-from jupyter_nbedit.reading.service import ReadService
-from jupyter_nbedit.search.service import SearchService
+from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES
+from jupyter_nbedit.services.edits.accept import AcceptService
+from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.history.service import HistoryService
+from jupyter_nbedit.services.models import LONGEST_LABEL, Author
+from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.outside.watcher import NotebookWatcher
+from jupyter_nbedit.services.policy import Decision, build_refusal, decide
+from jupyter_nbedit.services.proposals.service import ProposalService
+from jupyter_nbedit.services.reading.service import ReadService
+from jupyter_nbedit.services.search.service import SearchService
+from jupyter_nbedit.services.tabs import TabRegistry
+from jupyter_nbedit.services.unseen.service import UnseenService
 from jupyter_nbedit.storage.resolver import StorageResolver
-from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.text.errors import render_error
 from jupyter_nbedit.text.service import TextService
-from jupyter_nbedit.tools.base import ToolContext
-from jupyter_nbedit.watch import NotebookWatcher
 
 #: The header of `handlers.idempotency`.
 IDEMPOTENCY_KEY = "Idempotency-Key"

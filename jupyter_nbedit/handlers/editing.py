@@ -10,18 +10,18 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta
 
-from jupyter_nbedit.edits.publish import add_tab_counts
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import ETAG, LOCATION, Reply
-from jupyter_nbedit.models import (
+from jupyter_nbedit.notebook.operations import Insert, Position
+from jupyter_nbedit.services.edits.publish import add_tab_counts
+from jupyter_nbedit.services.models import (
     ChangeMetadata,
     EditReply,
     WriteRequest,
     get_or_none,
 )
-from jupyter_nbedit.notebook.operations import Insert, Position
 from jupyter_nbedit.text.edit import render_edit
 
 #: How long a reply may wait for open tabs, in milliseconds.

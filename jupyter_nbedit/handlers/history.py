@@ -16,13 +16,14 @@ from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.history.service import (
+from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.services.history.service import (
     AllHistoryReply,
     DetailedEdit,
     HistoryReply,
     PurgeReply,
 )
-from jupyter_nbedit.models import (
+from jupyter_nbedit.services.models import (
     EditReply,
     RedoBody,
     UndoBody,
@@ -31,7 +32,6 @@ from jupyter_nbedit.models import (
     check_undo_body,
     get_or_none,
 )
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.text.history import render_detailed_edit, render_history
 
 #: The most edits of one page.

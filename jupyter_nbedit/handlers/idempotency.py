@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.errors import IdempotencyMismatch
-from jupyter_nbedit.lru import LRUCache
+from jupyter_nbedit.system.lru import LRUCache
 
 _MOST_BYTES = 32 * 1024 * 1024
 # What a response costs besides its body, so that about 10,000 small ones are kept.

@@ -1,7 +1,7 @@
 """The endpoint of the Model Context Protocol: the toolset ``agent`` for clients of MCP.
 
-`jupyter_nbedit.mcp` knows the protocol. What is refused before a message is read (permissions,
-size, media type) has the form of all errors, and the rest that of the protocol.
+`jupyter_nbedit.agents.mcp` knows the protocol. What is refused before a message is read
+(permissions, size, media type) has the form of all errors, and the rest that of the protocol.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.agents.mcp.errors import INVALID_REQUEST, MessageTooLarge, ProtocolError
+from jupyter_nbedit.agents.mcp.http import PostAnswer, PostHeaders, answer_post, build_error_answer
+from jupyter_nbedit.agents.mcp.messages import Batch, Message, encode, parse
+from jupyter_nbedit.agents.mcp.server import McpServer, ToolAnswer, ToolCall
+from jupyter_nbedit.agents.mcp.versions import SUPPORTED_VERSIONS
+from jupyter_nbedit.agents.tools import get_tool
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, TooLarge
 from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import (
@@ -31,12 +36,7 @@ from jupyter_nbedit.handlers.errors import get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.handlers.tools import ToolRunner
-from jupyter_nbedit.mcp.errors import INVALID_REQUEST, MessageTooLarge, ProtocolError
-from jupyter_nbedit.mcp.http import PostAnswer, PostHeaders, answer_post, build_error_answer
-from jupyter_nbedit.mcp.messages import Batch, Message, encode, parse
-from jupyter_nbedit.mcp.server import McpServer, ToolAnswer, ToolCall
-from jupyter_nbedit.mcp.versions import SUPPORTED_VERSIONS
-from jupyter_nbedit.tools import get_tool
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 _TOOLSET = "agent"
 

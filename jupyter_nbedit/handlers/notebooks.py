@@ -31,18 +31,8 @@ from jupyter_nbedit.handlers.editing import (
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.json_values import MAX_CREATED_JSON_VALUES
-from jupyter_nbedit.models import (
-    LONGEST_LABEL,
-    MOST_OPERATIONS,
-    CellChangeBody,
-    ChangeMetadata,
-    EditBody,
-    EditReply,
-    Rev,
-    get_or_none,
-)
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES
 from jupyter_nbedit.notebook.operations import (
     Delete,
     Expect,
@@ -53,14 +43,24 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     validate_metadata,
 )
-from jupyter_nbedit.reading.models import (
+from jupyter_nbedit.services.models import (
+    LONGEST_LABEL,
+    MOST_OPERATIONS,
+    CellChangeBody,
+    ChangeMetadata,
+    EditBody,
+    EditReply,
+    Rev,
+    get_or_none,
+)
+from jupyter_nbedit.services.reading.models import (
     CellOptions,
     DeltaOptions,
     DeltaReply,
     ReadOptions,
     ReadReply,
 )
-from jupyter_nbedit.search.models import SearchReply, SearchRequest
+from jupyter_nbedit.services.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.text.search import render_search
 
 _READ_REPLIES = {

@@ -11,17 +11,17 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit import errors
-from jupyter_nbedit.edits.modes import Mode
 from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.models import ClientName, EditReply, get_or_none
 from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
 from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
-from jupyter_nbedit.proposals.models import Proposal
-from jupyter_nbedit.proposals.service import LONGEST_WAIT
+from jupyter_nbedit.services.models import ClientName, EditReply, get_or_none
+from jupyter_nbedit.services.modes import Mode
+from jupyter_nbedit.services.proposals.models import Proposal
+from jupyter_nbedit.services.proposals.service import LONGEST_WAIT
 from jupyter_nbedit.text.history import render_proposal
 
 _MOST_LISTED = 200

@@ -16,7 +16,7 @@ from tornado.websocket import WebSocketHandler
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.tabs import ApiPath, TabConnection, TabReport
+from jupyter_nbedit.services.tabs import ApiPath, TabConnection, TabReport
 
 #: The size of a message in bytes, and the number of notebooks in it.
 MOST_BYTES = 256 * 1024

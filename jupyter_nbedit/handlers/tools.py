@@ -13,16 +13,16 @@ from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
 from jupyter_nbedit import errors
-from jupyter_nbedit.concurrency import run_in_thread_if_large
+from jupyter_nbedit.agents.tools import TOOLS, get_tool
+from jupyter_nbedit.agents.tools.base import Tool, ToolError, ToolResult, build_input_schema
 from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import build_error_body, remove_operation
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.models import Author
 from jupyter_nbedit.notebook.decode_body import decode_body
-from jupyter_nbedit.tools import TOOLS, get_tool
-from jupyter_nbedit.tools.base import Tool, ToolError, ToolResult, build_input_schema
+from jupyter_nbedit.services.models import Author
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 
 class ToolAnnotations(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -15,13 +15,13 @@ from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from tornado import web
 
 from jupyter_nbedit import errors
-from jupyter_nbedit.edits.unseen import RestoreReply, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.models import KeepBody, RestoreBody, get_or_none
+from jupyter_nbedit.services.models import KeepBody, RestoreBody, get_or_none
+from jupyter_nbedit.services.unseen.service import RestoreReply, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.unseen import render_unseen, render_unseen_notebooks
 
 # Below this length, a body and its headers fit into one packet.

@@ -1,4 +1,5 @@
 """Notebooks as bytes: where their cells are, and which bytes an edit replaces.
 
-Pure functions and data: nothing here opens a file, waits, or imports Jupyter.
+Pure functions and data: nothing here opens a file, waits, or imports Jupyter. `document` is a
+notebook, `operations` are what an edit may do, and `apply_batch` plans an edit of them.
 """

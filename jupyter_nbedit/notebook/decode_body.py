@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from jupyter_nbedit.errors import InvalidOperation, InvalidRequest, TooLarge
-from jupyter_nbedit.json_values import MAX_JSON_VALUES, count_json_values
+from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES, count_json_values
 
 BodyType = TypeVar("BodyType", bound=msgspec.Struct)
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from jupyter_nbedit.concurrency import Polling
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.paths import follow_links
 from jupyter_nbedit.storage.write_log import WriteLog
+from jupyter_nbedit.system.concurrency import Polling
 
 if sys.platform != "win32":
     import fcntl

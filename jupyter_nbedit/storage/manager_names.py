@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from jupyter_nbedit.names import FILES, NotebookName, NotebookNames
+from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames
 from jupyter_nbedit.storage.api_paths import get_root_folder, get_root_name, resolve_in_root
 
 

@@ -15,7 +15,7 @@ from jupyter_nbedit.errors import (
     NotebookNotFound,
     StorageFailure,
 )
-from jupyter_nbedit.os_calls import is_denied_by_windows, is_in_use
+from jupyter_nbedit.system.os_calls import is_denied_by_windows, is_in_use
 
 #: The errors of a missing path, of a full disk, and of a missing permission.
 NOT_FOUND_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}

@@ -18,9 +18,8 @@ from typing import Any
 from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.concurrency import run_on_loop
+from jupyter_nbedit.db.notebook_names import NotebookNames
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.names import NotebookNames
 from jupyter_nbedit.storage.api_paths import is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import (
@@ -58,6 +57,7 @@ from jupyter_nbedit.storage.rtc.rooms import (
 )
 from jupyter_nbedit.storage.walk import walk_contents, walk_files
 from jupyter_nbedit.storage.write_log import Identity, Writer
+from jupyter_nbedit.system.concurrency import run_on_loop
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import (
     Busy,
     FileNotFound,
@@ -21,6 +20,7 @@ from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.rtc.room_storage import TextRoomStorage
 from jupyter_nbedit.storage.rtc.rooms import NOTEBOOK, TEXT, find_room, lock_file_or_room
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 # How often a change is repeated because another program wrote meanwhile.
 _ATTEMPTS = 8

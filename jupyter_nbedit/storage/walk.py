@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_core.paths import is_file_hidden
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.concurrency import run_on_loop
 from jupyter_nbedit.errors import (
     Busy,
     Forbidden,
@@ -33,6 +32,7 @@ from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, resolve_path, to_os_path
+from jupyter_nbedit.system.concurrency import run_on_loop
 
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import BinaryIO, Literal
 
-from jupyter_nbedit.lru import LRUCache
+from jupyter_nbedit.system.lru import LRUCache
 
 #: What every write of a file changes: fields of its ``stat``, or what a contents manager says of
 #: it; None if there is no file.

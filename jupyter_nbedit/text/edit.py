@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from jupyter_nbedit.models import LONGEST_LABEL, EditReply, RevisionChanges
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
-from jupyter_nbedit.tabs import TabCounts
+from jupyter_nbedit.services.models import LONGEST_LABEL, EditReply, RevisionChanges
+from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.text.notebook import NO_SERVER
 
 _LONGEST_PATH = 4_096

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from jupyter_nbedit.history.models import (
+from jupyter_nbedit.notebook.cell_names import CellName
+from jupyter_nbedit.notebook.diff import render_hunks
+from jupyter_nbedit.notebook.shown_text import make_line, quote_name
+from jupyter_nbedit.notebook.undo.record import CellState
+from jupyter_nbedit.services.history.models import (
     UNDOABLE_KINDS,
     CellDiff,
     EditOrigin,
     HistoryEdit,
     TouchedCellEntry,
 )
-from jupyter_nbedit.history.service import AllHistoryReply, DetailedEdit, HistoryReply
-from jupyter_nbedit.notebook.cell_names import CellName
-from jupyter_nbedit.notebook.diff import render_hunks
-from jupyter_nbedit.notebook.shown_text import make_line, quote_name
-from jupyter_nbedit.notebook.undo.record import CellState
-from jupyter_nbedit.proposals.models import Proposal, ProposedPart
+from jupyter_nbedit.services.history.service import AllHistoryReply, DetailedEdit, HistoryReply
+from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart
 
 LONGEST_PATH = 4_096
 LONGEST_LABEL = 200

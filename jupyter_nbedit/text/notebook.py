@@ -8,8 +8,8 @@ from msgspec import UNSET
 
 from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.shown_text import list_names, make_line, quote_name
-from jupyter_nbedit.reading.models import ChangesSince, NotebookText
-from jupyter_nbedit.tabs import TabCounts
+from jupyter_nbedit.services.reading.models import ChangesSince, NotebookText
+from jupyter_nbedit.services.tabs import TabCounts
 
 _LONGEST_PATH = 4_096
 _LONGEST_WORD = 60

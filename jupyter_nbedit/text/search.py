@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.notebook.search import Hit
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
-from jupyter_nbedit.search.models import SearchReply
+from jupyter_nbedit.services.search.models import SearchReply
 
 _LONGEST_PATH = 4_096
 _LONGEST_HIT = 160

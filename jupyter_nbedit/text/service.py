@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jupyter_nbedit.edits.modes import ModeManager
 from jupyter_nbedit.errors import ModesUnreadable
-from jupyter_nbedit.reading.models import NotebookText, ReadOptions
-from jupyter_nbedit.reading.service import ReadService
-from jupyter_nbedit.tabs import TabRegistry
+from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.reading.models import NotebookText, ReadOptions
+from jupyter_nbedit.services.reading.service import ReadService
+from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.text.notebook import NotebookState, render_notebook
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from jupyter_nbedit.edits.unseen import UnseenCell, UnseenNotebooks, UnseenReply
-from jupyter_nbedit.history.models import EditOrigin
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
+from jupyter_nbedit.services.history.models import EditOrigin
+from jupyter_nbedit.services.unseen.service import UnseenCell, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.history import (
     LONGEST_LABEL,
     LONGEST_PATH,

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import nbformat.reader
 
-from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, StorageFailure
-from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
+from jupyter_nbedit.system.lru import LRUCache
 from jupyter_nbedit.trust import signature_store
 from jupyter_nbedit.trust.digest import (
     Checkpoint,

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.agents import tasks
-from tests.benchmarks.agents.commands import Commands
-from tests.benchmarks.agents.ours import McpEndpoint
-from tests.benchmarks.agents.raw_json import RawJson, find_replacement
-from tests.benchmarks.agents.way import Cell, Refusal, list_cells
-from tests.benchmarks.connection import Connection
-from tests.benchmarks.rows_agents import Ways, measure_tasks
+from benchmarks.agents import tasks
+from benchmarks.agents.commands import Commands
+from benchmarks.agents.ours import McpEndpoint
+from benchmarks.agents.raw_json import RawJson, find_replacement
+from benchmarks.agents.way import Cell, Refusal, list_cells
+from benchmarks.connection import Connection
+from benchmarks.rows_agents import Ways, measure_tasks
 from tests.support import samples
 from tests.support.sampling import is_nightly
 from tests.support.servers import run_server

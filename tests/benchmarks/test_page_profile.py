@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.page_profile import PageProfile, format_profile
+from benchmarks.page_profile import PageProfile, format_profile
 
 OURS = "http://127.0.0.1:1/lab/extensions/jupyter-nbedit/static/1.js"
 THEIRS = "http://127.0.0.1:1/static/lab/2.js"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import notebooks
-from tests.benchmarks.files import FLOOR, Library, check_edit, list_contenders, source
-from tests.benchmarks.measuring import Figure
-from tests.benchmarks.report import AGENTS, EDITS, END, Check, ReportRow, write_section
+from benchmarks import notebooks
+from benchmarks.files import FLOOR, Library, check_edit, list_contenders, source
+from benchmarks.measuring import Figure
+from benchmarks.report import AGENTS, EDITS, END, Check, ReportRow, write_section
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "how-we-know.md"
@@ -68,8 +68,10 @@ def test_only_the_text_of_a_section_of_the_page_is_replaced(tmp_path: Path) -> N
 def test_the_page_names_only_existing_folders_and_has_the_markers() -> None:
     text = PAGE.read_text()
     assert text.index(AGENTS) < text.index(EDITS)
-    named = set(re.findall(r"`((?:tests|ui-tests)(?:/[\w./]+)?)`", text[: text.index(AGENTS)]))
-    assert "tests/benchmarks" in named
+    named = set(
+        re.findall(r"`((?:benchmarks|tests|ui-tests)(?:/[\w./]+)?)`", text[: text.index(AGENTS)])
+    )
+    assert "benchmarks" in named
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]
     links = re.findall(r"\]\(([\w./-]+)\)", text)
     assert not [link for link in links if not (PAGE.parent / link).exists()]

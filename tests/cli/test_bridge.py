@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from jupyter_nbedit.agents.mcp.server import ToolAnswer, ToolCall
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.bridge.caller import BridgeCaller
 from jupyter_nbedit.cli.bridge.stdio import LONGEST_LINE
-from jupyter_nbedit.mcp.server import ToolAnswer, ToolCall
 from tests.support import samples
 from tests.support.bridge import COMMAND, Bridge, build_environment
 from tests.support.http import Client

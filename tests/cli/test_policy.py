@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pytest
 
 from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.offline.server import OfflineServer
+from jupyter_nbedit.cli.offline.server import OfflineServer
 from tests.cli.conftest import Shell
 from tests.support import samples
 from tests.support.bridge import Bridge, build_environment

@@ -18,11 +18,11 @@ import pytest
 from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.db.link_paths import resolve_link_paths
 from jupyter_nbedit.db.schema import SCHEMA
-from jupyter_nbedit.edits.modes import ModeManager
-from jupyter_nbedit.events.emitters import EventEmitter
-from jupyter_nbedit.history.models import NewEntry, encode_entry
-from jupyter_nbedit.history.seen_store import SeenEditStore
-from jupyter_nbedit.history.store import EditHistory
+from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.history.models import NewEntry, encode_entry
+from jupyter_nbedit.services.history.store import EditHistory
+from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.unseen.store import SeenEditStore
 from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
 

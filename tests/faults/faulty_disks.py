@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.operations import Replace
+from jupyter_nbedit.services.models import WriteRequest
 from tests.faults.scenario import NAME, SMALL, FaultCase, Scenario, ScenarioServer
 
 NOBODY = 65534

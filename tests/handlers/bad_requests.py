@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_nbedit.tools import TOOLS
+from jupyter_nbedit.agents.tools import TOOLS
 from tests.handlers.error_checks import build_body, build_nested
 from tests.handlers.faults import (
     Fault,

@@ -11,9 +11,9 @@ from typing import Any
 
 from tornado.web import RequestHandler
 
+from jupyter_nbedit.agents.tools import TOOLS
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi import DocumentedOperation, list_operations
-from jupyter_nbedit.tools import TOOLS
 from tests.handlers.error_checks import build_body
 from tests.handlers.mcp_messages import build_call
 from tests.handlers.tool_inputs import INPUTS

@@ -1,6 +1,7 @@
 """The order of cells over HTTP, when a change is decided part by part and undone edit by edit.
 
-Random orders of parts and undos are in `tests/notebook` and `tests/edits/test_undo_order.py`.
+Random orders of parts and undos are in `tests/notebook` and
+`tests/services/edits/test_undo_order.py`.
 """
 
 from __future__ import annotations

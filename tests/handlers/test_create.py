@@ -10,9 +10,9 @@ from urllib.parse import quote
 import nbformat
 import pytest
 
-from tests.events.listener import open_listener
 from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.requests import send_json, send_json_locally
+from tests.services.events.listener import open_listener
 from tests.support import samples
 from tests.support.http import Answer, Client, Local
 

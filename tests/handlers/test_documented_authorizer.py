@@ -11,7 +11,7 @@ import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from jupyter_nbedit.events.emitters import SCHEMA_ID
+from jupyter_nbedit.services.events.emitters import SCHEMA_ID
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import get_json
 from tests.support import samples

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from jupyter_nbedit.db.database import NAME
-from jupyter_nbedit.history.models import NewEntry
+from jupyter_nbedit.services.history.models import NewEntry
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import find_services, replace, send_json_locally
 from tests.support import samples

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.history.rename_listener import CONTENTS
+from jupyter_nbedit.services.history.rename_listener import CONTENTS
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import (
     decide,

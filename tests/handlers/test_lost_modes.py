@@ -82,7 +82,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield client
 
 
-# The service is tried with each of them by day, and with a restart, in tests/edits/test_modes.py.
+# tests/services/edits/test_modes.py tries each of them with the service by day, with a restart.
 @pytest.mark.parametrize("damage", DAMAGES if is_nightly() else DAMAGES[:1])
 def test_after_corruption_while_stopped_nothing_changes_until_a_person_decides(
     running: Client, tmp_path: Path, damage: Callable[[Path], None]

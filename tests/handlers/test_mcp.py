@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 from jupyter_server.auth import Authorizer
 
-from jupyter_nbedit.mcp.definitions import INSTRUCTIONS, load_definitions
+from jupyter_nbedit.agents.mcp.definitions import INSTRUCTIONS, load_definitions
 from tests.handlers.error_checks import (
     assert_no_local_names,
     build_nested,

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.events.emitters import MODE_SCHEMA_ID
-from tests.events.listener import open_listener
+from jupyter_nbedit.services.events.emitters import MODE_SCHEMA_ID
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import get_json, replace, send_json, send_json_locally, set_mode
+from tests.services.events.listener import open_listener
 from tests.support import samples
 from tests.support.http import Client, Local
 

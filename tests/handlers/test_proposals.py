@@ -13,8 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from jupyter_nbedit.events.emitters import PROPOSAL_SCHEMA_ID
-from tests.events.listener import open_listener
+from jupyter_nbedit.services.events.emitters import PROPOSAL_SCHEMA_ID
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import (
     ODD,
@@ -27,6 +26,7 @@ from tests.handlers.requests import (
     set_mode,
     undo,
 )
+from tests.services.events.listener import open_listener
 from tests.support import samples
 from tests.support.http import JSON, SECONDS, Answer, Client, Local
 

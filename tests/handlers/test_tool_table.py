@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.tools import TOOLS
+from jupyter_nbedit.agents.tools import TOOLS
 from tests.handlers.conftest import Servers
 from tests.handlers.error_checks import assert_no_local_names
 from tests.handlers.golden import Messages

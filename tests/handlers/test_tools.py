@@ -15,14 +15,14 @@ import pytest
 from jupyter_events import EventLogger
 from jupyter_server.services.contents.manager import AsyncContentsManager
 
-from jupyter_nbedit.tools import TOOLS
+from jupyter_nbedit.agents.tools import TOOLS
+from tests.agents.tools import sample_files
 from tests.handlers.conftest import Servers
 from tests.handlers.error_checks import no_changes
 from tests.handlers.tool_failures import parse_failure
 from tests.handlers.tool_inputs import INPUTS, expand_paths, find_path_field
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client, Local
-from tests.tools import sample_files
 
 READ, WRITE, EDIT = "claude_code/Read", "claude_code/Write", "claude_code/Edit"
 CC, NEXO, MYCODE = "claude_code/NotebookEdit", "nexo/NotebookEdit", "mycode/NotebookEdit"

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.operations import Replace
-from tests.events.listener import open_listener
+from jupyter_nbedit.services.models import WriteRequest
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import (
     ODD,
@@ -21,6 +20,7 @@ from tests.handlers.requests import (
     send_json_locally,
     undo,
 )
+from tests.services.events.listener import open_listener
 from tests.support import samples
 from tests.support.http import JSON, Client, Local
 from tests.support.services import ServiceBuilder

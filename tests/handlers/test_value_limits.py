@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
+from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
 from tests.handlers.error_checks import get_error
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client

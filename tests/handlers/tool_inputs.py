@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from jupyter_nbedit.tools import TOOLS
-from jupyter_nbedit.tools.base import build_input_schema
+from jupyter_nbedit.agents.tools import TOOLS
+from jupyter_nbedit.agents.tools.base import build_input_schema
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 

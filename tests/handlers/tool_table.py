@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.agents.tools.sample_files import PNG, pdf
 from tests.support import samples
-from tests.tools.sample_files import PNG, pdf
 
 NEW12 = re.compile(r"[0-9a-z]{12}")
 NEW8 = re.compile(r"[0-9a-f]{8}")

@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.mcp.errors import ProtocolError
-from jupyter_nbedit.mcp.messages import parse
+from jupyter_nbedit.agents.mcp.errors import ProtocolError
+from jupyter_nbedit.agents.mcp.messages import parse
+from jupyter_nbedit.agents.tools.agent_operations import AgentOperation, OperationTranslator
+from jupyter_nbedit.agents.tools.files import replace_string
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.cell_patch import compute_patch
@@ -27,10 +29,8 @@ from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.operations import RemoveEntry
 from jupyter_nbedit.notebook.sequence_diff import is_still_applied, list_differences, list_hunks
 from jupyter_nbedit.notebook.undo.net_change import PastChange, compute_net_change
-from jupyter_nbedit.reading.delta import list_parts
-from jupyter_nbedit.reading.versions import Version, VersionCache
-from jupyter_nbedit.tools.agent_operations import AgentOperation, OperationTranslator
-from jupyter_nbedit.tools.files import replace_string
+from jupyter_nbedit.services.reading.delta import list_parts
+from jupyter_nbedit.services.reading.versions import Version, VersionCache
 from tests.linear import counting
 from tests.linear.documents import BROKEN_JSON, DOCUMENTS, attempt, change, read
 from tests.notebook.oracle import edit

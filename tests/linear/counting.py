@@ -20,9 +20,9 @@ from typing import Any
 
 PACKAGES = (
     "jupyter_nbedit.notebook",
-    "jupyter_nbedit.reading",
-    "jupyter_nbedit.tools",
-    "jupyter_nbedit.mcp",
+    "jupyter_nbedit.services.reading",
+    "jupyter_nbedit.agents.tools",
+    "jupyter_nbedit.agents.mcp",
 )
 OTHERS = ("difflib",)
 

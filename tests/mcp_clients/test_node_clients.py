@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.mcp.definitions import load_definitions
+from jupyter_nbedit.agents.mcp.definitions import load_definitions
 from tests.support import samples
 from tests.support.http import Client
 from tests.support.sampling import is_nightly

@@ -1,7 +1,7 @@
 """Write what is made from the code: ``python tests/openapi``.
 
 These are the answers of the examples, ``docs/api.md``, and the definitions of tools in
-``jupyter_nbedit/mcp``.
+``jupyter_nbedit/agents/mcp``.
 
 To add an example, write its request into ``examples.json``; the answer is filled in.
 """
@@ -19,10 +19,10 @@ import msgspec
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[0] = str(REPOSITORY)
 
+from jupyter_nbedit.agents.mcp.definitions import TOOLS_FILE  # noqa: E402
+from jupyter_nbedit.agents.tools.mcp_definitions import build_mcp_definitions  # noqa: E402
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
 from jupyter_nbedit.handlers.openapi import build_document  # noqa: E402
-from jupyter_nbedit.mcp.definitions import TOOLS_FILE  # noqa: E402
-from jupyter_nbedit.tools.mcp_definitions import build_mcp_definitions  # noqa: E402
 from tests.openapi.examples import EXAMPLES, Example, load_examples  # noqa: E402
 from tests.openapi.page import PAGE, build_page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402

@@ -171,11 +171,11 @@ def test_the_wheel_has_all_files_that_are_not_python(wheel: Path, members: list[
         assert json.loads(archive.read(config)) == enabled
     assert {
         "py.typed",
-        "events/edit.yaml",
+        "services/events/edit.yaml",
         "cli/demo/demo.ipynb",
         "cli/demo/notebooks/rainfall.ipynb",
-        "skill/jupyter-notebooks/SKILL.md",
-        "skill/jupyter-notebooks/references/operations.md",
+        "agents/skill/jupyter-notebooks/SKILL.md",
+        "agents/skill/jupyter-notebooks/references/operations.md",
     } <= {name.removeprefix("jupyter_nbedit/") for name in members}
 
 

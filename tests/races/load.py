@@ -16,7 +16,7 @@ from pathlib import Path
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from jupyter_nbedit.events.emitters import SCHEMA_ID
+from jupyter_nbedit.services.events.emitters import SCHEMA_ID
 from tests.races.history import Edit, Event, Feed, HistoryRow, ObservedHistory
 from tests.races.servers import RaceServers, ServerRun, run_servers
 from tests.races.writers import NOTEBOOK, Observations, Writer, hash_source

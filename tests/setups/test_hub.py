@@ -19,7 +19,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.client import Client as ReplyClient
 from jupyter_nbedit.client import find_server
-from jupyter_nbedit.events.emitters import SCHEMA_ID
+from jupyter_nbedit.services.events.emitters import SCHEMA_ID
 from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.routes import ROWS, write_files
 from tests.setups.hub import WRITE, Hub, run_hub

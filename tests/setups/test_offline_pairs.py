@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_nbedit.cli.offline.server import OfflineServer
 from jupyter_nbedit.client import Client
-from jupyter_nbedit.offline.server import OfflineServer
 from tests.setups.needs import needs
 from tests.support import samples
 from tests.support.servers import run_server

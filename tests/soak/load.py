@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from tests.benchmarks import notebooks
+from benchmarks import notebooks
 from tests.support.http import JSON, Answer, Client
 from tests.support.sampling import is_nightly
 

@@ -14,11 +14,11 @@ import pytest
 from jupyter_server.utils import ensure_async
 from nbformat.sign import NotebookNotary
 
-from jupyter_nbedit.edits.service import EditService
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound, UndoConflict
-from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
+from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.models import EditReply, WriteRequest
 from jupyter_nbedit.storage.base import StaleContent, Storage, WriteResult
 from tests.setups.needs import needs
 from tests.storage.conftest import run_other_tasks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_nbedit.edits.modes import Mode, ModeManager
+from jupyter_nbedit.services.modes import Mode, ModeManager
 
 
 class FixedMode(ModeManager):

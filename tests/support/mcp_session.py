@@ -9,7 +9,7 @@ from typing import Any
 from mcp.client import Client, Transport
 from mcp.types import CallToolResult, Implementation, TextContent
 
-from jupyter_nbedit.mcp.definitions import INSTRUCTIONS, load_definitions
+from jupyter_nbedit.agents.mcp.definitions import INSTRUCTIONS, load_definitions
 from tests.support import samples
 
 #: How the client begins: it asks for the era of the server, or speaks one.

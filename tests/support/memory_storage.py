@@ -11,8 +11,8 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import ClassVar
 
+from jupyter_nbedit.db.notebook_names import NotebookNames
 from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
-from jupyter_nbedit.names import NotebookNames
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import (
     Content,

@@ -16,27 +16,27 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.db.database import NAME, Database
-from jupyter_nbedit.edits.modes import ModeManager
-from jupyter_nbedit.edits.outside_changes import OutsideChangeRecorder
-from jupyter_nbedit.edits.publish import Publisher
-from jupyter_nbedit.edits.service import EditService
-from jupyter_nbedit.edits.unseen import UnseenService
-from jupyter_nbedit.events.emitters import SCHEMA_ID, SCHEMAS, EventEmitter
-from jupyter_nbedit.history.seen_store import SeenEditStore
-from jupyter_nbedit.history.store import EditHistory
-from jupyter_nbedit.models import EditReply, WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.proposals.service import ProposalService
-from jupyter_nbedit.proposals.store import ProposalStore
-from jupyter_nbedit.reading.loading import DocumentCache
-from jupyter_nbedit.reading.models import ReadOptions, ReadReply
-from jupyter_nbedit.reading.read_tracker import ReadTracker
-from jupyter_nbedit.reading.service import ReadService
-from jupyter_nbedit.reading.versions import VersionCache
-from jupyter_nbedit.storage.files.version_copies import VersionCopies
+from jupyter_nbedit.services.edits.publish import Publisher
+from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.events.emitters import SCHEMA_ID, SCHEMAS, EventEmitter
+from jupyter_nbedit.services.history.store import EditHistory
+from jupyter_nbedit.services.models import EditReply, WriteRequest
+from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.outside.copies import VersionCopies
+from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
+from jupyter_nbedit.services.proposals.service import ProposalService
+from jupyter_nbedit.services.proposals.store import ProposalStore
+from jupyter_nbedit.services.reading.loading import DocumentCache
+from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
+from jupyter_nbedit.services.reading.read_tracker import ReadTracker
+from jupyter_nbedit.services.reading.service import ReadService
+from jupyter_nbedit.services.reading.versions import VersionCache
+from jupyter_nbedit.services.tabs import TabRegistry
+from jupyter_nbedit.services.unseen.service import UnseenService
+from jupyter_nbedit.services.unseen.store import SeenEditStore
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
-from jupyter_nbedit.tabs import TabRegistry
 from jupyter_nbedit.trust.manager import TrustManager
 from tests.support.fixed_mode import FixedMode
 from tests.support.memory_storage import MemoryStorage, SingleStorage

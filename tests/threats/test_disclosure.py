@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.events.listener import open_listener
 from tests.handlers.error_checks import get_error
 from tests.handlers.identity_provider import AdaProvider
 from tests.handlers.requests import replace
 from tests.handlers.routes import NAME
+from tests.services.events.listener import open_listener
 from tests.support import corpora, samples
 from tests.support.http import Client, Local
 from tests.support.sampling import is_nightly
@@ -92,7 +92,7 @@ async def test_executable_markup_is_plain_data_in_replies_and_events(
             assert payload in answer.json["diff"]
             event = (await listener.wait_for(number))[-1]
             # A page is told path and client as they are, and must show them as text; it is told no
-            # source and no message, as the test of the schema in tests/events says.
+            # source and no message, as the test of the schema in tests/services/events says.
             assert (event["path"], event["client"]) == (name, payload)
 
 

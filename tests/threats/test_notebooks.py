@@ -17,8 +17,8 @@ from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Replace
 from jupyter_nbedit.notebook.splices import apply_splices
-from tests.events.listener import open_listener
 from tests.handlers.requests import replace
+from tests.services.events.listener import open_listener
 from tests.support import samples
 from tests.support.http import Client, Local
 

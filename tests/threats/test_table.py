@@ -21,9 +21,9 @@ ROWS = {
 def marked_threats() -> set[str]:
     """Return the threats that tests are marked with."""
     modules = [
-        importlib.import_module(f"tests.{path.parent.name}.{path.stem}")
-        for folder in ("cli", "client", "events", "handlers", "notebook", "setup", "threats")
-        for path in (ROOT / "tests" / folder).glob("test_*.py")
+        importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for folder in ("agents", "cli", "client", "handlers", "notebook", "services", "threats")
+        for path in (ROOT / "tests" / folder).rglob("test_*.py")
     ]
     marks = [
         mark

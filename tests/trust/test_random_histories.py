@@ -33,8 +33,8 @@ import nbformat.reader
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.models import WriteRequest
 from jupyter_nbedit.notebook.operations import Operation
+from jupyter_nbedit.services.models import WriteRequest
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from jupyter_nbedit.agents.mcp.definitions import load_definitions
+from jupyter_nbedit.agents.mcp.server import ToolAnswer, ToolCall
 from jupyter_nbedit.cli.bridge.paths import Targets
 from jupyter_nbedit.cli.hidden import is_hidden_from
 from jupyter_nbedit.client.client import Sender, build_foreign_error
@@ -28,8 +30,6 @@ from jupyter_nbedit.client.errors import (
 from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import Address, Response, Server
 from jupyter_nbedit.errors import InvalidRequest, NbEditError
-from jupyter_nbedit.mcp.definitions import load_definitions
-from jupyter_nbedit.mcp.server import ToolAnswer, ToolCall
 from jupyter_nbedit.notebook.shown_text import unquote_name
 
 _CLIENT = "jupyter nbedit mcp"
@@ -227,7 +227,7 @@ class BridgeCaller:
     def _answer_offline(self, request: _TargetedCall, others: Sequence[Server]) -> ToolAnswer:
         """Answer a call in this process; ``others`` serve the target without this extension."""
         # It takes about 0.7 s, and is not needed beside a server.
-        from jupyter_nbedit.offline.server import OfflineServer  # noqa: PLC0415
+        from jupyter_nbedit.cli.offline.server import OfflineServer  # noqa: PLC0415
 
         note = self._check_others(request, others)
         server = OfflineServer(Path(request.target), Path(self._targets.root))

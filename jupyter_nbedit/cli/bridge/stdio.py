@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.mcp.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError
-from jupyter_nbedit.mcp.messages import build_error, encode
-from jupyter_nbedit.mcp.server import McpServer, ToolCaller
-from jupyter_nbedit.mcp.stdio import StdioSession
+from jupyter_nbedit.agents.mcp.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError
+from jupyter_nbedit.agents.mcp.messages import build_error, encode
+from jupyter_nbedit.agents.mcp.server import McpServer, ToolCaller
+from jupyter_nbedit.agents.mcp.stdio import StdioSession
 
 #: The longest line that is read, in bytes: somewhat more than a server takes.
 LONGEST_LINE = 20 * 1024 * 1024

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import (
     NbEditError,
     NoSpace,
@@ -32,6 +31,7 @@ from jupyter_nbedit.storage.contents.manager_locks import (
 )
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import is_unsafe
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 _EXISTS = (
     "Something exists at this path already, and it is never overwritten. Choose another path, "

@@ -16,7 +16,6 @@ import nbformat.v4
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
-from jupyter_nbedit.concurrency import run_in_thread_if_large
 from jupyter_nbedit.errors import InvalidNotebook, NbEditError, NotAPlainFile, NotebookExists
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
@@ -25,6 +24,7 @@ from jupyter_nbedit.storage.contents.errors import is_post_save_failure, map_con
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, list_paired_paths
 from jupyter_nbedit.storage.contents.manager_locks import is_asynchronous
 from jupyter_nbedit.storage.locks import PathLocks
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust import manager
 
 _DISAGREE = (

@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from jupyter_nbedit.errors import Forbidden, NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_segments
-from jupyter_nbedit.os_calls import retry_while_in_use, sync_file
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.files import native_calls
 from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
@@ -35,6 +34,7 @@ from jupyter_nbedit.storage.files.read import (
 from jupyter_nbedit.storage.files.rename_exchange import FileExchange
 from jupyter_nbedit.storage.files.temp_files import TEMPORARY
 from jupyter_nbedit.storage.os_errors import map_os_errors
+from jupyter_nbedit.system.os_calls import retry_while_in_use, sync_file
 
 # FAT and some network file systems have no hard links.
 _NO_LINK_ERRNOS = UNSUPPORTED_ERRNOS | {errno.EMLINK}

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from jupyter_nbedit.os_calls import sync_file
 from jupyter_nbedit.storage.files import native_calls
+from jupyter_nbedit.system.os_calls import sync_file
 
 if sys.platform != "win32":
     import pwd

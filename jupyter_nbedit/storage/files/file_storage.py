@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tornado.web import HTTPError
 
-from jupyter_nbedit.concurrency import Polling
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
@@ -28,6 +27,7 @@ from jupyter_nbedit.storage.files.read import FileHashCache, check_file, read_fi
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
 from jupyter_nbedit.storage.paths import check_below, resolve_new_path, resolve_path, to_os_path
+from jupyter_nbedit.system.concurrency import Polling
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,7 +11,6 @@ from datetime import datetime, timezone
 from threading import Lock
 
 from jupyter_nbedit.errors import NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.lru import LRUCache
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.files.directory import OpenDirectory, open_directory
@@ -23,6 +22,7 @@ from jupyter_nbedit.storage.files.lazy_bytes import (
 )
 from jupyter_nbedit.storage.os_errors import map_os_errors
 from jupyter_nbedit.storage.write_log import Identity
+from jupyter_nbedit.system.lru import LRUCache
 
 # jupyter_server writes in place; meanwhile `.~name` contains the previous bytes. One that is older
 # than any save takes was left by a crash.

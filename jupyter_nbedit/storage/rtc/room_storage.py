@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
-from jupyter_nbedit.concurrency import Polling
 from jupyter_nbedit.errors import (
     Busy,
     Forbidden,
@@ -45,6 +44,7 @@ from jupyter_nbedit.storage.rtc.shared_notebook import (
     repair_ids,
     take_snapshot,
 )
+from jupyter_nbedit.system.concurrency import Polling
 
 # The time that a room may take to load a file, or changes of another program.
 _LOADING_SECONDS = 10.0

@@ -15,9 +15,9 @@ import pytest
 
 from jupyter_nbedit.errors import Busy, Forbidden, NbEditError, NotebookExists
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, LazyBytes
+from jupyter_nbedit.services.outside.copies import VersionCopies
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
-from jupyter_nbedit.storage.files.version_copies import VersionCopies
 from tests.storage.conftest import EDITED, NAME, TEXT, Root, assert_unchanged, list_names
 from tests.storage.windows import ACCESS_DENIED, IN_USE, Windows, fail
 

@@ -1,0 +1,26 @@
+"""The revisions of the protocol that are supported."""
+
+from __future__ import annotations
+
+from jupyter_nbedit.agents.mcp.errors import UNSUPPORTED_VERSION, ProtocolError
+
+#: Each request says its version and its client.
+MODERN_VERSION = "2026-07-28"
+#: The first request is ``initialize``; the newest first.
+LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+SUPPORTED_VERSIONS = (MODERN_VERSION, *LEGACY_VERSIONS)
+#: The only revision with batches; also that of a POST that does not say its version.
+BATCH_VERSION = "2025-03-26"
+
+_LONGEST_SHOWN_VERSION = 50
+
+
+def check_version(version: str) -> None:
+    """Raise `ProtocolError`, which lists the supported versions, if this one is not."""
+    if version not in SUPPORTED_VERSIONS:
+        data = {"supported": list(SUPPORTED_VERSIONS), "requested": version}
+        shown = version[:_LONGEST_SHOWN_VERSION]
+        message = (
+            f"Unsupported protocol version {shown!r}. Supported: {', '.join(SUPPORTED_VERSIONS)}."
+        )
+        raise ProtocolError(UNSUPPORTED_VERSION, message, data)

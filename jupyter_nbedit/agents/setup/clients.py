@@ -1,0 +1,531 @@
+"""The table of MCP clients: for each the command to type, or the file to write, and where it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote, urlencode
+
+from jupyter_nbedit.agents.setup import TOKEN_VARIABLE, ClientId
+
+#: The name of our server in the configuration of every client.
+SERVER_NAME = "nbedit"
+
+#: The variables that the bridge finds servers, their tokens and Jupyter's folders by, if they are
+#: set. Some clients give the programs that they start only the variables that they are told.
+BRIDGE_VARIABLES = (
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_DATA_DIR",
+    "JUPYTER_PLATFORM_DIRS",
+    "JUPYTER_RUNTIME_DIR",
+    "JUPYTER_SERVER_ROOT",
+    "JUPYTER_SERVER_URL",
+    "JUPYTER_TOKEN",
+    "JUPYTER_TOKEN_FILE",
+    "JUPYTERHUB_API_TOKEN",
+    "JUPYTERHUB_ROOT_DIR",
+    "JUPYTERHUB_SERVICE_URL",
+    "JUPYTERHUB_USER",
+    "NBEDIT_URL",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+)
+# Gemini CLI keeps back those that look like secrets, unless the configuration refers to them.
+_SECRET_VARIABLES = ("JUPYTER_TOKEN", "JUPYTERHUB_API_TOKEN")
+#: The path of the endpoint, relative to the address of the server.
+ENDPOINT_PATH = "nbedit/mcp"
+
+#: Whether a client uses the server in all folders, or only in the folder of a project.
+Scope = Literal["user", "project"]
+Kind = Literal["command", "file"]
+#: ``jsonc`` is JSON in which the client accepts comments and trailing commas.
+Syntax = Literal["json", "jsonc", "toml"]
+Base = Literal["home", "config", "application"]
+
+
+@dataclass(frozen=True)
+class UserFolder:
+    """The folder in which a client keeps the configuration of a user.
+
+    The environment variable, if it is set, names the folder itself. Else it is ``path`` in the base
+    folder: the home folder, that of XDG configurations, or that of graphical programs.
+    """
+
+    base: Base
+    path: str = ""
+    variable: str | None = None
+    base_on_windows: Base | None = None
+
+
+@dataclass(frozen=True)
+class McpClient:
+    """A program that drives a model and can start or call MCP servers.
+
+    ``servers_key`` is the member of its configuration that contains the servers. Without a
+    ``user_folder`` it has a configuration only in projects. Of the names of files the first is the
+    one to make if there is none. A client that cannot expand headers would need the token itself in
+    its configuration.
+    """
+
+    id: ClientId
+    title: str
+    servers_key: str
+    user_folder: UserFolder | None
+    user_files: Sequence[str]
+    project_files: Sequence[str]
+    syntax: Syntax = "json"
+    can_expand_headers: bool = True
+
+    @property
+    def scopes(self) -> Sequence[Scope]:
+        """The scopes it can have the server in, the usual one first."""
+        return ("project",) if self.user_folder is None else ("user", "project")
+
+
+_CLIENTS = (
+    McpClient(
+        id="claude",
+        title="Claude Code",
+        servers_key="mcpServers",
+        user_folder=UserFolder("home", variable="CLAUDE_CONFIG_DIR"),
+        user_files=[".claude.json"],
+        project_files=[".mcp.json"],
+    ),
+    McpClient(
+        id="codex",
+        title="Codex CLI",
+        servers_key="mcp_servers",
+        user_folder=UserFolder("home", ".codex", variable="CODEX_HOME"),
+        user_files=["config.toml"],
+        project_files=[".codex/config.toml"],
+        syntax="toml",
+    ),
+    McpClient(
+        id="gemini",
+        title="Gemini CLI",
+        servers_key="mcpServers",
+        user_folder=UserFolder("home", ".gemini"),
+        user_files=["settings.json"],
+        project_files=[".gemini/settings.json"],
+        syntax="jsonc",
+    ),
+    McpClient(
+        id="vscode",
+        title="VS Code",
+        servers_key="servers",
+        user_folder=UserFolder("application", "Code/User"),
+        user_files=["mcp.json"],
+        project_files=[".vscode/mcp.json"],
+        syntax="jsonc",
+    ),
+    McpClient(
+        id="cursor",
+        title="Cursor",
+        servers_key="mcpServers",
+        user_folder=UserFolder("home", ".cursor"),
+        user_files=["mcp.json"],
+        project_files=[".cursor/mcp.json"],
+        syntax="jsonc",
+    ),
+    McpClient(
+        id="opencode",
+        title="opencode",
+        servers_key="mcp",
+        user_folder=UserFolder("config", "opencode"),
+        user_files=["opencode.json", "opencode.jsonc"],
+        project_files=["opencode.json", "opencode.jsonc"],
+        syntax="jsonc",
+    ),
+    McpClient(
+        id="zed",
+        title="Zed",
+        servers_key="context_servers",
+        user_folder=UserFolder("config", "zed", base_on_windows="application"),
+        user_files=["settings.json"],
+        project_files=[".zed/settings.json"],
+        can_expand_headers=False,
+        syntax="jsonc",
+    ),
+    McpClient(
+        id="copilot",
+        title="Copilot CLI",
+        servers_key="mcpServers",
+        user_folder=UserFolder("home", ".copilot", variable="COPILOT_HOME"),
+        user_files=["mcp-config.json"],
+        project_files=[".mcp.json"],
+    ),
+    McpClient(
+        id="jupyter-ai",
+        title="Jupyter AI",
+        servers_key="mcp_servers",
+        user_folder=None,
+        user_files=[],
+        project_files=[".jupyter/mcp_settings.json"],
+        can_expand_headers=False,
+    ),
+)
+#: All clients by their ids.
+CLIENTS: Mapping[str, McpClient] = {client.id: client for client in _CLIENTS}
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """The command ``jupyter nbedit mcp``, which a client starts on its own machine.
+
+    It finds the Jupyter server of a notebook itself, so it needs no address and no token.
+    """
+
+    command: str
+    arguments: Sequence[str] = ("mcp",)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The MCP endpoint of one Jupyter server, for clients on other machines.
+
+    ``url`` ends in ``nbedit/mcp``. ``bridge`` is what starts the bridge on the machine of the
+    client, for clients that cannot take a token from an environment variable.
+    """
+
+    url: str
+    token_variable: str = TOKEN_VARIABLE
+    bridge: str = "jupyter-nbedit"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where files are on the machine of the client; ``platform`` is as in `sys.platform`."""
+
+    home: Path
+    project: Path
+    platform: str
+    environment: Mapping[str, str]
+
+    @classmethod
+    def from_system(cls, project: Path) -> Places:
+        """Return the places of this user on this machine."""
+        return cls(Path.home(), project, sys.platform, os.environ)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value that a configuration file must contain.
+
+    ``keys`` lead to the object or list that it is a member of. In an object its key is ``name``; in
+    a list it is itself an object with that name under ``name_key``.
+    """
+
+    keys: Sequence[str]
+    name: str
+    value: Mapping[str, Any]
+    name_key: str | None = None
+
+
+@dataclass(frozen=True)
+class ClientSetup:
+    """How a client is set up.
+
+    ``text`` is a command for a shell, or the content of the file if it has no other.
+    ``file`` is what has the configuration afterwards, also if a command writes it; of
+    ``other_files`` it is the one to use if there is none yet. ``file_label`` is how people write
+    it, such as ``~/.cursor/mcp.json``. ``note`` says what else to know, or is empty. ``link`` sets
+    up the client by opening it in a browser, if the client has such links.
+    """
+
+    client: McpClient
+    scope: Scope
+    kind: Kind
+    text: str
+    file: Path
+    file_label: str
+    entries: Sequence[Entry]
+    note: str = ""
+    link: str = ""
+    other_files: Sequence[Path] = ()
+
+
+class CommandMissing(Exception):
+    """The Python environment has no command ``jupyter-nbedit``."""
+
+
+def find_bridge() -> Bridge:
+    """Return the bridge of this Python environment, by the absolute path of its command.
+
+    A path goes on to work in programs that have another PATH or another active environment. Raise
+    `CommandMissing` if the package was not installed, so that there is no command.
+    """
+    name = "jupyter-nbedit.exe" if os.name == "nt" else "jupyter-nbedit"
+    folders = [
+        sysconfig.get_path("scripts"),
+        sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user")),
+    ]
+    for folder in folders:
+        if (command := Path(folder, name)).is_file():
+            return Bridge(str(command))
+    message = (
+        f"The command {name} is in none of the folders {folders}. Install jupyter_nbedit with pip "
+        f"into the environment of {sys.executable}."
+    )
+    raise CommandMissing(message)
+
+
+def build_setup(
+    client_id: str, server: Bridge | Endpoint, places: Places, scope: Scope | None = None
+) -> ClientSetup:
+    """Return how to set up a client, by default in its usual scope.
+
+    Raise `KeyError` if there is no such client, `ValueError` if it has no such scope, or cannot
+    take the token from this variable.
+    """
+    client = CLIENTS[client_id]
+    scope = scope or client.scopes[0]
+    if scope not in client.scopes:
+        message = f"{client.title} has no configuration of the scope {scope!r}."
+        raise ValueError(message)
+    if isinstance(server, Endpoint) and not client.can_expand_headers:
+        server = _build_remote_bridge(client, server)
+    # In a project, Copilot CLI and Claude Code read the same file.
+    is_shared = client.id == "copilot" and scope == "project"
+    entries = _build_entries(CLIENTS["claude"] if is_shared else client, server)
+    files = _locate_files(client, places, scope)
+    command = _build_command(client, server, places, scope)
+    return ClientSetup(
+        client=client,
+        scope=scope,
+        kind="file" if command is None else "command",
+        text=render_entries(entries, client.syntax) if command is None else command,
+        file=files[0],
+        file_label=_shorten_path(files[0], places),
+        entries=entries,
+        note=_NOTES.get((client.id, scope), ""),
+        link=_build_cursor_link(entries[0]) if client.id == "cursor" else "",
+        other_files=files[1:],
+    )
+
+
+def list_setups(server: Bridge | Endpoint, places: Places) -> list[ClientSetup]:
+    """Return how to set up each client in its usual scope."""
+    return [build_setup(client_id, server, places) for client_id in CLIENTS]
+
+
+# What the configuration contains ------------------------------------------------------------------
+
+_INPUT_ID = "jupyter-token"
+_NOTES: Mapping[tuple[str, str], str] = {
+    ("claude", "project"): "Claude Code asks before it uses a server of a project's .mcp.json.",
+    ("codex", "project"): "Codex reads this file only in projects that you have trusted.",
+    ("copilot", "project"): "Copilot CLI reads this file only in folders that you have trusted.",
+    ("gemini", "user"): "Gemini CLI starts MCP servers only in folders that you have trusted.",
+    ("gemini", "project"): "Gemini CLI starts MCP servers only in folders that you have trusted.",
+    ("jupyter-ai", "project"): (
+        "Jupyter AI reads the nearest folder .jupyter above the chat, up to the root of the server."
+    ),
+}
+
+
+def _build_remote_bridge(client: McpClient, endpoint: Endpoint) -> Bridge:
+    """Return the bridge to the server of an endpoint; it takes the token from the environment."""
+    if endpoint.token_variable != TOKEN_VARIABLE:
+        message = f"{client.title} starts the bridge, which takes the token from {TOKEN_VARIABLE}."
+        raise ValueError(message)
+    return Bridge(endpoint.bridge, ("mcp", "--url", endpoint.url.removesuffix(ENDPOINT_PATH)))
+
+
+def _build_entries(client: McpClient, server: Bridge | Endpoint) -> list[Entry]:
+    if client.id == "jupyter-ai":
+        value = _build_value(client, server)
+        return [Entry([client.servers_key], SERVER_NAME, value, name_key="name")]
+    entries = [Entry([client.servers_key], SERVER_NAME, _build_value(client, server))]
+    if client.id == "vscode" and isinstance(server, Endpoint):
+        # VS Code asks once, and keeps the answer in the key store of the system.
+        question = {
+            "type": "promptString",
+            "id": _INPUT_ID,
+            "description": "Token of the Jupyter server",
+            "password": True,
+        }
+        entries.append(Entry(["inputs"], _INPUT_ID, question, name_key="id"))
+    return entries
+
+
+def _build_value(client: McpClient, server: Bridge | Endpoint) -> dict[str, Any]:
+    if isinstance(server, Bridge):
+        return _build_bridge_value(client, server)
+    return _build_endpoint_value(client, server)
+
+
+def _build_bridge_value(client: McpClient, server: Bridge) -> dict[str, Any]:
+    value: dict[str, Any] = {"command": server.command, "args": list(server.arguments)}
+    match client.id:
+        case "codex":
+            value["env_vars"] = list(BRIDGE_VARIABLES)
+        case "gemini":
+            value["env"] = {name: f"${name}" for name in _SECRET_VARIABLES}
+        case "vscode":
+            value = {"type": "stdio", **value}
+        case "copilot":
+            value = {"type": "local", **value, "tools": ["*"]}
+        case "opencode":
+            command = [server.command, *server.arguments]
+            value = {"type": "local", "command": command, "enabled": True}
+        case "jupyter-ai":
+            value = {"name": SERVER_NAME, **value, "env": []}
+        case _:
+            pass
+    return value
+
+
+def _build_endpoint_value(client: McpClient, server: Endpoint) -> dict[str, Any]:
+    url, token = server.url, f"${{{server.token_variable}}}"
+    value: dict[str, Any]
+    match client.id:
+        case "codex":
+            value = {"url": url, "bearer_token_env_var": server.token_variable}
+        case "gemini":
+            value = {"url": url, "type": "http", "headers": _build_headers(token)}
+        case "cursor":
+            value = {"url": url, "headers": _build_headers(f"${{env:{server.token_variable}}}")}
+        case "vscode":
+            headers = _build_headers(f"${{input:{_INPUT_ID}}}")
+            value = {"type": "http", "url": url, "headers": headers}
+        case "opencode":
+            headers = _build_headers(f"{{env:{server.token_variable}}}")
+            value = {"type": "remote", "url": url, "headers": headers, "enabled": True}
+            # Else it tries OAuth once the token is not accepted any more.
+            value["oauth"] = False
+        case "copilot":
+            headers = _build_headers(token)
+            value = {"type": "http", "url": url, "headers": headers, "tools": ["*"]}
+        case _:
+            value = {"type": "http", "url": url, "headers": _build_headers(token)}
+    return value
+
+
+def _build_headers(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def render_entries(entries: Sequence[Entry], syntax: Syntax) -> str:
+    """Return a file that has only these entries."""
+    if syntax == "toml":
+        return "\n".join(render_toml_table(entry) for entry in entries)
+    content: dict[str, Any] = {}
+    for entry in entries:
+        holder = content
+        for key in entry.keys[:-1]:
+            holder = holder.setdefault(key, {})
+        if entry.name_key is None:
+            holder.setdefault(entry.keys[-1], {})[entry.name] = entry.value
+        else:
+            holder.setdefault(entry.keys[-1], []).append(entry.value)
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def render_toml_table(entry: Entry) -> str:
+    """Return an entry as a table of TOML; its values are strings and lists of strings."""
+    lines = [f"[{'.'.join([*entry.keys, entry.name])}]"]
+    # A string of JSON is one of TOML, if it has no escapes of surrogates.
+    lines += [
+        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.value.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# Commands -----------------------------------------------------------------------------------------
+
+
+def _build_command(
+    client: McpClient, server: Bridge | Endpoint, places: Places, scope: Scope
+) -> str | None:
+    """Return the command line that sets up a client; None if it has none that does all of it.
+
+    The shells of Windows do not agree on how quotes and the names of variables are quoted.
+    """
+    words: list[str] | None = None
+    if isinstance(server, Bridge):
+        local = [server.command, *server.arguments]
+        match client.id, scope:
+            case "claude", _:
+                words = ["claude", "mcp", "add", "-s", scope, SERVER_NAME, "--", *local]
+            case "gemini", _ if places.platform != "win32":
+                words = ["gemini", "mcp", "add", "-s", scope, SERVER_NAME, *local]
+                words += [word for name in _SECRET_VARIABLES for word in ("-e", f"{name}=${name}")]
+            case "copilot", "user":
+                words = ["copilot", "mcp", "add", SERVER_NAME, "--", *local]
+            case "vscode", "user" if places.platform != "win32":
+                value = {"name": SERVER_NAME, **_build_value(client, server)}
+                words = ["code", "--add-mcp", json.dumps(value, ensure_ascii=False)]
+            case _:
+                pass
+    elif places.platform == "win32" and client.id != "codex":
+        pass
+    else:
+        words = _build_endpoint_words(client, server, scope)
+    if words is None:
+        return None
+    return subprocess.list2cmdline(words) if places.platform == "win32" else shlex.join(words)
+
+
+def _build_endpoint_words(client: McpClient, server: Endpoint, scope: Scope) -> list[str] | None:
+    header = ["--header", f"Authorization: Bearer ${{{server.token_variable}}}"]
+    add = [client.id, "mcp", "add"]
+    match client.id, scope:
+        case (("claude" | "gemini"), _):
+            return [*add, "-s", scope, "--transport", "http", SERVER_NAME, server.url, *header]
+        case "copilot", "user":
+            return [*add, "--transport", "http", SERVER_NAME, server.url, *header]
+        case "codex", "user":
+            variable = ["--bearer-token-env-var", server.token_variable]
+            return [*add, SERVER_NAME, "--url", server.url, *variable]
+        case _:
+            return None
+
+
+def _build_cursor_link(entry: Entry) -> str:
+    config = base64.b64encode(json.dumps(entry.value).encode()).decode()
+    query = urlencode({"name": entry.name, "config": config}, quote_via=quote)
+    return f"cursor://anysphere.cursor-deeplink/mcp/install?{query}"
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def _locate_files(client: McpClient, places: Places, scope: Scope) -> list[Path]:
+    """Return the file that a client reads, and others that it reads as well."""
+    if scope == "project" or client.user_folder is None:
+        return [places.project / name for name in client.project_files]
+    folder = _locate_folder(client.user_folder, places)
+    return [folder / name for name in client.user_files]
+
+
+def _locate_folder(folder: UserFolder, places: Places) -> Path:
+    if folder.variable and (named := places.environment.get(folder.variable)):
+        return Path(named)
+    is_windows = places.platform == "win32"
+    match folder.base_on_windows if is_windows and folder.base_on_windows else folder.base:
+        case "home":
+            base = places.home
+        case "application" if is_windows:
+            base = Path(places.environment.get("APPDATA") or places.home / "AppData" / "Roaming")
+        case "application" if places.platform == "darwin":
+            base = places.home / "Library" / "Application Support"
+        case _:
+            base = Path(places.environment.get("XDG_CONFIG_HOME") or places.home / ".config")
+    return base / folder.path
+
+
+def _shorten_path(path: Path, places: Places) -> str:
+    if path.is_relative_to(places.project):
+        return path.relative_to(places.project).as_posix()
+    if path.is_relative_to(places.home):
+        return f"~/{path.relative_to(places.home).as_posix()}"
+    return str(path)

@@ -1,0 +1,4 @@
+"""One module for each toolset: the tools as one kind of agent calls them.
+
+A new toolset: a module here, and its tools in `jupyter_nbedit.agents.tools.TOOLS`.
+"""

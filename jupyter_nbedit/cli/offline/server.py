@@ -1,0 +1,273 @@
+"""`OfflineServer` answers requests of the REST API in this process, without a port or a token."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import importlib.util
+import logging
+import os
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from email.message import Message
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jupyter_core.paths import jupyter_data_dir
+from jupyter_core.utils import ensure_dir_exists
+from jupyter_events import EventLogger
+from jupyter_server.auth.authorizer import AllowAllAuthorizer
+from jupyter_server.auth.identity import IdentityProvider, User
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.web import Application, RequestHandler
+from traitlets import TraitError
+from traitlets.config import Config, Configurable
+
+from jupyter_nbedit.cli.offline.config import load_config
+from jupyter_nbedit.cli.offline.root import choose_root
+from jupyter_nbedit.client.errors import ResponseTimeout
+from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
+from jupyter_nbedit.errors import FolderNotFound, ModesUnreadable
+from jupyter_nbedit.handlers import default_handlers
+from jupyter_nbedit.handlers.base import SERVICES
+from jupyter_nbedit.settings import NbEditSettings
+from jupyter_nbedit.wiring import WiredServices, build_services
+
+_Result = TypeVar("_Result")
+# The server extension of Jupytext.
+_JUPYTEXT = "jupyterlab_jupytext"
+# A file system that does not answer must not hold the command.
+_LINKS_SECONDS = 2.0
+_LOG = logging.getLogger("jupyter_nbedit.cli.offline")
+
+
+class OfflineServer:
+    """Answers requests about the notebooks of one folder, as a server on that folder would.
+
+    It reads, locks, signs and records as a server does, with the same lock files, database and
+    configuration, so that servers and other offline edits may run at the same time. No tab gets
+    events. It must be used, and closed, in one thread.
+    """
+
+    #: The folder that the paths of the API are relative to.
+    folder: Path
+    #: The API path of the target.
+    path: str
+
+    def __init__(self, target: Path, folder: Path) -> None:
+        """Prepare for requests about a notebook or a folder.
+
+        ``target`` may not exist yet. ``folder`` is what paths are relative to if it holds the
+        target; else it is the target's own folder. Raise `ModesUnreadable` if Jupyter's
+        configuration, which may forbid changes, cannot be read, and `FolderNotFound` if there is
+        no such folder.
+        """
+        config = load_config()
+        # A server makes it when it starts. If that fails, signatures or the history report it.
+        with suppress(OSError):
+            ensure_dir_exists(jupyter_data_dir(), mode=0o700)
+        self._loop = asyncio.new_event_loop()
+        real_target = Path(os.path.realpath(target))
+        try:
+            self.folder = choose_root(real_target, folder)
+            _check_folder(self.folder)
+            relative_path = real_target.relative_to(self.folder).as_posix()
+            self.path = "" if relative_path == "." else relative_path
+            self._manager = _build_manager(config, self.folder)
+            # A notebook that is named may be hidden; of a folder that is, its own path is the root.
+            if any(part.startswith(".") for part in self.path.split("/")):
+                self._manager.allow_hidden = True
+            self._application, self._services = _build_application(config, self._manager)
+            with suppress(asyncio.TimeoutError):
+                self._run(asyncio.wait_for(self._services.resolve_link_paths(), _LINKS_SECONDS))
+        except BaseException:
+            self._loop.close()
+            raise
+
+    @property
+    def url(self) -> str:
+        """What stands for an address in messages."""
+        return "no server"
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        response_seconds: float = RESPONSE_SECONDS,
+    ) -> Response:
+        """Answer a request as `Server.send` does.
+
+        Raise `ResponseTimeout` if that takes more than so many seconds.
+        """
+        answer = self._answer(method, f"/{target}", body or b"", headers or {})
+        try:
+            return self._run(asyncio.wait_for(answer, response_seconds))
+        except asyncio.TimeoutError:
+            message = (
+                f"The notebook was not edited within {response_seconds:g} seconds. It may have "
+                "been: read it before you try again."
+            )
+            raise ResponseTimeout(message) from None
+
+    def close(self) -> None:
+        """Write what is pending, and close the database."""
+        try:
+            self._run(self._services.close())
+            self._run(self._loop.shutdown_default_executor())
+            if self._manager.trait_has_value("notary"):
+                self._manager.notary.store.close()
+        finally:
+            self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        return self._loop.run_until_complete(work)
+
+    async def _answer(
+        self, method: str, address: str, body: bytes, headers: Mapping[str, str]
+    ) -> Response:
+        connection = _Connection()
+        delegate = self._application.start_request(None, connection)
+        prepared = delegate.headers_received(
+            RequestStartLine(method, address, "HTTP/1.1"),
+            HTTPHeaders({"Host": "localhost", "Content-Length": str(len(body)), **headers}),
+        )
+        # As a connection does: the body follows when the handler has been prepared.
+        if prepared is not None:
+            await prepared
+        received = delegate.data_received(body) if body else None
+        if received is not None:
+            await received
+        delegate.finish()
+        return await connection.response
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FolderNotFound
+
+
+class _Connection(HTTPConnection):
+    """Collects the one response to a request that comes from this process."""
+
+    def __init__(self) -> None:
+        self.response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._status = 0
+        self._headers = Message()
+        self._body = bytearray()
+
+    def write_headers(
+        self,
+        start_line: RequestStartLine | ResponseStartLine,
+        headers: HTTPHeaders,
+        chunk: bytes | None = None,
+    ) -> asyncio.Future[None]:
+        if isinstance(start_line, ResponseStartLine):
+            self._status = start_line.code
+        for name, value in headers.get_all():
+            self._headers[name] = value
+        return self.write(chunk or b"")
+
+    def write(self, chunk: bytes) -> asyncio.Future[None]:
+        self._body += chunk
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        written.set_result(None)
+        return written
+
+    def finish(self) -> None:
+        self.response.set_result(Response(self._status, self._headers, bytes(self._body)))
+
+    def set_close_callback(self, callback: object) -> None:
+        """Do nothing: the client cannot go away before the response."""
+
+
+class _OwnIdentity(IdentityProvider):
+    """Whoever runs this process is the user, under the name of the operating system."""
+
+    def get_user(self, handler: RequestHandler) -> User:  # noqa: ARG002 -- as its base
+        return User(_get_user_name())
+
+
+class _OfflineSettings(NbEditSettings, Configurable):
+    """The settings, from Jupyter's configuration files."""
+
+    @classmethod
+    def section_names(cls) -> list[str]:
+        """Return the section of the configuration files."""
+        return ["NbEditApp"]
+
+
+def _choose_manager_class(config: Config) -> type[AsyncLargeFileManager]:
+    """Return the stock class, or what Jupytext makes of it, as its server extension does.
+
+    Without Jupytext, a change of one half of a pair would leave the other behind.
+    """
+    if importlib.util.find_spec(_JUPYTEXT) is None:
+        return AsyncLargeFileManager
+    if not config.ServerApp.get("jpserver_extensions", {}).get(_JUPYTEXT, True):
+        return AsyncLargeFileManager
+    from jupytext.async_contentsmanager import (  # noqa: PLC0415 -- may be missing
+        build_async_jupytext_contents_manager_class,
+    )
+
+    manager_class: type[AsyncLargeFileManager] = build_async_jupytext_contents_manager_class(
+        AsyncLargeFileManager
+    )
+    return manager_class
+
+
+def _build_manager(config: Config, folder: Path) -> AsyncLargeFileManager:
+    """Return a contents manager."""
+    if "data_dir" not in config.NotebookNotary:
+        # Else the notary would read configuration files itself, one in the working folder, too.
+        config.NotebookNotary.data_dir = jupyter_data_dir()
+    return _choose_manager_class(config)(
+        config=config, root_dir=str(folder), event_logger=EventLogger()
+    )
+
+
+def _build_application(
+    config: Config, manager: AsyncLargeFileManager
+) -> tuple[Application, WiredServices]:
+    """Return the web application with its services."""
+    web_settings: dict[str, Any] = {
+        "base_url": "/",
+        "contents_manager": manager,
+        "disable_check_xsrf": True,
+        "allow_remote_access": True,
+        "identity_provider": _OwnIdentity(),
+        "authorizer": AllowAllAuthorizer(),
+        "log_function": _log_nothing,
+    }
+    try:
+        settings = _OfflineSettings(config=config)
+    except TraitError as error:
+        message = (
+            f"A configuration file has a setting that is not valid: {error} Nothing was read or "
+            "written; correct the file."
+        )
+        raise ModesUnreadable(message) from error
+    settings.follow_outside_changes = False
+    wired = build_services(settings, web_settings, manager.event_logger, _LOG, has_server=False)
+    web_settings[SERVICES] = wired.services
+    return Application(default_handlers, **web_settings), wired
+
+
+def _log_nothing(handler: RequestHandler) -> None:
+    """Do not log the request: the caller reports errors."""
+
+
+def _get_user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run under a number without a name.
+        return str(os.getuid()) if hasattr(os, "getuid") else ""

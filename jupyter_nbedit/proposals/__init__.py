@@ -1,1 +1,0 @@
-"""Proposals: changes that wait for the decision of a person."""

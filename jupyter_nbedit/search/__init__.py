@@ -1,1 +1,0 @@
-"""Find text in many notebooks."""

@@ -1,0 +1,314 @@
+"""Planned edits: a change that is computed, not written yet; and the planner of batches."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import UNSET
+
+from jupyter_nbedit.notebook.apply_batch import apply_operations
+from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
+from jupyter_nbedit.notebook.diff import render_unified_diff
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan, Kind, OperationResult
+from jupyter_nbedit.notebook.operations import Operation, ReplaceText, TextEdit
+from jupyter_nbedit.notebook.splices import Splice
+from jupyter_nbedit.services.history.models import SeenParts
+from jupyter_nbedit.services.models import (
+    CellSources,
+    EditReply,
+    OperationFactory,
+    UndoneEdit,
+    WriteRequest,
+)
+from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.storage.base import Storage, WriteResult
+from jupyter_nbedit.system.concurrency import SMALL_BYTES, run_in_thread_if_large
+
+# How long one operation takes, as the number of bytes of a notebook that take as long to parse.
+_OPERATION_WEIGHT = 2_000
+# The kinds of edits that return notebooks to an earlier state.
+_REVERSALS = frozenset(("undo", "redo", "undo_cells", "restore"))
+# How long one value of an operation takes, in the same unit.
+_VALUE_WEIGHT = 50
+# So many characters are replaced in the time of one unit.
+_CHARACTERS_PER_WEIGHT = 10
+
+
+@dataclass(frozen=True)
+class PlannedEdit:
+    """A change of a notebook, computed and not written yet.
+
+    Parameters
+    ----------
+    notebook
+        The notebook before the edit.
+    plan
+        The splices, and what they do to the cells.
+    diff
+        The same as a unified diff by cell.
+    changed_lines
+        How many lines of sources it changes.
+    language
+        The language of the code cells after the edit; None if the notebook does not name it.
+    kind
+        The kind of the edit in the history.
+    undoes
+        The number of the edit that the change undoes.
+    undone
+        The edits that the change is about, if it is an undo or redo.
+    reversed_parts
+        The parts of edits that it takes back, if it is an undo or a restore.
+    may_sign
+        Whether the notebook stays trusted if it was: False if the change may bring back content
+        that was not trusted.
+    """
+
+    notebook: LoadedNotebook
+    plan: EditPlan
+    diff: str
+    changed_lines: ChangedLines
+    language: str | None
+    kind: Kind
+    undoes: int | None
+    may_sign: bool
+    undone: Sequence[UndoneEdit] = ()
+    reversed_parts: Sequence[SeenParts] = ()
+
+    @classmethod
+    def from_plan(
+        cls,
+        notebook: LoadedNotebook,
+        plan: EditPlan,
+        *,
+        kind: Kind = "edit",
+        undoes: int | None = None,
+        may_sign: bool = True,
+    ) -> PlannedEdit:
+        """Return the planned edit with its diff, which may take long."""
+        after = notebook.document
+        if plan.changes_metadata:
+            after = after.apply_splices(plan.splices)
+        diff = render_unified_diff(notebook.path, plan)
+        lines = count_changed_lines(plan.changes)
+        return cls(notebook, plan, diff, lines, after.language, kind, undoes, may_sign)
+
+    @cached_property
+    def _document_after(self) -> Document:
+        return self.notebook.document.apply_splices(self.plan.splices)
+
+    def get_document_after(self) -> Document:
+        """Return the notebook after the edit; the first call may take long."""
+        return self._document_after
+
+    def list_entries(self) -> list[dict[str, Any]]:
+        """Return the operations as events and the history list them: one entry for each cell.
+
+        Accepting a proposal or undoing changes is one operation on many cells: an entry then says
+        what became of its cell.
+        """
+        results = self.plan.results
+        # A new notebook without cells has none.
+        op = results[0].op if results else None
+        is_undo_of_cells = op == "undo" and self.kind in ("edit", "undo_cells")
+        if op is not None and (op == "accept" or is_undo_of_cells) and self.plan.changes:
+            changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
+            return [
+                {
+                    "op": _name_operation(change, op),
+                    "cell_id": change.id,
+                    "index": change.index_before if change.index is None else change.index,
+                }
+                for change in changes
+            ]
+        return [entry for result in results for entry in result.iterate_entries()]
+
+    def build_reply(
+        self, request: WriteRequest, storage: Storage, result: WriteResult
+    ) -> EditReply:
+        """Return the reply to a write, or to one that would be; without the number of the edit."""
+        total = self.plan.total_cells
+        return EditReply(
+            path=request.path,
+            edit_id=None,
+            hash_before=self.notebook.hash or None,
+            hash=result.hash,
+            last_modified=result.last_modified,
+            applied_via=storage.kind,
+            bytes_preserved=storage.preserves_bytes,
+            persisted=result.is_persisted and not request.dry_run,
+            dry_run=request.dry_run,
+            total_cells=total,
+            cells_delta=total - len(self.notebook.document),
+            language=self.language,
+            operations=self.plan.results,
+            diff=self.diff,
+            warnings=[*self.plan.warnings, *result.warnings],
+            undone=[*self.undone] or UNSET,
+            sources=self._list_sources() if request.dry_run and self.kind in _REVERSALS else UNSET,
+            guard=UNSET if result.guard is None else result.guard,
+        )
+
+    def _list_sources(self) -> list[CellSources]:
+        sources = [
+            CellSources(
+                cell_id=change.id,
+                index_before=change.index_before,
+                index=change.index,
+                before=None if change.before is None else change.before.source,
+                after=None if change.after is None else change.after.source,
+            )
+            for change in sorted(self.plan.changes, key=lambda change: change.sort_key)
+        ]
+        return [cell for cell in sources if cell.before != cell.after]
+
+
+def _name_operation(change: CellChange, op: str) -> str:
+    """Return the operation that does to a cell what an accepted proposal or an undo has done."""
+    if op == "undo":
+        return "restore" if change.operation == "insert" else op
+    if change.operation == "change":
+        return "set_metadata" if set(change.changed_members) == {"metadata"} else "replace"
+    return change.operation
+
+
+class Planner(Protocol):
+    """Plans a change of a notebook; implemented for batches, undo, proposals and whole files."""
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the change of the notebook as it is now, while it is locked.
+
+        This is called again if the notebook changes before the write; the errors that it raises
+        reach the client.
+        """
+
+
+def estimate_weight(operations: Sequence[Operation], notebook_bytes: int) -> int:
+    """Return how long operations take, as the bytes of a notebook that take as long to parse.
+
+    All that they contain counts, and the longest texts that replacing can make of it. Counting
+    stops where the operations are large: then a thread does the work.
+    """
+    weight = notebook_bytes + len(operations) * _OPERATION_WEIGHT
+    characters = notebook_bytes
+    values: list[Any] = list(operations)
+    while values and weight <= SMALL_BYTES:
+        value = values.pop()
+        if isinstance(value, str):
+            weight += len(value)
+            characters += len(value)
+        elif isinstance(value, dict):
+            values += [*value, *value.values()]
+            weight += len(value) * _VALUE_WEIGHT
+        elif isinstance(value, list | tuple):
+            values += value
+            weight += len(value) * _VALUE_WEIGHT
+        elif isinstance(value, msgspec.Struct):
+            values += [getattr(value, name) for name in value.__struct_fields__]
+    for edit in _iterate_text_edits(operations):
+        if weight > SMALL_BYTES:
+            break
+        if edit.all is True:
+            # Each occurrence of the old text becomes the new one.
+            characters = max(characters, characters * len(edit.new or "") // len(edit.old or "x"))
+        weight += characters // _CHARACTERS_PER_WEIGHT
+    return weight
+
+
+def _iterate_text_edits(operations: Sequence[Operation]) -> Iterator[ReplaceText | TextEdit]:
+    for operation in operations:
+        if isinstance(operation, ReplaceText):
+            yield from [operation] if operation.edits is UNSET else operation.edits
+
+
+@dataclass(frozen=True)
+class BatchPlanner:
+    """Plans a batch of operations.
+
+    ``is_creation``: whether it fills a new notebook. ``rev`` is the beginning of the hash of the
+    version that the request knows; see `Document.locate`.
+    """
+
+    operations: Sequence[Operation] | OperationFactory
+    is_creation: bool = False
+    rev: str | None = None
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the batch."""
+        is_current = self.rev is not None and (await notebook.compute_hash()).startswith(self.rev)
+        if callable(self.operations):
+            # What it reads is not known before.
+            return await asyncio.to_thread(self._create, notebook, self.operations, is_current)
+        weight = estimate_weight(self.operations, len(notebook.content.data))
+        return await run_in_thread_if_large(
+            weight, self._apply, notebook, self.operations, is_current
+        )
+
+    def _create(
+        self,
+        notebook: LoadedNotebook,
+        create_operations: OperationFactory,
+        is_current: bool,  # noqa: FBT001 -- `to_thread` passes it by position
+    ) -> PlannedEdit:
+        return self._apply(notebook, create_operations(notebook.document), is_current)
+
+    def _apply(
+        self,
+        notebook: LoadedNotebook,
+        operations: Sequence[Operation],
+        is_current: bool,  # noqa: FBT001 -- `to_thread` passes it by position
+    ) -> PlannedEdit:
+        plan = apply_operations(
+            notebook.document, operations, fresh_id=_create_id, is_current=is_current
+        )
+        return PlannedEdit.from_plan(notebook, plan, kind="create" if self.is_creation else "edit")
+
+
+def _create_id() -> str:
+    return uuid.uuid4().hex[:8]
+
+
+@dataclass(frozen=True)
+class NewNotebookPlanner:
+    """Plans to replace a notebook without cells by the bytes of a new one.
+
+    Planning raises `InvalidNotebook` if ``data`` is not a notebook.
+    """
+
+    data: bytes
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the replacement."""
+        return await run_in_thread_if_large(len(self.data), self._replace, notebook)
+
+    def _replace(self, notebook: LoadedNotebook) -> PlannedEdit:
+        plan = _replace_document(notebook.document, Document.parse(self.data))
+        return PlannedEdit.from_plan(notebook, plan, kind="create")
+
+
+def _replace_document(base: Document, document: Document) -> EditPlan:
+    """Return the plan to replace a notebook without cells by another one."""
+    cells = [document.get_cell(index) for index in range(len(document))]
+    return EditPlan(
+        document=base,
+        splices=[Splice(0, len(base.text), document.text[:])],
+        changes=[CellChange(cell.id, before=None, after=cell, index=cell.index) for cell in cells],
+        metadata=document.written_metadata,
+        total_cells=len(document),
+        results=[
+            OperationResult(
+                op="insert",
+                cell_id=cell.id,
+                index=cell.index,
+                cell_type=cell.cell_type,
+                source_hash=cell.source_hash,
+            )
+            for cell in cells
+        ],
+    )

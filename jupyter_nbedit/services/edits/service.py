@@ -1,0 +1,372 @@
+"""The edit service: lock, enforce the mode, load, plan, write, publish."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from jupyter_nbedit.errors import (
+    Busy,
+    ChangedDuringRead,
+    HashMismatch,
+    NbEditError,
+    StorageFailure,
+    VersionUnknown,
+)
+from jupyter_nbedit.notebook.document import Document, write_new_notebook
+from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
+from jupyter_nbedit.notebook.operations import Insert, Operation
+from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_spliced_chunks
+from jupyter_nbedit.services.edits.checked_batch import CheckedBatchPlanner
+from jupyter_nbedit.services.edits.planned_edit import (
+    BatchPlanner,
+    NewNotebookPlanner,
+    PlannedEdit,
+    Planner,
+)
+from jupyter_nbedit.services.edits.publish import Publisher
+from jupyter_nbedit.services.edits.undo import UndoPlanner
+from jupyter_nbedit.services.models import (
+    EditReply,
+    OperationFactory,
+    ProposalOrigin,
+    RevisionChanges,
+    Whose,
+    WriteRequest,
+)
+from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
+from jupyter_nbedit.services.policy import Action, build_refusal, decide
+from jupyter_nbedit.services.proposals.service import ProposalService
+from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook, load_notebook
+from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
+from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
+from jupyter_nbedit.trust.manager import PendingSignature, TrustManager
+
+# How often a change is planned again because the notebook was changed meanwhile.
+_ATTEMPTS = 8
+_SHOWN_CHANGES = 50
+# A file system may not answer. The request that pauses edits must be answered all the same.
+_WRITE_TIMEOUT = 10.0
+
+
+@dataclass
+class EditService:
+    """The one pipeline that carries out every change of a notebook.
+
+    Every method raises an `NbEditError` if the change is not possible. Nothing was written then,
+    unless ``details`` has ``applied: true``.
+
+    ``documents`` are parsed notebooks. ``outside_changes`` is None if nobody follows these.
+    """
+
+    storages: StorageResolver
+    publisher: Publisher
+    trust: TrustManager
+    proposals: ProposalService
+    modes: ModeManager
+    documents: DocumentCache = field(default_factory=DocumentCache)
+    outside_changes: OutsideChangeRecorder | None = None
+    # One for each change that is being decided on and written; it is set afterwards.
+    _writes: set[asyncio.Event] = field(default_factory=set)
+
+    async def edit(
+        self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
+    ) -> EditReply:
+        """Apply a batch of operations to a notebook, all of them or none."""
+        planner = CheckedBatchPlanner(operations, request, self.publisher.history)
+        return await self.run(request, planner)
+
+    async def undo(
+        self,
+        request: WriteRequest,
+        edit_id: int | None = None,
+        *,
+        redo: bool = False,
+        whose: Whose = "own",
+    ) -> EditReply:
+        """Undo or redo an edit; later changes of other cells stay.
+
+        Without ``edit_id`` it is the newest possible of the same client, or of all; see `RedoBody`.
+        This is an edit itself, which can be undone.
+        """
+        author = request.author if whose == "own" else None
+        planner = UndoPlanner(self.publisher.history, edit_id, redo, author)
+        return await self.run(request, planner, "redo" if redo else "undo")
+
+    async def create(
+        self,
+        request: WriteRequest,
+        cells: Sequence[Insert] = (),
+        *,
+        language: str | None = None,
+        kernelspec: str | None = None,
+    ) -> EditReply:
+        """Create a notebook; never replace a file, and never create a folder.
+
+        ``language`` and ``kernelspec`` are for its metadata; see `write_new_notebook`.
+        """
+        data = write_new_notebook(language, kernelspec)
+        return await self.run_creation(request, data, BatchPlanner(cells, is_creation=True))
+
+    async def create_from_bytes(self, request: WriteRequest, data: bytes) -> EditReply:
+        """Create a notebook with given bytes; see `create`."""
+        base = write_new_notebook(None, None)
+        return await self.run_creation(request, base, NewNotebookPlanner(data))
+
+    async def run(
+        self, request: WriteRequest, planner: Planner, action: Action = "edit"
+    ) -> EditReply:
+        """Change a notebook as the planner plans for the notebook as it is then.
+
+        Whether the change is written, proposed or refused depends on ``action``; see `policy`.
+        """
+        for _ in range(_ATTEMPTS):
+            # The storage is resolved each time, because rooms open and close.
+            async with self.storages.lock(request.path) as storage:
+                # A change that is refused reads nothing.
+                await self._must_propose(request, action)
+                # Neither error is raised after the write.
+                with suppress(ChangedDuringRead, StaleContent):
+                    notebook = await load_notebook(storage, request.path, self.documents)
+                    if self.outside_changes is not None:
+                        await self.outside_changes.catch_up(notebook)
+                    await self._check_preconditions(request, notebook)
+                    planned = await planner.plan(notebook)
+                    changes = await self._find_changes_since(request, planned)
+                    if request.dry_run or not planned.plan.splices:
+                        reply = await self._build_dry_reply(request, storage, planned)
+                    else:
+                        with self._note_write():
+                            # A person may have paused edits meanwhile.
+                            must_propose = await self._must_propose(request, action)
+                            carry_out = self._propose if must_propose else self._write
+                            reply = await carry_out(request, storage, planned)
+                    if changes is UNSET:
+                        return reply
+                    return msgspec.structs.replace(reply, changed_since=changes)
+        message = (
+            f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
+            "Nothing was written; try again."
+        )
+        raise Busy(message)
+
+    async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:
+        """Create a notebook by a change of ``data``, a notebook without cells; see `create`."""
+        async with self.storages.lock(request.path) as storage:
+            action: Action = "create" if request.accepted_by is None else "accept"
+            await self._must_propose(request, action)
+            # The empty hash means that there was no notebook.
+            content = Content(data, datetime.now(tz=timezone.utc), hash="")
+            base = LoadedNotebook(request.path, content, Document.parse(data))
+            planned = await planner.plan(base)
+            data = apply_splices(data, planned.plan.splices)
+            expected_result = WriteResult(compute_sha256(data), content.last_modified)
+            with self._note_write():
+                must_propose = await self._must_propose(request, action)
+                if request.dry_run or must_propose:
+                    await storage.ensure_absent(request.path)
+                    reply = planned.build_reply(request, storage, expected_result)
+                    if request.dry_run:
+                        return reply
+                    return await self._add_proposal(request, planned, reply, data)
+                if request.claim is not None:
+                    await self.proposals.store.record_write(
+                        request.claim, None, expected_result.hash
+                    )
+                result = await storage.create(request.path, data)
+            return await self.publisher.publish(request, storage, planned, result)
+
+    @contextmanager
+    def _note_write(self) -> Iterator[None]:
+        """Let `wait_for_writes` wait for the decision on a change and for its write."""
+        written = asyncio.Event()
+        self._writes.add(written)
+        try:
+            yield
+        finally:
+            self._writes.discard(written)
+            written.set()
+
+    async def wait_for_writes(self) -> None:
+        """Return when no change is being written that was decided on before; at most seconds later.
+
+        So a person who has paused edits sees none of them afterwards.
+        """
+        waits = [asyncio.ensure_future(written.wait()) for written in self._writes]
+        if waits:
+            _, pending = await asyncio.wait(waits, timeout=_WRITE_TIMEOUT)
+            for wait in pending:
+                wait.cancel()
+
+    async def _must_propose(self, request: WriteRequest, action: Action) -> bool:
+        """Return whether the change becomes a proposal; False if it is written.
+
+        Raise `PlanMode` if it is refused, and `ModesUnreadable`.
+        """
+        if request.dry_run:
+            return False
+        mode = await self.modes.get_effective(request.path)
+        outcome = decide(action, request.author, mode, self.modes.server)
+        if outcome == "refuse":
+            raise build_refusal(action, request.author, mode, self.modes.server)
+        return outcome == "propose"
+
+    async def _check_preconditions(self, request: WriteRequest, notebook: LoadedNotebook) -> None:
+        """Check the hash of the request, and that the session has read the notebook."""
+        if request.hash is not None and request.hash != await notebook.compute_hash():
+            message = (
+                "The notebook has another hash than the request expects. Read it again, and "
+                "send the edit with its new hash."
+            )
+            raise HashMismatch(message, expected=request.hash, hash=notebook.hash)
+        if request.must_have_read and not request.dry_run:
+            self.publisher.read_tracker.require(
+                request.author.session, request.path, await notebook.compute_hash()
+            )
+
+    async def _find_changes_since(
+        self, request: WriteRequest, planned: PlannedEdit
+    ) -> RevisionChanges | UnsetType:
+        """Return what was changed after the version that the request knows, if it is older."""
+        rev = request.rev
+        if rev is None or (await planned.notebook.compute_hash()).startswith(rev):
+            return UNSET
+        size = len(planned.notebook.content.data)
+        return await run_in_thread_if_large(size, self._compare_with_rev, rev, planned)
+
+    def _compare_with_rev(self, rev: str, planned: PlannedEdit) -> RevisionChanges:
+        versions, after = self.publisher.versions, planned.get_document_after()
+        try:
+            changed_indexes, _ = versions.compare(versions.find(rev), after)
+        except VersionUnknown:
+            return RevisionChanges(rev=rev, cells=None, count=0)
+        own_indexes = {change.index for change in planned.plan.changes}
+        indexes = [index for index in changed_indexes if index not in own_indexes]
+        names = [str(after.get_name(index)) for index in indexes[:_SHOWN_CHANGES]]
+        return RevisionChanges(rev=rev, cells=names, count=len(indexes))
+
+    async def _build_dry_reply(
+        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
+    ) -> EditReply:
+        """Return the reply of an edit that is not written."""
+        content, splices = planned.notebook.content, planned.plan.splices
+        digest = await planned.notebook.compute_hash()
+        if request.dry_run and splices:
+            digest = await _compute_spliced_sha256(content.data, splices)
+        return planned.build_reply(request, storage, WriteResult(digest, content.last_modified))
+
+    async def _propose(
+        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
+    ) -> EditReply:
+        reply = await self._build_dry_reply(request, storage, planned)
+        return await self._add_proposal(request, planned, reply)
+
+    async def _add_proposal(
+        self,
+        request: WriteRequest,
+        planned: PlannedEdit,
+        reply: EditReply,
+        data: bytes | None = None,
+    ) -> EditReply:
+        origin = ProposalOrigin(
+            account=request.author.account,
+            session=request.author.session_name,
+            edit_kind="edit" if planned.kind == "outside" else planned.kind,
+            undoes=planned.undoes,
+            way=request.author.way,
+        )
+        proposal_id = await self.proposals.propose(request, planned.plan, reply, data, origin)
+        return msgspec.structs.replace(reply, proposal_id=proposal_id, persisted=False)
+
+    async def _write(
+        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
+    ) -> EditReply:
+        """Write the notebook and publish the edit.
+
+        Raises
+        ------
+        StaleContent, ChangedDuringRead
+            If the notebook was changed since it was loaded; nothing was written.
+        """
+        notebook, splices = planned.notebook, planned.plan.splices
+        if request.claim is not None:
+            digest = await _compute_spliced_sha256(notebook.content.data, splices)
+            await self.proposals.store.record_write(
+                request.claim, await notebook.compute_hash(), digest
+            )
+        signature = await self._start_signature(planned)
+        try:
+            result = await storage.write(request.path, notebook.content, splices)
+            await self._remember_documents(planned, result)
+            follower = self.proposals.build_follower(
+                request.path, may_reopen=_may_reopen_parts(request)
+            )
+            reply = await self.publisher.publish(
+                request, storage, planned, result, signature, follow_undo=follower.follow
+            )
+            if reply.edit_id is not None:
+                reply.warnings.extend(self.proposals.report_followed(follower, request))
+            return reply
+        finally:
+            if signature is not None:
+                signature.cancel()
+
+    async def _remember_documents(self, planned: PlannedEdit, result: WriteResult) -> None:
+        """Compute what follows a write needs: the hash before, and the document after."""
+        try:
+            await planned.notebook.compute_hash()
+            if result.text is None:
+                size = len(planned.notebook.content.data)
+                after = await run_in_thread_if_large(size, planned.get_document_after)
+                self.documents.put(result.hash, after)
+        except NbEditError as error:
+            message = (
+                "The edit is in the file, but the previous version could not be read "
+                "completely, so the edit is not in the history. Read the notebook before you "
+                "continue."
+            )
+            raise StorageFailure(message, applied=True, hash=result.hash) from error
+
+    async def _start_signature(self, planned: PlannedEdit) -> PendingSignature | None:
+        """Return the signature of the notebook after the edit; None if it is not trusted now."""
+        document, content = planned.notebook.document, planned.notebook.content
+        is_trusted, digest = content.is_trusted, None
+        if is_trusted is None:
+            digest = await self.trust.find_digest(document, content.hash)
+            is_trusted = digest is not None
+        if not is_trusted:
+            return None
+        return PendingSignature(
+            self.trust, document, planned.get_document_after, planned.plan.splices[0].start, digest
+        )
+
+
+def _may_reopen_parts(request: WriteRequest) -> bool:
+    """Return whether an undo makes the parts pending again that the undone edit has accepted.
+
+    A tool does not decide that a change waits for a decision again, nor if it proposes the undo.
+    """
+    author = request.author
+    if request.origin is not None:
+        author = replace(author, way=request.origin.way)
+    return decide("reopen", author) != "refuse"
+
+
+async def _compute_spliced_sha256(data: Buffer, splices: Sequence[Splice]) -> str:
+    return await run_in_thread_if_large(len(data), _hash_chunks, data, splices)
+
+
+def _hash_chunks(data: Buffer, splices: Sequence[Splice]) -> str:
+    digest = hashlib.sha256()
+    for chunk in iterate_spliced_chunks(data, splices):
+        digest.update(chunk)
+    return digest.hexdigest()

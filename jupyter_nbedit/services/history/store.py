@@ -1,0 +1,484 @@
+"""The edit history in SQL: who changed which notebook and when, with an undo record each."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from jupyter_nbedit.db.database import Database
+from jupyter_nbedit.db.link_paths import (
+    IS_IN_ROOT,
+    PathFinder,
+    build_root_values,
+    move_paths,
+    store_path,
+)
+from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames
+from jupyter_nbedit.db.notebook_rows import get_notebook_id, list_notebooks, move_edits
+from jupyter_nbedit.errors import EditNotFound
+from jupyter_nbedit.notebook.cell_names import is_numbered_id
+from jupyter_nbedit.notebook.edit_plan import Kind
+from jupyter_nbedit.notebook.undo.known_history import PastEdit
+from jupyter_nbedit.notebook.undo.record import UndoRecord
+from jupyter_nbedit.services.history.models import (
+    EditAuthor,
+    Entry,
+    HistoryEdit,
+    NewEntry,
+    SeenParts,
+    build_edit_from_row,
+    encode_entry,
+    get_deciding_account,
+)
+from jupyter_nbedit.services.history.seen_parts import list_unseen_parts, mark_parts_unseen
+
+#: Stores what follows an undo or redo. It gets the edits that the new edit undoes, directly or
+#: through other edits, and whether each is in effect now.
+FollowUndo: TypeAlias = Callable[[sqlite3.Connection, Mapping[int, bool]], None]
+
+_DAY_SECONDS = 86_400.0
+# How often old edits are deleted; the first edit after a start deletes them as well.
+_PRUNE_SECONDS = 60.0
+# What a row takes besides its texts.
+_ROW_BYTES = 200
+_LARGEST_NUMBER = 1 << 62
+# How many records are read for the ids of cells, and how many bytes.
+_MOST_RECORDS = 100
+_MOST_RECORD_BYTES = 32 * 1024 * 1024
+# In the JSON of an entry: a quote inside a string would have a backslash.
+_NUMBERED_ID = re.compile(rb'"cell_id": ?"(cell-[0-9]+)"')
+# What `build_edit_from_row` takes.
+_COLUMNS = "edit_id, time, kind, undoes, undone_by, payload, has_record"
+_OF_NOTEBOOK = " FROM edits JOIN notebooks USING (notebook_id) WHERE root = ? AND name = ?"
+# A session counts only if both edits state one.
+_BY_AUTHOR = (
+    " AND account = ? AND is_from_page = ? AND (session = '' OR ? = '' OR session = ?)"
+    " AND client IS ?"
+)
+
+
+@dataclass
+class EditHistory:
+    """Stores the edits of all notebooks, and deletes the oldest ones when there are too many.
+
+    Every method raises `HistoryUnavailable` if the database fails.
+
+    ``undone_by``: an edit is in effect unless an edit in effect undoes it, and ``undone_by`` is the
+    newest one that does, or None. An undo U of E sets ``E.undone_by = U``; a redo R, which undoes
+    U, sets ``U.undone_by = R``, and E is in effect again; an undo of R (by its number) puts U in
+    effect again, and so on along the chain.
+    """
+
+    database: Database
+    _: KW_ONLY
+    names: NotebookNames
+    #: How much is stored, and for how long, for all roots together.
+    max_bytes: int = 256 * 1024 * 1024
+    max_days: float = 30
+    _last_pruned: float = float("-inf")
+
+    async def add(
+        self, entry: NewEntry, record: bytes | None, follow_undo: FollowUndo | None = None
+    ) -> int:
+        """Store an edit and its encoded undo record; return the number of the edit.
+
+        An edit that creates a notebook is the first of that notebook: the history of an older
+        notebook of the same path is deleted. ``follow_undo`` is called in the same transaction if
+        the edit undoes another; it may be called again if the transaction is repeated.
+        """
+        name = self.names.find(entry.path)
+        if record is not None and len(record) > self.max_bytes // 2:
+            # It would push out all other edits.
+            record = None
+        must_prune = time.monotonic() > self._last_pruned + _PRUNE_SECONDS
+        if must_prune:
+            self._last_pruned = time.monotonic()
+
+        def insert(connection: sqlite3.Connection) -> int:
+            store_path(connection, self.names, entry.path, name)
+            notebook_id = get_notebook_id(connection, name)
+            if entry.kind == "create":
+                _delete_edits(connection, "notebook_id = ?", notebook_id)
+                notebook_id = get_notebook_id(connection, name)
+            user = get_deciding_account(entry)
+            # An undo by cells counts as seen, also by a program of the user.
+            is_by_person = entry.is_from_page or entry.accepted_by is not None
+            reversed_parts = (
+                entry.reversed_parts if is_by_person or entry.kind == "undo_cells" else ()
+            )
+            unseen = list_unseen_parts(connection, notebook_id, user, reversed_parts)
+            payload = encode_entry(entry, unseen)
+            edit_id = connection.execute(
+                "INSERT INTO edits"
+                " (notebook_id, time, kind, undoes, size, payload, has_record, record,"
+                " account, client, session, is_from_page)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    notebook_id,
+                    time.time(),
+                    entry.kind,
+                    entry.undoes,
+                    _ROW_BYTES + len(payload) + len(record or b""),
+                    payload,
+                    record is not None,
+                    record,
+                    entry.account,
+                    entry.client,
+                    entry.session,
+                    entry.is_from_page,
+                ),
+            ).lastrowid
+            if entry.undoes is not None:
+                effects = _recompute_undone_by(connection, entry.undoes)
+                _return_unseen_parts(connection, notebook_id, entry.undoes)
+                if follow_undo is not None:
+                    follow_undo(connection, effects)
+            if entry.claim_id is not None:
+                connection.execute(
+                    "UPDATE claims SET edit_id = ? WHERE claim_id = ?", (edit_id, entry.claim_id)
+                )
+            if must_prune:
+                _delete_edits(connection, "time <= ?", self._compute_oldest_time())
+            self._trim(connection)
+            return int(edit_id or 0)
+
+        return await self.database.write(insert, forget=must_prune or entry.kind == "create")
+
+    async def list_page(
+        self, path: str | None, *, limit: int, before: int | None = None
+    ) -> list[HistoryEdit]:
+        """List edits of a notebook, or of all of this root, newest first.
+
+        If ``before`` is given, only edits with a smaller number are listed.
+        """
+        if path is not None:
+            values: dict[str, object] = dict(self.names.find(path)._asdict())
+            tables = (
+                " FROM edits JOIN notebooks USING (notebook_id) WHERE root = :root AND name = :name"
+            )
+        else:
+            # CROSS JOIN makes SQLite read the newest edits of all notebooks from the end of the
+            # table, instead of sorting the edits of each notebook.
+            values = dict(build_root_values(self.names))
+            tables = f" FROM edits CROSS JOIN notebooks USING (notebook_id) WHERE {IS_IN_ROOT}"
+        select = (
+            f"SELECT {_COLUMNS}, root, name{tables} AND time > :oldest AND edit_id < :before"
+            " ORDER BY edit_id DESC LIMIT :limit"
+        )
+        values |= {
+            "oldest": self._compute_oldest_time(),
+            "before": _LARGEST_NUMBER if before is None else before,
+            "limit": limit,
+        }
+
+        def read(connection: sqlite3.Connection) -> tuple[PathFinder, list[tuple[Any, ...]]]:
+            finder = PathFinder.read(connection, self.names)
+            return finder, connection.execute(select, values).fetchall()
+
+        finder, rows = await self.database.read(read)
+        return [
+            build_edit_from_row(
+                # No path leads to the notebook any more if there is none.
+                row,
+                path or finder.find(NotebookName(root, name)) or "",
+                HistoryEdit,
+            )
+            for *row, root, name in rows
+        ]
+
+    async def get_entry(self, path: str, edit_id: int) -> Entry:
+        """Return an edit of a notebook with its undo record.
+
+        Raise `EditNotFound` if the history of the notebook has no edit of that number.
+        """
+        select = f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id = ?"
+        values = (*self.names.find(path), self._compute_oldest_time(), edit_id)
+        row = await self.database.read(
+            lambda connection: connection.execute(select, values).fetchone()
+        )
+        if row is None:
+            message = (
+                f"The history of this notebook has no edit {edit_id}; it may have been deleted. "
+                "GET its `history` for the edits it has."
+            )
+            raise EditNotFound(message, edit_id=edit_id)
+        return replace(build_edit_from_row(row[:-1], path, Entry), record=row[-1] or b"")
+
+    async def list_newer(
+        self, path: str, after: int, *, limit: int, most_bytes: int
+    ) -> tuple[list[Entry], bool]:
+        """Return the edits of a notebook after one with their undo records, newest first.
+
+        At most ``limit`` edits with records of ``most_bytes`` are returned; the second value is
+        whether there are more. An edit that created the notebook is not one of them.
+        """
+        select = (
+            f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id > ?"
+            " AND kind != 'create' ORDER BY edit_id DESC LIMIT ?"
+        )
+        values = (*self.names.find(path), self._compute_oldest_time(), after, limit + 1)
+
+        def read(connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], bool]:
+            rows: list[tuple[Any, ...]] = []
+            size = 0
+            for row in connection.execute(select, values):
+                size += len(row[-1] or b"")
+                if len(rows) == limit or size > most_bytes:
+                    return rows, True
+                rows.append(row)
+            return rows, False
+
+        rows, has_more = await self.database.read(read)
+        entries = [
+            replace(build_edit_from_row(row[:-1], path, Entry), record=row[-1] or b"")
+            for row in rows
+        ]
+        return entries, has_more
+
+    async def find_newest_repeat(self, path: str, edit_id: int) -> int:
+        """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did."""
+        root, name = self.names.find(path)
+
+        def find(connection: sqlite3.Connection) -> int:
+            newest = edit_id
+            while True:
+                (repeat,) = connection.execute(
+                    "SELECT max(again.edit_id) FROM edits AS back JOIN edits AS again"
+                    " ON again.undoes = back.edit_id"
+                    " JOIN notebooks ON notebooks.notebook_id = again.notebook_id"
+                    " WHERE root = ? AND name = ? AND back.undoes = ? AND again.undone_by IS NULL",
+                    (root, name, newest),
+                ).fetchone()
+                if repeat is None:
+                    return newest
+                newest = repeat
+
+        return await self.database.read(find)
+
+    async def list_related(self, path: str, edit_id: int) -> list[PastEdit]:
+        """List the edits from one on, and the older edits that any of them undoes, without gaps.
+
+        The oldest comes first. Their records have no texts, and are None if they are damaged. All
+        records together may be as large as the history, so only one at a time is in memory.
+        """
+        values = (*self.names.find(path), self._compute_oldest_time())
+        condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
+
+        def select(connection: sqlite3.Connection) -> list[PastEdit]:
+            first = edit_id
+            while True:
+                (oldest,) = connection.execute(
+                    f"SELECT min(undoes){condition}", (*values, first)
+                ).fetchone()
+                if oldest is None or oldest >= first:
+                    break
+                first = oldest
+            rows = connection.execute(
+                f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id",
+                (*values, first),
+            )
+            return [
+                PastEdit(number, undoes, None if record is None else _decode_order(record))
+                for number, undoes, record in rows
+            ]
+
+        return await self.database.read(select)
+
+    async def list_numbered_ids(self, path: str) -> frozenset[str]:
+        """Return all ids of the form ``cell-N`` of cells that edits of a notebook have changed.
+
+        Entries list at most 20 cells. Of those that list fewer cells than were changed, the newest
+        records are read, up to a number and a size.
+        """
+        condition = f"{_OF_NOTEBOOK} AND time > ?"
+        values = (*self.names.find(path), self._compute_oldest_time())
+
+        def read(connection: sqlite3.Connection) -> frozenset[str]:
+            found: set[str] = set()
+            payloads = connection.execute(
+                f"SELECT payload{condition} AND instr(payload, CAST(? AS BLOB))",
+                (*values, '"cell-'),
+            )
+            for (payload,) in payloads:
+                found.update(number.decode() for number in _NUMBERED_ID.findall(payload))
+            size = 0
+            records = connection.execute(
+                f"SELECT record{condition} AND record IS NOT NULL"
+                # `encode_entry` writes both forms.
+                " AND (instr(payload, CAST(? AS BLOB)) OR instr(payload, CAST(? AS BLOB)))"
+                " ORDER BY edit_id DESC LIMIT ?",
+                (*values, '"truncated":true', '"truncated": true', _MOST_RECORDS),
+            )
+            for (record,) in records:
+                size += len(record)
+                if size > _MOST_RECORD_BYTES:
+                    break
+                if (order := _decode_order(record)) is not None:
+                    ids = (part.cell_id for part in order.parts)
+                    found.update(each for each in ids if each is not None and is_numbered_id(each))
+            return frozenset(found)
+
+        return await self.database.read(read)
+
+    async def find_next_undoable(
+        self,
+        path: str,
+        kinds: Collection[Kind],
+        *,
+        before: int | None = None,
+        author: EditAuthor | None = None,
+    ) -> int | None:
+        """Return the number of the edit that the next undo or redo undoes; None if there is none.
+
+        It is the newest edit in effect of one of some kinds that can be undone; with ``before``,
+        the newest with a smaller number; with ``author``, the newest by the same.
+        """
+        select = (
+            f"SELECT max(edit_id){_OF_NOTEBOOK} AND time > ? AND edit_id < ?"
+            f" AND kind IN ({', '.join('?' * len(kinds))})"
+            " AND undone_by IS NULL AND has_record"
+        )
+        values = (
+            *self.names.find(path),
+            self._compute_oldest_time(),
+            _LARGEST_NUMBER if before is None else before,
+            *kinds,
+        )
+        if author is None:
+            requests: list[tuple[str, tuple[Any, ...]]] = [(select, values)]
+        else:
+            of_author = f"{select}{_BY_AUTHOR}"
+            own = (author.account, author.is_person, author.session_name, author.session_name)
+            requests = [(of_author, (*values, *own, client)) for client in author.client_names]
+
+        def find(connection: sqlite3.Connection) -> int | None:
+            rows = [connection.execute(*request).fetchone() for request in requests]
+            return max((int(number) for (number,) in rows if number is not None), default=None)
+
+        return await self.database.read(find)
+
+    async def purge(self, path: str) -> int:
+        """Delete the edits of a notebook, or of all in a folder, without a trace; count them."""
+        name = self.names.find(path)
+
+        def delete(connection: sqlite3.Connection) -> int:
+            return sum(
+                _delete_edits(connection, "notebook_id = ?", notebook_id)
+                for notebook_id, _ in list_notebooks(connection, name)
+            )
+
+        return await self.database.write(delete, forget=True)
+
+    async def on_deleted(self, path: str) -> None:
+        """Delete the history of a notebook, or of all notebooks in a folder.
+
+        Of a link, only its paths are deleted.
+        """
+        await self.purge(path)
+        await self.database.write(
+            lambda connection: move_paths(connection, self.names, path, None), forget=True
+        )
+
+    async def on_renamed(self, old: str, new: str) -> None:
+        """Follow a notebook, or all notebooks in a folder, to a new path.
+
+        The history of an older notebook of the new path stays, because the notice of the rename
+        may be wrong; what users have seen of it is forgotten. What has renamed a link changes no
+        name.
+        """
+        old_name, new_name = self.names.find(old), self.names.find(new)
+        is_link = self.names.is_link(new)
+
+        def rename(connection: sqlite3.Connection) -> None:
+            move_paths(connection, self.names, old, new)
+            for notebook_id, name in [] if is_link else list_notebooks(connection, old_name):
+                target = name._replace(name=new_name.name + name.name[len(old_name.name) :])
+                connection.execute(
+                    "DELETE FROM seen_edits WHERE notebook_id IN"
+                    " (SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?)",
+                    target,
+                )
+                move_edits(connection, notebook_id, target)
+
+        await self.database.write(rename)
+
+    def _compute_oldest_time(self) -> float:
+        return time.time() - self.max_days * _DAY_SECONDS
+
+    def _trim(self, connection: sqlite3.Connection) -> None:
+        """Delete the oldest edits until the rest is small enough."""
+        while True:
+            (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
+            if size <= self.max_bytes:
+                return
+            if not _delete_edits(connection, "edit_id = (SELECT min(edit_id) FROM edits)"):
+                return
+
+
+def _decode_order(data: bytes) -> UndoRecord | None:
+    """Return a record without texts, for the order of the cells; None if it is damaged."""
+    with suppress(ValueError):
+        return UndoRecord.decode(data).drop_text()
+    return None
+
+
+def _delete_edits(connection: sqlite3.Connection, condition: str, *values: object) -> int:
+    """Delete edits, and the notebooks that have no edits left; return how many edits."""
+    notebook_ids = connection.execute(
+        f"SELECT DISTINCT notebook_id FROM edits WHERE {condition}",  # noqa: S608 -- ours
+        values,
+    ).fetchall()
+    if not notebook_ids:
+        return 0
+    count = connection.execute(f"DELETE FROM edits WHERE {condition}", values).rowcount  # noqa: S608 -- ours
+    connection.executemany(
+        "DELETE FROM notebooks WHERE notebook_id = ?"
+        " AND NOT EXISTS (SELECT * FROM edits WHERE edits.notebook_id = notebooks.notebook_id)",
+        notebook_ids,
+    )
+    return count
+
+
+def _return_unseen_parts(connection: sqlite3.Connection, notebook_id: int, edit_id: int) -> None:
+    """Make what an undo had taken back unseen again, because the undo is undone."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM edits WHERE notebook_id = ? AND edit_id = ?",  # noqa: S608 -- ours
+        (notebook_id, edit_id),
+    ).fetchone()
+    if row is None:
+        return
+    undo = build_edit_from_row(row, "", Entry)
+    if undo.unseen_before:
+        # Its own parts count as seen, which would hide that both count as nothing.
+        parts = [*undo.unseen_before, SeenParts(edit_id, (), 0)]
+        mark_parts_unseen(connection, notebook_id, get_deciding_account(undo), parts)
+
+
+def _recompute_undone_by(connection: sqlite3.Connection, edit_id: int) -> dict[int, bool]:
+    """Update ``undone_by`` of an edit, of the edit that it undoes, and so on.
+
+    Return whether each of these edits is in effect.
+    """
+    effects: dict[int, bool] = {}
+    undone: int | None = edit_id
+    while undone is not None:
+        connection.execute(
+            "UPDATE edits SET undone_by = (SELECT max(edit_id) FROM edits AS other"
+            " WHERE other.undoes = edits.edit_id AND other.undone_by IS NULL) WHERE edit_id = ?",
+            (undone,),
+        )
+        row = connection.execute(
+            "SELECT undone_by IS NULL, undoes FROM edits WHERE edit_id = ?", (undone,)
+        ).fetchone()
+        if row is None:
+            break
+        effects[undone] = bool(row[0])
+        undone = row[1]
+    return effects

@@ -1,0 +1,104 @@
+"""Who may do what: the only module that knows the rule; `docs/use.md` prints it as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from jupyter_nbedit.errors import Forbidden, PlanMode
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.services.models import Author
+    from jupyter_nbedit.services.modes import Mode
+
+#: A change of a notebook, or of another file by tools.
+Change = Literal["edit", "create", "restore", "undo", "redo", "edit_text_file"]
+#: A decision about changes, modes or the history; it is never proposed.
+Decision = Literal["accept", "reject", "reopen", "keep", "set_mode", "delete_history"]
+Action = Change | Decision
+#: What becomes of an action that is asked for.
+Outcome = Literal["write", "propose", "refuse"]
+
+# What a person in an open page does at once: the request itself is the decision.
+_CHANGES_BY_PERSON = frozenset(("restore", "undo", "redo"))
+_DECISIONS = frozenset(("accept", "reject", "reopen", "keep", "set_mode", "delete_history"))
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """Who has proposed a change, as that client states it."""
+
+    account: str
+    client: str | None
+    #: "" if it states none; then it may be any session of the client.
+    session_name: str
+
+    def matches(self, author: Author) -> bool:
+        """Return whether the author of a request can be the same."""
+        sessions = {self.session_name, author.session_name} - {""}
+        is_same = (self.account, self.client) == (author.account, author.client)
+        return is_same and len(sessions) <= 1
+
+
+def decide(
+    action: Action,
+    author: Author,
+    mode: Mode = "edit",
+    server_mode: Mode = "edit",
+    *,
+    refused_proposer: Proposer | None = None,
+) -> Outcome:
+    """Return what becomes of an action that ``author`` asks for.
+
+    ``mode`` is the effective mode of the notebook, and ``server_mode`` that of the server, which a
+    person in a page cannot bypass. Only changes and ``accept`` depend on them. A program that is
+    ``refused_proposer`` may not accept.
+    """
+    if action == "edit_text_file":
+        # Only notebooks have modes and proposals of their own.
+        return "refuse" if server_mode == "plan" else "write"
+    is_server_paused = mode == server_mode == "plan"
+    is_person = author.is_person and author.way == "rest"
+    if action == "accept":
+        is_own = refused_proposer is not None and refused_proposer.matches(author)
+        is_refused = is_server_paused or (is_own and not is_person)
+        return "refuse" if is_refused or author.way == "tools" else "write"
+    if action in _DECISIONS:
+        return "refuse" if author.way == "tools" else "write"
+    if mode == "edit":
+        return "write"
+    if is_person and action in _CHANGES_BY_PERSON:
+        return "refuse" if is_server_paused else "write"
+    return "propose" if mode == "review" else "refuse"
+
+
+def build_refusal(
+    action: Action, author: Author, mode: Mode = "edit", server_mode: Mode = "edit"
+) -> Forbidden:
+    """Return the error for an action that `decide` refuses."""
+    if action in _DECISIONS and author.way == "tools":
+        return Forbidden("Tools cannot decide for a person. Ask the user to do this in JupyterLab.")
+    if action == "accept" and mode != "plan":
+        return Forbidden(
+            "The client that has proposed a change may not accept it on this server "
+            "(NbEditApp.own_decisions). Ask the user to decide in JupyterLab."
+        )
+    is_of_server = mode == server_mode
+    if author.way == "tools":
+        # They have no dry runs.
+        subject = "This server is" if is_of_server else "A person has put this notebook"
+        message = (
+            f"{subject} in plan mode, so changes are paused. Nothing was changed; describe the "
+            "change to the user, and make it when the user allows changes again."
+        )
+    elif is_of_server:
+        message = (
+            "This server is in plan mode: changes of notebooks are paused. Send `dry_run: true` to "
+            "see what the edit would do."
+        )
+    else:
+        message = (
+            "A person has paused edits of this notebook (plan mode). Ask that person to allow "
+            "edits again, or send `dry_run: true` to see what the edit would do."
+        )
+    return PlanMode(message)

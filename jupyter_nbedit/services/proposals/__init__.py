@@ -1,0 +1,5 @@
+"""Proposals: changes that wait for the decision of a person.
+
+`models` says what a proposal has, `store` is the SQL, `service` adds, lists and decides. When a
+proposal expires: `store`.
+"""

@@ -1,0 +1,99 @@
+"""Load a notebook: read and parse it, and wait for another program that is still writing it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import cached_property
+
+from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
+from jupyter_nbedit.storage.base import Content, Storage
+from jupyter_nbedit.system.concurrency import SMALL_BYTES, run_in_thread_if_large
+from jupyter_nbedit.system.lru import LRUCache
+
+# A file that cannot be parsed and was modified so recently may be half written.
+_RECENT_SECONDS = 2.0
+_POLL_SECONDS = 0.05
+_PATIENCE_SECONDS = 6.0
+# The size of the cache; a cell takes some hundred bytes.
+_MOST_CELLS = 30_000
+
+
+@dataclass(frozen=True)
+class LoadedNotebook:
+    """A notebook at a path: its bytes and its parsed document."""
+
+    path: str
+    content: Content
+    document: Document
+
+    @cached_property
+    def hash(self) -> str:
+        """The sha256 of the bytes; takes time at first, unless `compute_hash` was called before."""
+        known = self.content.hash
+        return compute_sha256(self.content.data) if known is None else known
+
+    async def compute_hash(self) -> str:
+        """Return `hash`, computed in a thread if the notebook is large."""
+        return await run_in_thread_if_large(len(self.content.data), lambda: self.hash)
+
+
+class DocumentCache(LRUCache[str, Document]):
+    """A cache of parsed documents by the hash of their bytes, which are not kept.
+
+    ``most_cells`` is the largest number of cells of all documents together.
+    """
+
+    def __init__(self, most_cells: int = _MOST_CELLS) -> None:
+        super().__init__(most_cells, len)
+
+    def put(self, digest: str, document: Document) -> None:
+        """Add the document of a hash; `get` returns it without its bytes."""
+        super().put(digest, document.bind(b""))
+
+
+async def load_notebook(
+    storage: Storage, path: str, documents: DocumentCache | None = None
+) -> LoadedNotebook:
+    """Read and parse a notebook; wait if another program is writing it in place.
+
+    Raise `Busy` if the other program does not finish, and the errors of `Storage.read` and
+    `Document.parse`.
+    """
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        content = await storage.read(path)
+        try:
+            return await _parse_content(path, content, documents or DocumentCache())
+        except ChangedDuringRead:
+            pass
+        except InvalidNotebook:
+            age = datetime.now(tz=timezone.utc) - content.last_modified
+            if not 0 <= age.total_seconds() < _RECENT_SECONDS:
+                raise
+        if time.monotonic() > deadline:
+            message = (
+                "Another program keeps writing this notebook, and what is there now cannot be "
+                "read. Nothing was written; try again."
+            )
+            raise Busy(message)
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _parse_content(path: str, content: Content, documents: DocumentCache) -> LoadedNotebook:
+    text, digest = content.data, content.hash
+    size = len(text)
+    if digest is None and size <= SMALL_BYTES:
+        digest = compute_sha256(text)
+    document = None if digest is None else documents.get(digest)
+    if document is None:
+        document = await run_in_thread_if_large(size, Document.parse, text)
+    else:
+        document = document.bind(text)
+    if digest is not None:
+        documents.put(digest, document)
+    return LoadedNotebook(path, replace(content, hash=digest), document)

@@ -1,0 +1,4 @@
+"""Find text in many notebooks.
+
+`service` goes through the folders; `jupyter_nbedit.notebook.search` finds matches in one notebook.
+"""

@@ -1,0 +1,194 @@
+"""What each user has seen of the edits of a notebook, in SQL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime, timezone
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from jupyter_nbedit.db.database import Database
+from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values
+from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames
+from jupyter_nbedit.services.history.models import Entry, SeenParts, build_edit_from_row
+from jupyter_nbedit.services.history.seen_parts import SEEN_BOUNDARY, find_last_seen_edit
+
+_DAY_SECONDS = 86_400.0
+# How many edits are read to find the notebooks with unseen ones.
+_MOST_EDITS = 2_000
+# The edits of all notebooks that a user has not seen. Of an edit that undoes another unseen one
+# neither counts.
+_UNSEEN_EDITS = f"""
+    WITH known AS (
+        SELECT notebook_id, root, name,
+            {SEEN_BOUNDARY.format(notebook="notebooks.notebook_id")} AS last_edit
+        FROM notebooks WHERE {IS_IN_ROOT}
+    )
+    SELECT edits.edit_id, time, kind, undoes, undone_by, payload, has_record, root, name
+    FROM known CROSS JOIN edits USING (notebook_id)
+    WHERE edit_id > last_edit AND time > :oldest AND kind != 'create' AND has_record
+        AND undone_by IS NULL AND (undoes IS NULL OR undoes <= last_edit)
+        AND NOT EXISTS (
+            SELECT * FROM seen_edits WHERE (user = :user OR user IS NULL) AND is_whole
+            AND seen_edits.notebook_id = known.notebook_id AND seen_edits.edit_id = edits.edit_id
+        )
+    ORDER BY edit_id DESC LIMIT :limit
+"""  # noqa: S608 -- ours
+
+
+@dataclass(frozen=True)
+class SeenEdits:
+    """What a user has seen of the edits of a notebook."""
+
+    #: The newest edit of which it is known that it and all older ones were seen, or 0.
+    last_edit: int = 0
+    #: The parts that were seen of newer edits.
+    parts: Mapping[int, Collection[int]] = field(default_factory=dict)
+    #: The newer edits that were seen under another name of the notebook, with all their parts.
+    whole_edits: Collection[int] = frozenset()
+
+
+class UnseenNotebook(msgspec.Struct, frozen=True, kw_only=True):
+    """A notebook with edits that this user has not kept."""
+
+    path: str
+    edits: Annotated[int, Meta(ge=1, description="How many edits.")]
+    clients: Annotated[
+        list[str], Meta(description="The names of their clients, the newest edit's first.")
+    ]
+    time: Annotated[datetime, Meta(description="When the newest was made.")]
+
+
+@dataclass
+class SeenEditStore:
+    """Stores what users have seen. Every method raises `HistoryUnavailable` if the database fails.
+
+    Users are named by their accounts. The names of notebooks and the number of days are those of
+    `EditHistory`, which deletes the rows with its edits and moves them when notebooks are renamed.
+    """
+
+    database: Database
+    _: KW_ONLY
+    names: NotebookNames
+    max_days: float = 30
+
+    async def read(self, path: str, user: str) -> SeenEdits:
+        """Return what a user has seen of the edits of a notebook."""
+        values = (*self.names.find(path), user)
+        rows = await self.database.read(
+            lambda connection: connection.execute(
+                "SELECT edit_id, parts, is_whole FROM seen_edits JOIN notebooks USING (notebook_id)"
+                " WHERE root = ? AND name = ? AND (user = ? OR user IS NULL)",
+                values,
+            ).fetchall()
+        )
+        last_edit = max((edit_id for edit_id, parts, _ in rows if parts is None), default=0)
+        return SeenEdits(
+            last_edit,
+            {
+                edit_id: frozenset(json.loads(parts))
+                for edit_id, parts, _ in rows
+                if parts is not None and edit_id > last_edit
+            },
+            frozenset(
+                edit_id
+                for edit_id, parts, is_whole in rows
+                if is_whole and parts == "[]" and edit_id > last_edit
+            ),
+        )
+
+    async def mark_all(self, path: str, user: str, edit_id: int) -> None:
+        """Store that a user has seen an edit and all older ones."""
+
+        def store(connection: sqlite3.Connection) -> None:
+            notebook_id = self._find_notebook(connection, path)
+            if notebook_id is None or find_last_seen_edit(connection, notebook_id, user) >= edit_id:
+                return
+            connection.execute(
+                "DELETE FROM seen_edits WHERE notebook_id = ? AND user = ? AND edit_id <= ?",
+                (notebook_id, user, edit_id),
+            )
+            connection.execute(
+                "INSERT INTO seen_edits VALUES (?, ?, ?, NULL, 1)", (notebook_id, user, edit_id)
+            )
+
+        await self.database.write(store)
+
+    async def mark_parts(self, path: str, user: str, marks: Sequence[SeenParts]) -> None:
+        """Store that a user has seen parts of edits; edits that were deleted do not count."""
+
+        def store(connection: sqlite3.Connection) -> None:
+            notebook_id = self._find_notebook(connection, path)
+            if notebook_id is None:
+                return
+            last_edit = find_last_seen_edit(connection, notebook_id, user)
+            for mark in marks:
+                row = connection.execute(
+                    "SELECT parts, is_whole FROM edits LEFT JOIN seen_edits ON user = ?"
+                    " AND seen_edits.notebook_id = edits.notebook_id"
+                    " AND seen_edits.edit_id = edits.edit_id"
+                    " WHERE edits.notebook_id = ? AND edits.edit_id = ?",
+                    (user, notebook_id, mark.edit_id),
+                ).fetchone()
+                if row is None or mark.edit_id <= last_edit:
+                    continue
+                numbers = sorted({*mark.numbers, *json.loads(row[0] or "[]")})
+                connection.execute(
+                    "INSERT OR REPLACE INTO seen_edits VALUES (?, ?, ?, ?, ?)",
+                    (
+                        notebook_id,
+                        user,
+                        mark.edit_id,
+                        json.dumps(numbers),
+                        len(numbers) == mark.total or bool(row[1]),
+                    ),
+                )
+
+        await self.database.write(store)
+
+    async def list_notebooks(self, user: str) -> list[UnseenNotebook]:
+        """List the notebooks with edits that a user has not seen, the newest first.
+
+        Edits that undo each other, and those of the user's own JupyterLab, do not count.
+        """
+        oldest_time = time.time() - self.max_days * _DAY_SECONDS
+        values = {
+            **build_root_values(self.names),
+            "user": user,
+            "oldest": oldest_time,
+            "limit": _MOST_EDITS,
+        }
+
+        def select(connection: sqlite3.Connection) -> tuple[PathFinder, list[tuple[Any, ...]]]:
+            finder = PathFinder.read(connection, self.names)
+            return finder, connection.execute(_UNSEEN_EDITS, values).fetchall()
+
+        finder, rows = await self.database.read(select)
+        edits_by_name: dict[NotebookName, list[Entry]] = {}
+        for *row, root, name in rows:
+            entry = build_edit_from_row(row, name, Entry)
+            if not entry.is_by(user):
+                edits_by_name.setdefault(NotebookName(root, name), []).append(entry)
+        return [
+            UnseenNotebook(
+                path=path,
+                edits=len(edits),
+                clients=list(dict.fromkeys(edit.client for edit in edits if edit.client)),
+                time=edits[0].time.astimezone(timezone.utc),
+            )
+            for name, edits in edits_by_name.items()
+            if (path := finder.find(name)) is not None
+        ]
+
+    def _find_notebook(self, connection: sqlite3.Connection, path: str) -> int | None:
+        row = connection.execute(
+            "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?",
+            self.names.find(path),
+        ).fetchone()
+        return None if row is None else int(row[0])

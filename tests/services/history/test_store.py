@@ -1,0 +1,280 @@
+"""The edit history in real SQLite files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
+from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
+from jupyter_nbedit.services.history.models import NewEntry
+from jupyter_nbedit.services.history.store import EditHistory
+from tests.support.clock import Clock
+from tests.support.names import FolderNames
+from tests.support.services import ServiceBuilder
+
+DAY_SECONDS = 86_400
+CANARY = "a text that was deleted and shall be nowhere"
+REPLACED = {"op": "replace", "cell_id": "alpha", "index": 0}
+
+
+def build_entry(path: str = "a.ipynb", **fields: Any) -> NewEntry:
+    return NewEntry(path=path, **{"user": "ada", "hash": "1", "applied_via": "file", **fields})
+
+
+async def list_numbers(
+    history: EditHistory, path: str | None = "a.ipynb", limit: int = 50
+) -> list[int]:
+    return [entry.edit_id for entry in await history.list_page(path, limit=limit)]
+
+
+# What is kept -------------------------------------------------------------------------------------
+
+
+async def test_edit_numbers_are_not_used_again_after_purge(
+    services: ServiceBuilder,
+) -> None:
+    first = services.build_history()
+    assert [await first.add(build_entry(), None) for _ in range(3)] == [1, 2, 3]
+    await first.purge("a.ipynb")
+    await services.close()
+    assert await services.build_history().add(build_entry(), None) == 4
+
+
+async def test_an_entry_lists_20_operations_and_counts_the_others(services: ServiceBuilder) -> None:
+    history = services.build_history()
+    await history.add(build_entry(operations=[{**REPLACED, "index": n} for n in range(20)]), None)
+    await history.add(build_entry(operations=[{**REPLACED, "index": n} for n in range(21)]), None)
+    more, all_ = await history.list_page("a.ipynb", limit=2)
+    assert (len(more.operations), more.truncated) == (20, True)
+    assert (len(all_.operations), all_.truncated) == (20, False)
+    assert more.operations[-1].index == 19
+
+
+async def test_a_cell_id_that_is_not_utf8_is_stored(services: ServiceBuilder) -> None:
+    history = services.build_history()
+    await history.add(build_entry(operations=[{**REPLACED, "cell_id": "\ud800"}]), None)
+    ((entry,),) = [await history.list_page("a.ipynb", limit=1)]
+    assert entry.operations[0].cell_id == "\ud800"
+
+
+async def test_ids_with_numbers_are_listed_also_of_cells_that_an_entry_leaves_out(
+    services: ServiceBuilder,
+) -> None:
+    history = services.build_history()
+    ids = ["cell-1", "alpha", "cell-x", "xcell-2", "cell-03", None]
+    await history.add(build_entry(operations=[{**REPLACED, "cell_id": each} for each in ids]), None)
+    await history.add(build_entry(message='"cell_id":"cell-4"', operations=[REPLACED]), None)
+    await history.add(build_entry("b.ipynb", operations=[{**REPLACED, "cell_id": "cell-5"}]), None)
+    assert await history.list_numbered_ids("a.ipynb") == {"cell-1", "cell-03"}
+
+    for first in ("\ud800", "alpha"):
+        operations = [{**REPLACED, "cell_id": first}, *[REPLACED] * 20]
+        parts = [
+            CellUndo(
+                cell_id=f"cell-{first.isascii():d}0{n}", index_before=n, before=None, after=None
+            )
+            for n in range(2)
+        ]
+        record = UndoRecord(parts=parts, gaps=[], reverse_splices=None, total_cells=2, blob=b"")
+        await history.add(build_entry(operations=operations), record.encode())
+    await history.add(build_entry(operations=[REPLACED] * 21), b"damaged")
+    found = await history.list_numbered_ids("a.ipynb")
+    assert found == {"cell-1", "cell-03", "cell-000", "cell-001", "cell-100", "cell-101"}
+
+
+async def test_of_many_large_edits_the_newest_are_read_for_ids(services: ServiceBuilder) -> None:
+    history = services.build_history()
+    for number in range(105):
+        part = CellUndo(cell_id=f"cell-{number}", index_before=0, before=None, after=None)
+        record = UndoRecord(parts=[part], gaps=[], reverse_splices=None, total_cells=0, blob=b"")
+        await history.add(build_entry(operations=[REPLACED] * 21), record.encode())
+    found = await history.list_numbered_ids("a.ipynb")
+    assert found == {f"cell-{number}" for number in range(5, 105)}
+
+
+async def test_histories_are_separate_for_each_root(services: ServiceBuilder) -> None:
+    one, other = (services.build_history(names=FolderNames(folder=root)) for root in ("/x", "/y"))
+    number = await one.add(build_entry(), b"record")
+    await other.add(build_entry(), None)
+    assert await list_numbers(one, None) == await list_numbers(one) == [number]
+    with pytest.raises(EditNotFound):
+        await other.get_entry("a.ipynb", number)
+    assert await other.purge("a.ipynb") == 1
+    assert await list_numbers(one) == [number]
+
+
+async def test_a_damaged_edit_in_the_database_is_an_error(services: ServiceBuilder) -> None:
+    history = services.build_history()
+    number = await history.add(build_entry(), b"record")
+    with closing(sqlite3.connect(services.database_file)) as base, base:
+        base.execute("UPDATE edits SET payload = x'7b'")
+    with pytest.raises(HistoryUnavailable):
+        await history.get_entry("a.ipynb", number)
+
+
+# What is in effect --------------------------------------------------------------------------------
+
+# Each row: kind and the edit it takes back; then `undone_by` of all so far, and what comes next to
+# be undone and to be redone.
+BOOKKEEPING: dict[str, list[tuple[str, int | None, list[int | None], int | None, int | None]]] = {
+    "undo twice, redo twice": [
+        ("edit", None, [None], 1, None),
+        ("edit", None, [None, None], 2, None),
+        ("undo", 2, [None, 3, None], 1, 3),
+        ("undo", 1, [4, 3, None, None], None, 4),
+        ("redo", 4, [None, 3, None, 5, None], 1, 3),
+        ("redo", 3, [None, None, 6, 5, None, None], 2, None),
+    ],
+    "a redo that is undone by its number": [
+        ("edit", None, [None], 1, None),
+        ("undo", 1, [2, None], None, 2),
+        ("redo", 2, [None, 3, None], 1, None),
+        # The first undo counts again.
+        ("undo", 3, [2, None, 4, None], None, 4),
+        ("redo", 4, [None, 3, None, 5, None], 1, None),
+    ],
+    "an undo that is undone by its number": [
+        ("edit", None, [None], 1, None),
+        ("undo", 1, [2, None], None, 2),
+        ("undo", 2, [None, 3, None], 1, 3),
+        ("redo", 3, [2, None, 4, None], None, 2),
+    ],
+    "a notebook that was made is not unmade": [
+        ("create", None, [None], None, None),
+        ("edit", None, [None, None], 2, None),
+        ("undo", 2, [None, 3, None], None, 3),
+    ],
+    "what takes back an edit that is gone": [
+        ("undo", 77, [None], None, 1),
+        ("redo", 1, [2, None], None, None),
+    ],
+}
+
+
+@pytest.mark.parametrize("steps", BOOKKEEPING.values(), ids=BOOKKEEPING)
+async def test_edits_in_effect_and_the_next_undo_and_redo_are_computed(
+    services: ServiceBuilder, steps: list[Any]
+) -> None:
+    history = services.build_history()
+    for kind, undoes, undone_by, next_undo, next_redo in steps:
+        await history.add(build_entry(kind=kind, undoes=undoes), b"record")
+        entries = list(reversed(await history.list_page("a.ipynb", limit=50)))
+        assert [entry.undone_by for entry in entries] == undone_by
+        assert [entry.undoable for entry in entries] == [
+            entry.undone_by is None and entry.kind != "create" for entry in entries
+        ]
+        assert await history.find_next_undoable("a.ipynb", ["edit"]) == next_undo
+        assert await history.find_next_undoable("a.ipynb", ["undo"]) == next_redo
+    assert entries[-1].undoes == steps[-1][1]
+
+
+# How much, for how long ---------------------------------------------------------------------------
+
+
+async def test_the_oldest_edits_are_pruned_above_the_size_limit(services: ServiceBuilder) -> None:
+    one = services.build_history(names=FolderNames(folder="/x"), max_bytes=100_000)
+    other = services.build_history(names=FolderNames(folder="/y"), max_bytes=100_000)
+    for number in range(50):
+        await (one, other)[number % 2].add(build_entry(), os.urandom(10_000))
+    numbers = sorted([*await list_numbers(one), *await list_numbers(other)])
+    assert numbers == list(range(51 - len(numbers), 51))
+    assert 5 <= len(numbers) <= 10
+
+
+async def test_stored_sizes_are_counted_correctly(services: ServiceBuilder) -> None:
+    history = services.build_history(max_bytes=100_000)
+    for number in range(30):
+        await history.add(build_entry(f"{number % 7}.ipynb"), bytes(number * 500))
+        if number % 5 == 0:
+            await history.purge(f"{number % 3}.ipynb")
+    with closing(sqlite3.connect(services.database_file)) as base:
+        counted, size, texts, idle = base.execute(
+            "SELECT (SELECT bytes FROM edits_size), sum(size),"
+            " sum(length(payload) + length(record)),"
+            " (SELECT count(*) FROM notebooks WHERE notebook_id NOT IN"
+            " (SELECT notebook_id FROM edits)) FROM edits"
+        ).fetchone()
+    assert counted == size
+    assert texts < size <= 100_000
+    assert idle == 0
+
+
+async def test_a_record_too_large_for_others_is_not_stored(
+    services: ServiceBuilder,
+) -> None:
+    history = services.build_history(max_bytes=100_000)
+    small = await history.add(build_entry(), b"record")
+    large = await history.add(build_entry(), bytes(60_000))
+    entries = [await history.get_entry("a.ipynb", number) for number in (small, large)]
+    assert [(entry.undoable, entry.record) for entry in entries] == [
+        (True, b"record"),
+        (False, b""),
+    ]
+
+
+async def test_old_edits_are_pruned_without_trace(services: ServiceBuilder, clock: Clock) -> None:
+    history = services.build_history(max_days=2)
+    for _ in range(3):
+        await history.add(build_entry(message=CANARY), CANARY.encode())
+        clock.advance(DAY_SECONDS)
+    assert CANARY.encode() in services.read_database_files()
+    # They are not listed, though nothing was edited since.
+    assert await list_numbers(history) == await list_numbers(history, None) == [3]
+    with pytest.raises(EditNotFound):
+        await history.get_entry("a.ipynb", 2)
+    clock.advance(DAY_SECONDS)
+    assert await history.find_next_undoable("a.ipynb", ["edit"]) is None
+    assert await services.build_history(max_days=2).add(build_entry("b.ipynb"), None) == 4
+    assert CANARY.encode() not in services.read_database_files()
+    with closing(sqlite3.connect(services.database_file)) as base:
+        assert base.execute("SELECT edit_id FROM edits").fetchall() == [(4,)]
+
+
+# Names that go, names that change -----------------------------------------------------------------
+
+
+async def test_a_deleted_folder_takes_only_its_histories_along(
+    services: ServiceBuilder,
+) -> None:
+    history = services.build_history()
+    for path in ("x/a", "x/y/b", "x", "x.ipynb", "x0", "xx/a", "X/a", "w/x/a"):
+        await history.add(build_entry(path), None)
+    await history.on_deleted("x")
+    assert {entry.path for entry in await history.list_page(None, limit=50)} == {
+        "x.ipynb", "x0", "xx/a", "X/a", "w/x/a",
+    }  # fmt: skip
+
+
+async def test_a_history_is_renamed_with_its_notebook_and_folder(services: ServiceBuilder) -> None:
+    history = services.build_history()
+    for path in ("a", "x/a", "x/%/b", "x0/c"):
+        await history.add(build_entry(path), b"record")
+    await history.on_renamed("a", "b")
+    await history.on_renamed("x", "deep/er")
+    paths = {entry.path for entry in await history.list_page(None, limit=50)}
+    assert paths == {"b", "deep/er/a", "deep/er/%/b", "x0/c"}
+    assert (await history.get_entry("b", 1)).record == b"record"
+    assert await history.find_next_undoable("deep/er/a", ["edit"]) == 2
+    with pytest.raises(EditNotFound):
+        await history.get_entry("a", 1)
+
+
+async def test_an_unverified_rename_onto_a_notebook_does_not_delete_its_history(
+    services: ServiceBuilder,
+) -> None:
+    history = services.build_history()
+    await history.add(build_entry("a"), b"of a")
+    await history.add(build_entry("b"), b"of b")
+    await history.on_renamed("c", "b")
+    assert await list_numbers(history, "b") == [2]
+    await history.on_renamed("a", "b")
+    assert await list_numbers(history, "b") == [2, 1]
+    assert await list_numbers(history, "a") == []
+
+
+# A file that is broken in any way ---------------------------------------------------------------
