@@ -157,7 +157,7 @@ def _measure_notebooks(
             {tally.way: Figure.summarize(tally.reads) for tally in (mine, commands, *others)},
             "",
             f"outlines of {len(notebooks)} of the {len(corpus)} real notebooks with at least "
-            f"{tasks.FEWEST_CELLS} cells and {tasks.FEWEST_CHARACTERS} characters of source; of "
+            f"{tasks.MIN_CELLS} cells and {tasks.MIN_CHARACTERS} characters of source; of "
             f"all of these: {outlines}; of the {len(notebooks)} with sources if they fit: "
             f"{automatic}",
         ),

@@ -214,7 +214,7 @@ def _sign_untrusted() -> None:
     from jupyter_nbedit.storage.files.file_storage import FileStorage
     from jupyter_nbedit.trust.manager import TrustManager
 
-    known, write = TrustManager.find_digest, FileStorage.write
+    known, write = TrustManager.find_signature, FileStorage.write
     notaries: list[Any] = []
 
     async def know(self: TrustManager, *arguments: Any) -> Any:
@@ -227,7 +227,7 @@ def _sign_untrusted() -> None:
         notaries[0].sign(nbformat.reads(text, as_version=4))
         return result
 
-    TrustManager.find_digest, FileStorage.write = know, write_and_sign
+    TrustManager.find_signature, FileStorage.write = know, write_and_sign
 
 
 def _sign_nothing() -> None:

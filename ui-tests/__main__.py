@@ -174,13 +174,13 @@ def _failure(python: Path, statement: str) -> str:
 def _install() -> None:
     """Install what package-lock.json pins, unless it is there already."""
     stamp = HERE / "node_modules" / ".lock.sha256"
-    digest = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    if stamp.is_file() and stamp.read_text() == digest:
+    lock_hash = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == lock_hash:
         return
     done = subprocess.run([_program("npm"), "ci"], cwd=HERE, check=False)
     if done.returncode != 0:
         raise SetupError(f"`npm ci` in {HERE} ended with {done.returncode}; its output is above.")
-    stamp.write_text(digest)
+    stamp.write_text(lock_hash)
 
 
 def _play(

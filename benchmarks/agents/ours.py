@@ -68,8 +68,8 @@ class OurTools(Way):
     def replace(self, cell: Cell, source: str) -> None:
         name = self._names[cell.index]
         # The version is only needed for a cell that is not the only one with its source.
-        digests = [each.partition(":")[2] for each in self._names]
-        is_unique = digests.count(name.partition(":")[2]) == 1
+        hashes = [each.partition(":")[2] for each in self._names]
+        is_unique = hashes.count(name.partition(":")[2]) == 1
         version = {} if is_unique else {"rev": self._rev}
         self._edit({"op": "replace", "cell": name, "source": source}, **version)
 

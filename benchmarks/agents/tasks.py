@@ -13,8 +13,8 @@ from tests.support import samples
 from tests.support.corpora import CORPORA
 from tests.support.user_changes import TrackedCell, change_as_user
 
-FEWEST_CELLS = 8
-FEWEST_CHARACTERS = 800
+MIN_CELLS = 8
+MIN_CHARACTERS = 800
 NOTEBOOKS = 20
 
 _ERROR = {
@@ -48,7 +48,7 @@ def list_large(corpus: Sequence[bytes]) -> list[bytes]:
 
 def _is_large(cells: Sequence[Cell]) -> bool:
     characters = sum(len(cell.source) for cell in cells)
-    return len(cells) >= FEWEST_CELLS and characters >= FEWEST_CHARACTERS
+    return len(cells) >= MIN_CELLS and characters >= MIN_CHARACTERS
 
 
 def choose_notebooks(notebooks: Sequence[bytes]) -> Sequence[bytes]:

@@ -119,8 +119,8 @@ def run_edit(options: argparse.Namespace) -> int:
         if action == "old" and options.cell is None:
             operations, rev = _locate_text(connection, given[0])
         elif action != "operations" and (indexes := _find_indexes(given[0])):
-            operations, digest = _name_cells(connection, given[0], indexes)
-            rev = rev or digest
+            operations, notebook_hash = _name_cells(connection, given[0], indexes)
+            rev = rev or notebook_hash
         reply = connection.send(
             requests.edit(
                 connection.path,

@@ -44,8 +44,8 @@ from jupyter_nbedit.client.server import (
 _CONNECT_SECONDS = 3.0
 _ANSWER_SECONDS = 5.0
 _INFO_FILE = re.compile(r"(?:jpserver|nbserver)-[0-9]+\.json")
-_MOST_INFO_BYTES = 100_000
-_MOST_TOKEN_BYTES = 10_000
+_MAX_INFO_BYTES = 100_000
+_MAX_TOKEN_BYTES = 10_000
 _SHOWN_SERVERS = 5
 _TARGET = "nbedit"
 _OK = 200
@@ -322,7 +322,7 @@ def _read_info(path: str) -> Server | None:
     """Return the server that a runtime file describes; None if it is not running."""
     try:
         with open(path, "rb") as file:
-            info = _decode_object(file.read(_MOST_INFO_BYTES))
+            info = _decode_object(file.read(_MAX_INFO_BYTES))
     except OSError:
         return None
     # nbserver-PID.json is of Notebook 6, which has no extension of this kind.
@@ -408,7 +408,7 @@ def _build_given(
 def _read_token_file(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            content = file.read(_MOST_TOKEN_BYTES)
+            content = file.read(_MAX_TOKEN_BYTES)
     except OSError as error:
         message = f"The file {path!r} with the token cannot be read: {error.strerror}."
         raise InvalidAddress(message) from None

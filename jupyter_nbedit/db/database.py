@@ -40,7 +40,7 @@ Query = Callable[[sqlite3.Connection], _Result]
 
 NAME = "history.sqlite3"
 
-_PATIENCE_SECONDS = 2.0
+_TIMEOUT_SECONDS = 2.0
 _POLL_SECONDS = 0.02
 # Damage is found at most once in a transaction, and tables disappear at most once.
 _ATTEMPTS = 3
@@ -87,7 +87,7 @@ class Database:
 
     async def read(self, query: Query[_Result], *, purpose: Purpose = HISTORY) -> _Result:
         """Run a query that only reads."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         return await self._submit(
             lambda: self._run_with_recovery(query, "BEGIN", deadline), purpose
         )
@@ -100,7 +100,7 @@ class Database:
         Return the result, None if there is no database (none is made), and the reason of the last
         quarantine, None if there was none.
         """
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
 
         def run() -> tuple[_Result | None, str | None]:
             result = None
@@ -119,7 +119,7 @@ class Database:
         With ``forget``, no file contains the deleted rows afterwards.
         """
         # Before the thread is waited for: all waiting queries wait for the same lock.
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
 
         def run() -> _Result:
             result = self._run_with_recovery(query, "BEGIN IMMEDIATE", deadline)
@@ -224,7 +224,7 @@ class Database:
             )
             return self._prepare(_connect(":memory:"))
         self._file.make_folder()
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         while True:
             if self._file.read_state() is None:
                 self._create()
@@ -303,7 +303,7 @@ class Database:
 
 def _connect(uri: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        uri, timeout=_PATIENCE_SECONDS, isolation_level=None, cached_statements=64, uri=True
+        uri, timeout=_TIMEOUT_SECONDS, isolation_level=None, cached_statements=64, uri=True
     )
 
 

@@ -17,9 +17,9 @@ from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply, build_document
 from jupyter_nbedit.notebook.added_lines import MAX_ADDED_LINES
 from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
-from jupyter_nbedit.services.models import MOST_OPERATIONS
+from jupyter_nbedit.services.models import MAX_OPERATIONS
 from jupyter_nbedit.services.modes import Mode
-from jupyter_nbedit.services.search.models import MOST_HITS
+from jupyter_nbedit.services.search.models import MAX_HITS
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.storage.files.rename_exchange import list_guards
 from jupyter_nbedit.text.manual import render_manual
@@ -121,8 +121,8 @@ class AboutHandler(NbEditHandler):
                     max_json_values=MAX_JSON_VALUES,
                     max_created_json_values=MAX_CREATED_JSON_VALUES,
                     max_added_lines=MAX_ADDED_LINES,
-                    max_operations=MOST_OPERATIONS,
-                    max_hits=MOST_HITS,
+                    max_operations=MAX_OPERATIONS,
+                    max_hits=MAX_HITS,
                 ),
                 storage=services.storages.list_kinds(),
                 guards=list_guards(),

@@ -44,7 +44,7 @@ from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.emitters import EventEmitter
 from jupyter_nbedit.services.history.service import HistoryService
-from jupyter_nbedit.services.models import LONGEST_LABEL, Author
+from jupyter_nbedit.services.models import MAX_LABEL_LENGTH, Author
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.watcher import NotebookWatcher
 from jupyter_nbedit.services.policy import Decision, build_refusal, decide
@@ -250,14 +250,14 @@ class NbEditHandler(APIHandler):
         if value is None:
             return None
         problem = None
-        if not 0 < len(value) <= LONGEST_LABEL:
+        if not 0 < len(value) <= MAX_LABEL_LENGTH:
             problem = f"{len(value)} characters"
         elif not (value.isascii() and value.isprintable()):
             bad_char = next(char for char in value if not (char.isascii() and char.isprintable()))
             problem = f"U+{ord(bad_char):04X}, which is not one of them"
         if problem is not None:
             message = (
-                f"Expected `{header}` to have 1 to {LONGEST_LABEL} printable ASCII characters; "
+                f"Expected `{header}` to have 1 to {MAX_LABEL_LENGTH} printable ASCII characters; "
                 f"found {problem}."
             )
             raise InvalidRequest(message)
@@ -468,11 +468,11 @@ class NbEditHandler(APIHandler):
         key = self.read_label(IDEMPOTENCY_KEY)
         if key is None:
             return None
-        digest = hashlib.sha256(repr((self.session, self._is_from_page())).encode())
+        hasher = hashlib.sha256(repr((self.session, self._is_from_page())).encode())
         for part in content:
-            digest.update(part)
+            hasher.update(part)
         name = (self.principal, key)
-        response = await self.services.idempotency.begin(name, digest.hexdigest())
+        response = await self.services.idempotency.begin(name, hasher.hexdigest())
         if response is None:
             self._idempotency_name = name
         return response

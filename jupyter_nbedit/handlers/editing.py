@@ -25,12 +25,12 @@ from jupyter_nbedit.services.models import (
 from jupyter_nbedit.text.edit import render_edit
 
 #: How long a reply may wait for open tabs, in milliseconds.
-LONGEST_WAIT = 10_000
+MAX_WAIT = 10_000
 WaitTabs = Annotated[
     int,
     Meta(
         ge=0,
-        le=LONGEST_WAIT,
+        le=MAX_WAIT,
         description="How many milliseconds to wait, after the change is made, until every open tab "
         "of the notebook has reported how it shows the change; `tabs` of the reply counts them. "
         "Tabs that have not reported in time are counted in `open` only.",
@@ -158,11 +158,11 @@ class EditingHandler(NbEditHandler):
                 f"found {', '.join(tags)[:200]}."
             )
             raise InvalidRequest(message)
-        digest = tags[0].strip('"')
-        if body_hash not in {None, digest}:
+        notebook_hash = tags[0].strip('"')
+        if body_hash not in {None, notebook_hash}:
             message = "`If-Match` and the body's `hash` differ; send one of them."
             raise InvalidRequest(message)
-        return digest
+        return notebook_hash
 
 
 def parse_etags(header: str) -> list[str]:

@@ -16,7 +16,7 @@ from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.history.service import (
     AllHistoryReply,
     DetailedEdit,
@@ -35,7 +35,7 @@ from jupyter_nbedit.services.models import (
 from jupyter_nbedit.text.history import render_detailed_edit, render_history
 
 #: The most edits of one page.
-MOST_EDITS = 200
+MAX_EDITS = 200
 
 # The errors of finding a notebook without reading it.
 _ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.HistoryUnavailable)
@@ -50,13 +50,13 @@ _UNDO_ERRORS = (
 class HistoryQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The query of a GET of a history."""
 
-    limit: Annotated[int, Meta(ge=1, le=MOST_EDITS, description="How many edits at most.")] = 50
+    limit: Annotated[int, Meta(ge=1, le=MAX_EDITS, description="How many edits at most.")] = 50
     before: (
         Annotated[
             int,
             Meta(
                 ge=1,
-                le=LARGEST_INTEGER,
+                le=MAX_INTEGER,
                 description="Only edits with a smaller `edit_id`: the `next` of another page.",
             ),
         ]
@@ -222,5 +222,5 @@ class RedoHandler(EditingHandler):
 
 def _parse_number(text: str) -> int:
     """Return the number of an edit; 0, which no edit has, if the text is not a number."""
-    is_number = text.isascii() and text.isdecimal() and int(text[:20]) <= LARGEST_INTEGER
+    is_number = text.isascii() and text.isdecimal() and int(text[:20]) <= MAX_INTEGER
     return int(text) if is_number and len(text) < 20 else 0  # noqa: PLR2004 -- digits

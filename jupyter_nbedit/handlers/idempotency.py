@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from jupyter_nbedit.errors import IdempotencyMismatch
 from jupyter_nbedit.system.lru import LRUCache
 
-_MOST_BYTES = 32 * 1024 * 1024
+_MAX_BYTES = 32 * 1024 * 1024
 # What a response costs besides its body, so that about 10,000 small ones are kept.
 _RESPONSE_BYTES = 3_000
 
@@ -35,23 +35,23 @@ class IdempotencyCache:
     """
 
     def __init__(self) -> None:
-        # Each with the digest of its request.
+        # Each with the hash of its request.
         self._running: dict[tuple[str, str], tuple[str, asyncio.Future[StoredResponse | None]]] = {}
         self._responses: LRUCache[tuple[str, str], tuple[str, StoredResponse]] = LRUCache(
-            _MOST_BYTES, lambda stored: len(stored[1].body) + _RESPONSE_BYTES
+            _MAX_BYTES, lambda stored: len(stored[1].body) + _RESPONSE_BYTES
         )
 
-    async def begin(self, name: tuple[str, str], digest: str) -> StoredResponse | None:
+    async def begin(self, name: tuple[str, str], request_hash: str) -> StoredResponse | None:
         """Return the response of an earlier run; None if the caller must run the request now.
 
         The caller then calls `complete` or `abandon`. ``name`` is the user and the
-        ``Idempotency-Key``, and ``digest`` one of the whole request. Raise `IdempotencyMismatch` if
-        another request has used the key.
+        ``Idempotency-Key``, and ``request_hash`` one of the whole request. Raise
+        `IdempotencyMismatch` if another request has used the key.
         """
         while True:
             stored, running = self._responses.get(name), self._running.get(name)
             known = stored or running
-            if known is not None and known[0] != digest:
+            if known is not None and known[0] != request_hash:
                 message = (
                     "This Idempotency-Key was sent before, with another request. Send a new key "
                     "with every new request, and the same one only to repeat it unchanged."
@@ -60,7 +60,7 @@ class IdempotencyCache:
             if stored is not None:
                 return stored[1]
             if running is None:
-                self._running[name] = digest, asyncio.get_running_loop().create_future()
+                self._running[name] = request_hash, asyncio.get_running_loop().create_future()
                 return None
             response = await asyncio.shield(running[1])
             if response is not None:
@@ -72,6 +72,6 @@ class IdempotencyCache:
 
     def complete(self, name: tuple[str, str], response: StoredResponse) -> None:
         """Store the response of a request, and return it to the waiting copies."""
-        digest, future = self._running.pop(name)
+        request_hash, future = self._running.pop(name)
         future.set_result(response)
-        self._responses.put(name, (digest, response))
+        self._responses.put(name, (request_hash, response))

@@ -44,8 +44,8 @@ from jupyter_nbedit.notebook.operations import (
     validate_metadata,
 )
 from jupyter_nbedit.services.models import (
-    LONGEST_LABEL,
-    MOST_OPERATIONS,
+    MAX_LABEL_LENGTH,
+    MAX_OPERATIONS,
     CellChangeBody,
     ChangeMetadata,
     EditBody,
@@ -94,14 +94,14 @@ class CreateBody(ChangeMetadata, frozen=True, kw_only=True):
 
     cells: Annotated[
         list[NewCell],  # type: ignore[valid-type] # made from another struct
-        Meta(max_length=MOST_OPERATIONS, description="The notebook's cells, in their order."),
+        Meta(max_length=MAX_OPERATIONS, description="The notebook's cells, in their order."),
     ] = msgspec.field(default_factory=list)
     language: (
         Annotated[
             str,
             Meta(
                 min_length=1,
-                max_length=LONGEST_LABEL,
+                max_length=MAX_LABEL_LENGTH,
                 description="The language of the code cells, as in `metadata.language_info.name`.",
                 examples=["python"],
             ),
@@ -113,7 +113,7 @@ class CreateBody(ChangeMetadata, frozen=True, kw_only=True):
             str,
             Meta(
                 min_length=1,
-                max_length=LONGEST_LABEL,
+                max_length=MAX_LABEL_LENGTH,
                 description="The name of the kernel for the notebook. It is only written to the "
                 "metadata; no kernel is started.",
                 examples=["python3"],
@@ -162,13 +162,13 @@ class ReadingHandler(NbEditHandler):
     async def send_notebook(self, path: str, options: ReadOptions) -> None:
         """Read a notebook and send it, or 304 if the client has this version."""
         if self.prefers_text:
-            digest, text = await self.services.texts.read(
+            notebook_hash, text = await self.services.texts.read(
                 path, options, session=self.session, is_known=self._is_known
             )
             if text is None:
-                self._send_not_modified(digest)
+                self._send_not_modified(notebook_hash)
             else:
-                self.finish_text(text, tag=digest)
+                self.finish_text(text, tag=notebook_hash)
             return
         reply = await self.services.reader.read(
             path, options, session=self.session, is_known=self._is_known
@@ -180,15 +180,15 @@ class ReadingHandler(NbEditHandler):
         self.set_header("ETag", f'"{reply.hash}"')
         self.finish(body)
 
-    def _send_not_modified(self, digest: str) -> None:
-        self.set_header("ETag", f'"{digest}"')
+    def _send_not_modified(self, notebook_hash: str) -> None:
+        self.set_header("ETag", f'"{notebook_hash}"')
         self.set_status(HTTPStatus.NOT_MODIFIED)
         self.finish()
 
-    def _is_known(self, digest: str) -> bool:
+    def _is_known(self, notebook_hash: str) -> bool:
         tags = parse_etags(self.request.headers.get("If-None-Match", ""))
         # RFC 9110 13.1.2: the comparison is weak.
-        return "*" in tags or digest in {tag.removeprefix("W/").strip('"') for tag in tags}
+        return "*" in tags or notebook_hash in {tag.removeprefix("W/").strip('"') for tag in tags}
 
 
 class NotebookHandler(EditingHandler, ReadingHandler):
@@ -207,9 +207,9 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     @authorized
     async def head(self, path: str) -> None:
         """Return the `ETag` of the notebook as it is now; its cells are not read."""
-        digest = await self.services.reader.read_hash(path)
-        self.set_header("ETag", f'"{digest}"')
-        if self._is_known(digest):
+        notebook_hash = await self.services.reader.read_hash(path)
+        self.set_header("ETag", f'"{notebook_hash}"')
+        if self._is_known(notebook_hash):
             self.set_status(HTTPStatus.NOT_MODIFIED)
         self.finish()
 

@@ -17,7 +17,7 @@ from jupyter_nbedit._version import __version__
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.handlers.accept import TEXT_TYPE
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS, ErrorBody
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import MAX_INTEGER
 
 Route = tuple[str, type[web.RequestHandler]]
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
@@ -68,7 +68,7 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     },
     "edit_id": {
         "description": "The number of the edit, as in its reply.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER},
+        "schema": {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER},
     },
 }
 _REFERENCE = "#/components/schemas/{name}"

@@ -16,16 +16,16 @@ from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
 from jupyter_nbedit.services.models import ClientName, EditReply, get_or_none
 from jupyter_nbedit.services.modes import Mode
 from jupyter_nbedit.services.proposals.models import Proposal
-from jupyter_nbedit.services.proposals.service import LONGEST_WAIT
+from jupyter_nbedit.services.proposals.service import MAX_WAIT
 from jupyter_nbedit.text.history import render_proposal
 
-_MOST_LISTED = 200
-_LONGEST_REASON = 1_000
+_MAX_LISTED = 200
+_MAX_REASON_LENGTH = 1_000
 _MODE_ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.StorageFailure)
 
 _NotebookPath = Annotated[
@@ -178,7 +178,7 @@ class ProposalsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
         Meta(description="Pending proposals only, or all that are stored."),
     ] = "pending"
     limit: Annotated[
-        int, Meta(ge=1, le=_MOST_LISTED, description="How many at most, the newest.")
+        int, Meta(ge=1, le=_MAX_LISTED, description="How many at most, the newest.")
     ] = 50
 
 
@@ -195,7 +195,7 @@ class ProposalQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         float,
         Meta(
             ge=0,
-            le=LONGEST_WAIT,
+            le=MAX_WAIT,
             description="How many seconds to wait until the proposal is no longer pending.",
         ),
     ] = 0
@@ -206,7 +206,7 @@ class DecisionBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
     parts: (
         Annotated[
-            list[Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]],
+            list[Annotated[int, Meta(ge=0, le=MAX_INTEGER)]],
             Meta(
                 min_length=1,
                 description="The numbers of the parts; without it all pending parts or, to "
@@ -224,7 +224,7 @@ class RejectBody(DecisionBody, frozen=True, kw_only=True):
     reason: (
         Annotated[
             str,
-            Meta(max_length=_LONGEST_REASON, description="Why, for the author of the proposal."),
+            Meta(max_length=_MAX_REASON_LENGTH, description="Why, for the author of the proposal."),
         ]
         | UnsetType
     ) = UNSET
@@ -233,7 +233,7 @@ class RejectBody(DecisionBody, frozen=True, kw_only=True):
 class SourceBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The source that a person wants in the cell of a part."""
 
-    part: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="The number of the part.")]
+    part: Annotated[int, Meta(ge=0, le=MAX_INTEGER, description="The number of the part.")]
     source_hash: Annotated[
         str | None,
         Meta(
@@ -370,14 +370,14 @@ class AcceptHandler(DecisionHandler):
         body = await self.parse_body(AcceptBody)
         resolution = body.build_resolution()
         number, wait_tabs = _parse_number(proposal_id), self.parse_query(TabsQuery).wait_tabs
-        digest = self.get_expected_hash(get_or_none(body.hash))
+        notebook_hash = self.get_expected_hash(get_or_none(body.hash))
         if not await self.replay_response():
             author = self.build_author(get_or_none(body.client))
             acceptance = self.services.accept.accept(
                 number,
                 get_or_none(body.parts),
                 author,
-                hash=digest,
+                hash=notebook_hash,
                 dry_run=body.dry_run,
                 resolution=resolution,
             )
@@ -454,6 +454,6 @@ class ReopenHandler(DecisionHandler):
 def _parse_number(text: str) -> int:
     """Return the number of a proposal; raise `ProposalNotFound` if it is too large."""
     # Python refuses to parse thousands of digits.
-    if len(text) > len(str(LARGEST_INTEGER)) or int(text) > LARGEST_INTEGER:
+    if len(text) > len(str(MAX_INTEGER)) or int(text) > MAX_INTEGER:
         raise errors.ProposalNotFound
     return int(text)

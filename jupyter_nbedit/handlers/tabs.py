@@ -19,16 +19,16 @@ from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
 from jupyter_nbedit.services.tabs import ApiPath, TabConnection, TabReport
 
 #: The size of a message in bytes, and the number of notebooks in it.
-MOST_BYTES = 256 * 1024
-MOST_PATHS = 1_000
+MAX_BYTES = 256 * 1024
+MAX_PATHS = 1_000
 #: How many messages of a page are read in a second; the others wait.
-MOST_MESSAGES = 100
+MAX_MESSAGES = 100
 # A longer message counts as several, because each of its paths is looked up on the disk.
 _MESSAGE_BYTES = 2048
 #: How often a connection is checked, in seconds.
 PING_SECONDS = 20
 
-_LONGEST_REASON = 100
+_MAX_REASON_LENGTH = 100
 # RFC 6455, 7.4.1.
 _UNSUPPORTED_DATA, _INVALID_PAYLOAD = 1003, 1007
 
@@ -38,7 +38,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     tabs: (
         Annotated[
-            dict[ApiPath, Annotated[int, Meta(ge=1, le=MOST_PATHS)]], Meta(max_length=MOST_PATHS)
+            dict[ApiPath, Annotated[int, Meta(ge=1, le=MAX_PATHS)]], Meta(max_length=MAX_PATHS)
         ]
         | UnsetType
     ) = UNSET
@@ -67,7 +67,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
     @property
     def max_message_size(self) -> int:
         """The size of a message in bytes; tornado closes the socket after a longer one."""
-        return MOST_BYTES
+        return MAX_BYTES
 
     @OperationSpec(
         "Report open tabs",
@@ -106,7 +106,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
             content = msgspec.json.decode(message, type=Message)
         except (msgspec.DecodeError, RecursionError) as error:
             # A close frame has at most 125 bytes.
-            reason = f"Not understood: {error}".encode()[:_LONGEST_REASON]
+            reason = f"Not understood: {error}".encode()[:_MAX_REASON_LENGTH]
             self.close(_INVALID_PAYLOAD, reason.decode(errors="ignore"))
             return
         tabs = self.services.tabs
@@ -130,5 +130,5 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         if second != self._second:
             self._second, self._messages = second, 0
         self._messages += message_count
-        if self._messages > MOST_MESSAGES:
+        if self._messages > MAX_MESSAGES:
             await sleep(second + 1 - time.monotonic())

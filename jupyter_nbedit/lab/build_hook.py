@@ -1,9 +1,9 @@
 """Build the labextension when its sources have changed; bring Node along where there is none.
 
-Hatchling runs this for ``pip install .``, ``pip install -e .`` and every wheel and sdist. A digest
+Hatchling runs this for ``pip install .``, ``pip install -e .`` and every wheel and sdist. A hash
 of the sources is kept inside the built extension: an sdist carries the build, so a wheel made from
 it needs no Node, and a rebuild of unchanged sources costs nothing. A development build, which
-empties the output folder, loses the digest and is therefore never packaged.
+empties the output folder, loses the hash and is therefore never packaged.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LabExtensionBuildHook(BuildHookInterface[Any]):
         if not built.is_dir():
             message = f"`npm run build:prod` succeeded but left no {built}."
             raise RuntimeError(message)
-        self._digest_file.write_text(sources_digest(self._lab))
+        self._hash_file.write_text(sources_hash(self._lab))
 
     @property
     def _lab(self) -> Path:
@@ -70,13 +70,11 @@ class LabExtensionBuildHook(BuildHookInterface[Any]):
         return Path(self.root, "jupyter_nbedit", "labextension")
 
     @property
-    def _digest_file(self) -> Path:
+    def _hash_file(self) -> Path:
         return self._labextension / "static" / "sources.sha256"
 
     def _is_current(self) -> bool:
-        return self._digest_file.is_file() and self._digest_file.read_text() == sources_digest(
-            self._lab
-        )
+        return self._hash_file.is_file() and self._hash_file.read_text() == sources_hash(self._lab)
 
     def _install_node_modules(self) -> None:
         lock = hashlib.sha256((self._lab / "package-lock.json").read_bytes()).hexdigest()
@@ -100,16 +98,16 @@ class LabExtensionBuildHook(BuildHookInterface[Any]):
         subprocess.run([npm, *arguments], cwd=self._lab, env=environment, check=True)  # noqa: S603 - fixed arguments
 
 
-def sources_digest(lab: Path) -> str:
+def sources_hash(lab: Path) -> str:
     """Hash the names and contents of everything the build reads."""
-    digest = hashlib.sha256()
+    hasher = hashlib.sha256()
     for source in SOURCES:
         entry = lab / source
         files = sorted(path for path in entry.rglob("*") if path.is_file())
         for file in [entry] if entry.is_file() else files:
-            digest.update(f"{file.relative_to(lab).as_posix()}\0".encode())
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+            hasher.update(f"{file.relative_to(lab).as_posix()}\0".encode())
+            hasher.update(hashlib.sha256(file.read_bytes()).digest())
+    return hasher.hexdigest()
 
 
 def node_is_recent() -> bool:

@@ -15,7 +15,7 @@ def match_cells(
 ) -> dict[int, int]:
     """Match the cells of two versions of a notebook; return the new index of each old index.
 
-    ``old_cells`` and ``new_cells`` have the bytes of each cell, or a digest of them.
+    ``old_cells`` and ``new_cells`` have the bytes of each cell, or a hash of them.
     """
     first = count_common_start(old_cells, new_cells)
     last = count_common_start(old_cells[first:][::-1], new_cells[first:][::-1])

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 #: The number of hex digits of the source hash in a name.
-DIGEST_LENGTH = 6
+HASH_LENGTH = 6
 
 _NUMBERED_ID = re.compile(r"cell-[0-9]+")
 _NAME = re.compile(r"(0|[1-9][0-9]{0,8}):([0-9a-f]{6})(~?)")
@@ -26,11 +26,11 @@ class CellName:
     """
 
     index: int
-    digest: str
+    source_hash: str
     is_repeated: bool = False
 
     def __str__(self) -> str:
-        return f"{self.index}:{self.digest}{'~' if self.is_repeated else ''}"
+        return f"{self.index}:{self.source_hash}{'~' if self.is_repeated else ''}"
 
     @classmethod
     def parse(cls, text: str) -> CellName | None:
@@ -41,12 +41,12 @@ class CellName:
     @classmethod
     def from_source(cls, index: int, source: str) -> CellName:
         """Return the name of a cell with a source."""
-        return cls(index, compute_source_hash(source)[:DIGEST_LENGTH])
+        return cls(index, compute_source_hash(source)[:HASH_LENGTH])
 
     @classmethod
     def from_hash(cls, index: int, source_hash: str) -> CellName:
         """Return the name of a cell whose source has a hash."""
-        return cls(index, source_hash[:DIGEST_LENGTH])
+        return cls(index, source_hash[:HASH_LENGTH])
 
 
 def is_numbered_id(text: str) -> bool:

@@ -9,7 +9,7 @@ from jupyter_nbedit.notebook.edit_plan import CellChange
 from jupyter_nbedit.notebook.sequence_diff import list_differences, split_lines
 
 #: The most characters of a snippet.
-LONGEST_SNIPPET = 120
+MAX_SNIPPET_LENGTH = 120
 
 
 class ChangedLines(NamedTuple):
@@ -42,4 +42,4 @@ def count_changed_lines(changes: Iterable[CellChange]) -> ChangedLines:
 
 def _find_text(lines: Iterable[str]) -> str:
     """Return the first line that is not blank, cut; '' if there is none."""
-    return next((line.strip()[:LONGEST_SNIPPET] for line in lines if line.strip()), "")
+    return next((line.strip()[:MAX_SNIPPET_LENGTH] for line in lines if line.strip()), "")

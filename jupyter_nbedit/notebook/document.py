@@ -20,7 +20,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.cell_names import (
-    DIGEST_LENGTH,
+    HASH_LENGTH,
     CellName,
     compute_source_hash,
     is_numbered_id,
@@ -54,7 +54,7 @@ _SHOWN_CHARACTERS = 2_000
 #: How many digits of a hash identify a version of a notebook where hashes are short.
 REV_LENGTH = 8
 # How many look-ups of ids are made without an index.
-_MOST_SCANS = 3
+_MAX_SCANS = 3
 _INDEX_DIGITS = 9
 _UNIQUE_CELL_MEMBERS = frozenset(
     ("attachments", "cell_type", "execution_count", "id", "metadata", "outputs", "source")
@@ -352,7 +352,7 @@ class Document:
     def locate(self, address: CellAddress, *, is_current: bool = False) -> int:
         """Return the index of the cell with an address.
 
-        A guarded name means the one cell with its digest, wherever that is now. If several have it,
+        A guarded name means the one cell with its hash, wherever that is now. If several have it,
         or had it according to the name, it means the one at its index, but only if ``is_current``:
         if the request knows that this is the current version of the notebook.
 
@@ -363,7 +363,7 @@ class Document:
         AmbiguousCell
             With the indexes of all cells that have the id, or with candidates for the name.
         CellChanged
-            If no cell has the digest of the name; with the cell that is at its index now.
+            If no cell has the hash of the name; with the cell that is at its index now.
         """
         if isinstance(address, int):
             index: int | None = address
@@ -387,10 +387,10 @@ class Document:
 
     def _locate_name(self, name: CellName, ids: Sequence[int], *, is_current: bool) -> int:
         """Return the index of the cell with a guarded name; ``ids`` are those with it as an id."""
-        if is_current and not ids and name.index < len(self) and self._has_digest(name):
+        if is_current and not ids and name.index < len(self) and self._has_hash(name):
             return name.index
         # No valid id has the form of a name; one that has must not redirect an edit.
-        indexes = sorted({*ids, *self._indexes_by_digest.get(name.digest, ())})
+        indexes = sorted({*ids, *self._indexes_by_hash.get(name.source_hash, ())})
         if len(indexes) == 1 and not name.is_repeated:
             return indexes[0]
         if indexes:
@@ -421,24 +421,24 @@ class Document:
             )
         raise CellChanged(message, **details)
 
-    def _has_digest(self, name: CellName) -> bool:
+    def _has_hash(self, name: CellName) -> bool:
         source = self.find_source(name.index)
-        return source is not None and name.digest == compute_source_hash(source)[:DIGEST_LENGTH]
+        return source is not None and name.source_hash == compute_source_hash(source)[:HASH_LENGTH]
 
     def get_name(self, index: int) -> CellName:
         """Return the guarded name of a cell; raise `InvalidNotebook` if it cannot be read."""
         name = CellName.from_source(index, self.get_cell(index).source)
-        return replace(name, is_repeated=len(self._indexes_by_digest.get(name.digest, ())) > 1)
+        return replace(name, is_repeated=len(self._indexes_by_hash.get(name.source_hash, ())) > 1)
 
     @cached_property
-    def _indexes_by_digest(self) -> Mapping[str, Sequence[int]]:
-        """The indexes of the cells whose names have each digest."""
+    def _indexes_by_hash(self) -> Mapping[str, Sequence[int]]:
+        """The indexes of the cells whose names have each hash."""
         indexes: dict[str, list[int]] = {}
         for index in range(len(self)):
             source = self.find_source(index)
             if source is not None:
-                digest = CellName.from_source(index, source).digest
-                indexes.setdefault(digest, []).append(index)
+                source_hash = CellName.from_source(index, source).source_hash
+                indexes.setdefault(source_hash, []).append(index)
         return indexes
 
     def find_source(self, index: int) -> str | None:
@@ -529,7 +529,7 @@ class _IndexesById(Mapping[str, Sequence[int]]):
         self._scan_count = 0
 
     def __getitem__(self, cell_id: str) -> Sequence[int]:
-        if self._scan_count < _MOST_SCANS:
+        if self._scan_count < _MAX_SCANS:
             self._scan_count += 1
             indexes = [index for index, (each, _) in enumerate(self._headers) if each == cell_id]
             if not indexes:

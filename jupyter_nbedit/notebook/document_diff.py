@@ -29,11 +29,11 @@ from jupyter_nbedit.notebook.sequence_diff import count_common_start, find_longe
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 
-_DIGEST_BYTES = 16
+_HASH_BYTES = 16
 # Larger values with different bytes count as different; comparing them would hold the interpreter.
-_MOST_VALUE_BYTES = 1 << 20
+_MAX_VALUE_BYTES = 1 << 20
 # If more bytes than this differ, in either version, they are not kept in memory for a record.
-_MOST_BYTES = 16 << 20
+_MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ def compare_documents(
     ``with_looks``, a cell has not changed if only what JupyterLab or an executor stores about looks
     and runs is different, or unused attachments were dropped.
     """
-    old_digests, new_digests = _compute_digests(before), _compute_digests(after)
+    old_hashes, new_hashes = _hash_cells(before), _hash_cells(after)
     if matching is None:
-        matched = match_cells(before, after, old_digests, new_digests)
+        matched = match_cells(before, after, old_hashes, new_hashes)
         matching = CellMatching(matched, find_longest_rise(sorted(matched.items())))
     new_indexes, unmoved = matching.new_indexes, matching.unmoved
-    equal_cells = [pair for pair in unmoved if old_digests[pair[0]] == new_digests[pair[1]]]
+    equal_cells = [pair for pair in unmoved if old_hashes[pair[0]] == new_hashes[pair[1]]]
     changes = list(
         _iterate_changes(before, after, new_indexes, frozenset(unmoved), frozenset(equal_cells))
     )
@@ -127,15 +127,15 @@ def compare_documents(
     )
 
 
-def _compute_digests(document: Document) -> list[bytes]:
-    """Return a digest of the bytes of each cell."""
-    digests: list[bytes] = []
+def _hash_cells(document: Document) -> list[bytes]:
+    """Return a hash of the bytes of each cell."""
+    hashes: list[bytes] = []
     for span in document.cell_spans:
-        digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+        hasher = hashlib.blake2b(digest_size=_HASH_BYTES)
         for chunk in iterate_chunks(document.text, *span):
-            digest.update(chunk)
-        digests.append(digest.digest())
-    return digests
+            hasher.update(chunk)
+        hashes.append(hasher.digest())
+    return hashes
 
 
 def _iterate_changes(
@@ -210,7 +210,7 @@ def _is_member_changed(before: Cell, after: Cell, name: str) -> bool:
     old, new = before.get_raw(name), after.get_raw(name)
     if old == new:
         return False
-    if old is None or new is None or max(len(old), len(new)) > _MOST_VALUE_BYTES:
+    if old is None or new is None or max(len(old), len(new)) > _MAX_VALUE_BYTES:
         return True
     if name == "source":
         return before.source != after.source
@@ -246,7 +246,7 @@ def _compute_splices(
         (Span(total, total), Span(new_total, new_total)),
     ]:
         size += max(stop - start, new_stop - new_start)
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             return None
         old, new = before.text[start:stop], after.text[new_start:new_stop]
         if old != new:

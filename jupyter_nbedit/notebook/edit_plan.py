@@ -24,7 +24,7 @@ from jupyter_nbedit.notebook.edited_cell import (
     list_filled_members,
 )
 from jupyter_nbedit.notebook.json_spans import decode_object
-from jupyter_nbedit.notebook.members import compute_short_hash, digest_attachments, digest_run
+from jupyter_nbedit.notebook.members import compute_short_hash, hash_attachments, hash_run
 from jupyter_nbedit.notebook.splices import Splice, invert_splices
 from jupyter_nbedit.notebook.undo.record import (
     CellState,
@@ -272,7 +272,7 @@ def _build_part(
     if cell_id is None and change.index is not None:
         part.neighbour_keys = anchors.get_neighbours(change.index)
     if before is None:
-        part.attachments = {} if after is None else digest_attachments(after.attachments)
+        part.attachments = {} if after is None else hash_attachments(after.attachments)
     else:
         if after is None:
             part.fragments = blob_builder.add_cell(before)
@@ -284,9 +284,9 @@ def _build_part(
             part.fragments = blob_builder.add_changed_members(before, stored_members)
             part.added_members = sorted(set(change.changed_members) - before.members.keys())
             if "attachments" in stored_members:
-                part.attachments = digest_attachments(after.attachments)
+                part.attachments = hash_attachments(after.attachments)
             if not (change.is_inverse or stored_members.isdisjoint(_RUN_MEMBERS)):
-                part.run_digest = _digest_run(after)
+                part.run_hash = _hash_run(after)
         if after is None or change.is_moved:
             part.gap_number = anchors.get_number(before.index)
     return part
@@ -299,13 +299,13 @@ def _loses_reference(before: Cell, after: Cell | EditedCell) -> bool:
     return any(name in source and name not in new_source for name in names)
 
 
-def _digest_run(cell: Cell | EditedCell) -> str | None:
-    """Return a digest of the outputs after the edit; empty if there are none."""
+def _hash_run(cell: Cell | EditedCell) -> str | None:
+    """Return a hash of the outputs after the edit; empty if there are none."""
     if cell.cell_type != "code":
         return None
     if isinstance(cell, EditedCell):
-        return digest_run(cell.get_member) if cell.is_filled_after else ""
-    return digest_run(cell.get_raw) if list_filled_members(cell) else ""
+        return hash_run(cell.get_member) if cell.is_filled_after else ""
+    return hash_run(cell.get_raw) if list_filled_members(cell) else ""
 
 
 def _build_metadata_part(plan: EditPlan, blob_builder: UndoBlobBuilder) -> CellUndo:

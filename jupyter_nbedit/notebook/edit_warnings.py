@@ -9,7 +9,7 @@ from jupyter_nbedit.notebook.edit_plan import CellChange
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.shown_text import is_escaped, match_markup, unescape_markup
 
-_LONGEST_LINE = 80
+_MAX_LINE_LENGTH = 80
 _REQUIRED = ("metadata",)
 _REQUIRED_IN_CODE = ("metadata", "outputs", "execution_count")
 
@@ -46,7 +46,7 @@ def list_escaped_lines(changes: Iterable[CellChange]) -> Iterator[str]:
         number, line = _find_escaped_line(change.before.source, change.after.source)
         if line and change.index is not None:
             name = CellName.from_source(change.index, change.after.source)
-            shown, meant = line[:_LONGEST_LINE], unescape_markup(line)[: _LONGEST_LINE - 1]
+            shown, meant = line[:_MAX_LINE_LENGTH], unescape_markup(line)[: _MAX_LINE_LENGTH - 1]
             yield (
                 f"Line {number} of {name} was sent as `{shown}` and is stored so. The backslash is "
                 f"only how texts show such a line; if the line is to be `{meant}`, replace it "

@@ -6,7 +6,7 @@ import sys
 
 # The room for the note about what is left out.
 _NOTE_CHARACTERS = 100
-_FEWEST_CHARACTERS = 2
+_MIN_CHARACTERS = 2
 
 
 def fold_frames(text: str) -> str:
@@ -60,8 +60,8 @@ def cut_middle(
     """
     if len(text) <= characters and text.count("\n") < lines:
         return text
-    room = max(_FEWEST_CHARACTERS, characters - _NOTE_CHARACTERS)
-    room_lines = max(_FEWEST_CHARACTERS, lines - 1)
+    room = max(_MIN_CHARACTERS, characters - _NOTE_CHARACTERS)
+    room_lines = max(_MIN_CHARACTERS, lines - 1)
     share = 4 if is_end_important else 2
     start = _cut_end(text[: room // share], max(1, room_lines // share))
     stop = max(len(start), len(text) - (room - room // share))

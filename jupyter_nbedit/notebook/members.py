@@ -39,14 +39,14 @@ EXISTENCE = "existence"
 # source.
 _MAX_SEARCHED = 1 << 26
 # Larger outputs are taken for the same ones as long as the execution count is the same.
-_MOST_OUTPUT_BYTES = 1 << 20
+_MAX_OUTPUT_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class CellMembers:
     """The members of a cell that can be in conflict.
 
-    ``metadata`` are as JupyterLab reads them, ``attachments`` are digests by name.
+    ``metadata`` are as JupyterLab reads them, ``attachments`` are hashes by name.
     """
 
     cell_type: str | None
@@ -57,11 +57,11 @@ class CellMembers:
     @classmethod
     def from_cell(cls, cell: Cell | EditedCell) -> CellMembers:
         """Return the members of a cell; raise `InvalidNotebook` as `Cell` does."""
-        attachments = digest_attachments(cell.attachments)
+        attachments = hash_attachments(cell.attachments)
         return cls(cell.cell_type, cell.source, normalize_collapsed(cell.metadata), attachments)
 
     def get_attachment(self, name: str, base: CellMembers) -> str | None:
-        """Return the digest of an attachment.
+        """Return the hash of an attachment.
 
         JupyterLab drops attachments to which the source does not refer; that is no change. Of a
         long source with many attachments, each is taken for one to which it refers.
@@ -182,23 +182,23 @@ def has_new_content(base: CellMembers, changed: CellMembers) -> bool:
     )
 
 
-def digest_attachments(attachments: object) -> dict[str, str]:
-    """Return the digest of each attachment by its name; none if they are not an object."""
+def hash_attachments(attachments: object) -> dict[str, str]:
+    """Return the hash of each attachment by its name; none if they are not an object."""
     if not isinstance(attachments, dict):
         return {}
-    return {name: digest(join_attachment(value)) for name, value in attachments.items()}
+    return {name: compute_hash(join_attachment(value)) for name, value in attachments.items()}
 
 
-def digest_run(get_member: Callable[[str], bytes | None]) -> str:
-    """Return a digest of the outputs and the execution count, which tells two runs apart.
+def hash_run(get_member: Callable[[str], bytes | None]) -> str:
+    """Return a hash of the outputs and the execution count, which tells two runs apart.
 
     ``get_member`` returns encoded values by name.
     """
     count, outputs = get_member("execution_count"), get_member("outputs")
     values = [] if count is None else [json_spans.decode(count)]
-    if outputs is not None and len(outputs) <= _MOST_OUTPUT_BYTES:
+    if outputs is not None and len(outputs) <= _MAX_OUTPUT_BYTES:
         values.append(join_outputs(json_spans.decode(outputs)))
-    return digest(values)
+    return compute_hash(values)
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def digest_run(get_member: Callable[[str], bytes | None]) -> str:
 
 def is_json_equal(first: object, second: object) -> bool:
     """Return whether two JSON values are equal."""
-    return digest(first) == digest(second)
+    return compute_hash(first) == compute_hash(second)
 
 
 def is_same_member(first: Mapping[str, Any], second: Mapping[str, Any], name: str) -> bool:
@@ -214,7 +214,7 @@ def is_same_member(first: Mapping[str, Any], second: Mapping[str, Any], name: st
     return (name in first) == (name in second) and is_json_equal(first.get(name), second.get(name))
 
 
-def digest(value: object) -> str:
+def compute_hash(value: object) -> str:
     """Return a short hash of a JSON value, which does not depend on how the value is written."""
     text = json.dumps(_normalize_numbers(value), sort_keys=True, separators=(",", ":"))
     return compute_short_hash(text.encode())

@@ -13,9 +13,9 @@ from jupyter_nbedit.errors import InvalidOperation
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
 
 #: The largest integer that all JSON implementations can be expected to read: RFC 8259, 6.
-LARGEST_INTEGER = 2**53 - 1
+MAX_INTEGER = 2**53 - 1
 #: The maximum length of a section's name. No heading that a person reads is longer.
-LONGEST_SECTION_NAME = 1000
+MAX_SECTION_NAME_LENGTH = 1000
 
 CellType = Literal["code", "markdown", "raw"]
 CellId = Annotated[
@@ -26,9 +26,9 @@ CellId = Annotated[
         description="An nbformat cell id: 1 to 64 letters, digits, hyphens and underscores.",
     ),
 ]
-Index = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="A position from 0.")]
+Index = Annotated[int, Meta(ge=0, le=MAX_INTEGER, description="A position from 0.")]
 AddressField = Annotated[
-    str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
+    str | Annotated[int, Meta(ge=0, le=MAX_INTEGER)],
     Meta(
         description="The cell: a string is its id or, only if no cell has that id, its guarded "
         "name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell "
@@ -53,7 +53,7 @@ SectionName = Annotated[
     Meta(
         min_length=1,
         # Checked where the name is used, with a message that contains the length.
-        extra_json_schema={"maxLength": LONGEST_SECTION_NAME},
+        extra_json_schema={"maxLength": MAX_SECTION_NAME_LENGTH},
         description="The exact text of the section's heading; a prefix of `#` gives its level. "
         "Sections refer to the notebook before the batch.",
         examples=["Results", "## Results"],
@@ -214,7 +214,7 @@ class Split(_Operation, frozen=True, tag="split", kw_only=True):
         int,
         Meta(
             ge=2,
-            le=LARGEST_INTEGER,
+            le=MAX_INTEGER,
             description="The number, counted from 1, of the line that becomes the first of the "
             "second cell: 2 leaves one line in the first. Lines are those of the cell before the "
             "request, also if an earlier operation has split it.",

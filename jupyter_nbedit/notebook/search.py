@@ -22,11 +22,11 @@ Scope = Literal["sources", "markdown", "outputs", "tags"]
 HitLocation = Literal["source", "outputs", "tags"]
 
 _LOCATIONS: tuple[HitLocation, ...] = ("source", "outputs", "tags")
-_LONGEST_TEXT = 300
+_MAX_TEXT_LENGTH = 300
 _BEFORE_THE_MATCH = 60
 # RE2's memory is limited to the first; the second bounds the time for a byte of text.
-_MOST_MEMORY = 1 << 20
-_LARGEST_PROGRAM = 4000
+_MAX_MEMORY = 1 << 20
+_MAX_PROGRAM = 4000
 # So much is searched before the caller can check its deadline, except for longer lines.
 _SLICE_BYTES = 1 << 16
 _CONTINUATION = bytes(range(0x80, 0xC0))
@@ -101,10 +101,10 @@ def compile_regex(expression: str, *, ignore_case: bool) -> Any:
     Raise `InvalidRequest` if it is invalid or too large.
     """
     pattern = _compile("regex", f"(?m){expression}", ignore_case=ignore_case, is_literal=False)
-    if pattern.programsize > _LARGEST_PROGRAM:
+    if pattern.programsize > _MAX_PROGRAM:
         message = (
             f"`regex` is too large: as a program it has {pattern.programsize} steps, more than "
-            f"{_LARGEST_PROGRAM}. Use smaller counts in `{{n}}` and fewer classes of characters."
+            f"{_MAX_PROGRAM}. Use smaller counts in `{{n}}` and fewer classes of characters."
         )
         raise InvalidRequest(message)
     return pattern
@@ -114,7 +114,7 @@ def _compile(name: str, text: str, *, ignore_case: bool, is_literal: bool) -> An
     options = re2.Options()
     options.literal = is_literal
     options.case_sensitive = not ignore_case
-    options.max_mem = _MOST_MEMORY
+    options.max_mem = _MAX_MEMORY
     options.never_nl = True
     options.never_capture = True
     options.log_errors = False
@@ -253,9 +253,9 @@ def _count_characters(data: bytes) -> int:
 def _build_hit(path: str, cell: Cell, name: str, position: SearchPosition, match: _Match) -> Hit:
     line = match.line
     start = 0
-    if len(line) > _LONGEST_TEXT:
+    if len(line) > _MAX_TEXT_LENGTH:
         start = max(0, match.column - 1 - _BEFORE_THE_MATCH)
-        line = line[start : start + _LONGEST_TEXT]
+        line = line[start : start + _MAX_TEXT_LENGTH]
     location = _LOCATIONS[position.where]
     return Hit(
         path=path,

@@ -23,7 +23,7 @@ from jupyter_nbedit.notebook.markdown import blocks
 from jupyter_nbedit.notebook.markdown.blocks import Heading, to_plain_text
 from jupyter_nbedit.notebook.markdown.section_text import SectionText, find_section_ends
 from jupyter_nbedit.notebook.operations import (
-    LONGEST_SECTION_NAME,
+    MAX_SECTION_NAME_LENGTH,
     AppendToSection,
     RemoveEntry,
     ReplaceSection,
@@ -38,7 +38,7 @@ _WHITE = " \t"
 _LEVELS = 6
 _SHOWN_HEADINGS = 100
 # A heading that is cut must still be certain.
-_SHORTEST_CUT_NAME = 40
+_MIN_CUT_NAME = 40
 _SHOWN_CHARACTERS = 100
 
 
@@ -55,11 +55,11 @@ class NotebookSection:
 
 def check_section_name(name: str) -> None:
     """Raise `InvalidRequest` if the name of a section is too long."""
-    if len(name) > LONGEST_SECTION_NAME:
+    if len(name) > MAX_SECTION_NAME_LENGTH:
         message = (
-            f"A section's name has at most {LONGEST_SECTION_NAME} characters; found {len(name)}, "
-            f"beginning with {name[:_SHOWN_CHARACTERS]!r}. Address the cells themselves, or "
-            "shorten the heading."
+            f"A section's name has at most {MAX_SECTION_NAME_LENGTH} characters; found "
+            f"{len(name)}, beginning with {name[:_SHOWN_CHARACTERS]!r}. Address the cells "
+            "themselves, or shorten the heading."
         )
         raise InvalidRequest(message)
 
@@ -230,7 +230,7 @@ class _HeadingNames:
             return self._positions_by_text.get((level, to_plain_text(text)), [])
         level, text = _split_level(name)
         start = text.removesuffix("…")
-        is_cut = start != text and len(start) >= _SHORTEST_CUT_NAME
+        is_cut = start != text and len(start) >= _MIN_CUT_NAME
         found: list[int] = []
         for position, heading in enumerate(self._headings):
             if level in {None, heading.level}:

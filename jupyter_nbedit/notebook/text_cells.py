@@ -37,12 +37,12 @@ TextOutputs = Literal["none", "summary", "text"]
 DEFAULT_CHARACTERS = 8_000
 DEFAULT_LINES = 250
 
-_LONGEST_SUMMARY = 80
-_LONGEST_ERROR = 100
-_LONGEST_NOTE = 400
-_LONGEST_TAGS = 60
+_MAX_SUMMARY_LENGTH = 80
+_MAX_ERROR_LENGTH = 100
+_MAX_NOTE_LENGTH = 400
+_MAX_TAGS_LENGTH = 60
 # A result so short is shown itself.
-_LONGEST_RESULT = 40
+_MAX_RESULT_LENGTH = 40
 # Of a budget, so that one output does not fill it if there are other cells to show.
 _SHARE_OF_OUTPUT = 4
 _SHARE_OF_OUTPUT_LINES = 2
@@ -71,8 +71,8 @@ def render_outline_line(document: Document, index: int) -> str:
         source = cell.source
     except InvalidNotebook as error:
         return _render_unreadable(cell, error)
-    line = source.lstrip()[: 4 * _LONGEST_SUMMARY].partition("\n")[0].rstrip()
-    summary = make_line(line, _LONGEST_SUMMARY) if line else "(empty)"
+    line = source.lstrip()[: 4 * _MAX_SUMMARY_LENGTH].partition("\n")[0].rstrip()
+    summary = make_line(line, _MAX_SUMMARY_LENGTH) if line else "(empty)"
     more = count_lines(source) - 1
     return "".join(
         [
@@ -84,17 +84,19 @@ def render_outline_line(document: Document, index: int) -> str:
 
 
 def _render_unreadable(cell: Cell, error: InvalidNotebook) -> str:
-    cell_type = _TYPES.get(cell.cell_type, make_line(cell.cell_type, _LONGEST_TAGS))
+    cell_type = _TYPES.get(cell.cell_type, make_line(cell.cell_type, _MAX_TAGS_LENGTH))
     note = f"<note>Cell {cell.index} ({cell_type}) is unreadable: {error.message}</note>"
-    return make_line(note, _LONGEST_NOTE)
+    return make_line(note, _MAX_NOTE_LENGTH)
 
 
 def _render_head(document: Document, cell: Cell) -> str:
     name = document.get_name(cell.index)
     tags = cell.metadata.get("tags")
     names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-    shown_tags = f" [{make_line(list_names(names, _LONGEST_TAGS), _LONGEST_TAGS)}]" if names else ""
-    cell_type = _TYPES.get(cell.cell_type, make_line(cell.cell_type, _LONGEST_TAGS))
+    shown_tags = (
+        f" [{make_line(list_names(names, _MAX_TAGS_LENGTH), _MAX_TAGS_LENGTH)}]" if names else ""
+    )
+    cell_type = _TYPES.get(cell.cell_type, make_line(cell.cell_type, _MAX_TAGS_LENGTH))
     return f"{name} {cell_type}{shown_tags}"
 
 
@@ -157,13 +159,13 @@ def _read_output_head(value: Any) -> _OutputHead:
 
 def _describe_error(name: str, value: str) -> str:
     first_line = value.strip().partition("\n")[0]
-    return make_line(strip_ansi(f"{name}: {first_line}" if first_line else name), _LONGEST_ERROR)
+    return make_line(strip_ansi(f"{name}: {first_line}" if first_line else name), _MAX_ERROR_LENGTH)
 
 
 def _describe_kind(output: _OutputHead) -> str:
     if output.output_type == "stream":
         text = output.text if isinstance(output.text, str) else "".join(output.text)
-        return f"{make_line(output.name or 'stream', _LONGEST_TAGS)} {_format_lines(text)}"
+        return f"{make_line(output.name or 'stream', _MAX_TAGS_LENGTH)} {_format_lines(text)}"
     for start in _RICH_TYPES:
         for mime in output.data:
             if mime.startswith(start):
@@ -173,8 +175,8 @@ def _describe_kind(output: _OutputHead) -> str:
             text = "".join(msgspec.json.decode(output.data[_PLAIN], type=str | list[str]))
         except msgspec.DecodeError:
             text = ""
-        is_short = 0 < len(text) <= _LONGEST_RESULT and "\n" not in text
-        return make_line(text, _LONGEST_RESULT) if is_short else f"text {_format_lines(text)}"
+        is_short = 0 < len(text) <= _MAX_RESULT_LENGTH and "\n" not in text
+        return make_line(text, _MAX_RESULT_LENGTH) if is_short else f"text {_format_lines(text)}"
     mime = next(iter(output.data), output.output_type or "unknown")
     return _shorten_type(mime)
 
@@ -188,7 +190,7 @@ def _shorten_type(mime: str) -> str:
     """Return the last telling word of a media type: ``svg`` of ``image/svg+xml``."""
     words = mime.rpartition("/")[2].partition("+")[0].split(".")
     telling = [word for word in words if not re.fullmatch(r"v\d+|vnd|jupyter|x|json", word)]
-    return make_line((telling or words)[0].removesuffix("-view"), _LONGEST_TAGS)
+    return make_line((telling or words)[0].removesuffix("-view"), _MAX_TAGS_LENGTH)
 
 
 def _render_outputs(cell: Cell, characters: int, lines: int) -> Iterator[str]:
@@ -197,7 +199,7 @@ def _render_outputs(cell: Cell, characters: int, lines: int) -> Iterator[str]:
         text = fold_frames(to_text(readable))
         if not text:
             types = ", ".join(
-                f"{make_line(mime, _LONGEST_TAGS)}, {stub['bytes']} bytes"
+                f"{make_line(mime, _MAX_TAGS_LENGTH)}, {stub['bytes']} bytes"
                 for mime, stub in readable.get("data", {}).items()
                 if isinstance(stub, dict)
             )

@@ -24,7 +24,7 @@ from jupyter_nbedit.notebook.outputs import (
 View = Literal["outline", "source", "full"]
 OutputsDetail = Literal["none", "summary", "text", "full"]
 
-_LONGEST_SUMMARY = 120
+_MAX_SUMMARY_LENGTH = 120
 
 
 @dataclass(frozen=True)
@@ -185,9 +185,9 @@ def render_cell(cell: Cell, options: ViewOptions) -> CellView:
 def summarize_source(source: str) -> str:
     """Return the first line that is not blank, shortened."""
     first = next((line.strip() for line in source.split("\n") if line.strip()), "")
-    if len(first) <= _LONGEST_SUMMARY:
+    if len(first) <= _MAX_SUMMARY_LENGTH:
         return first
-    return f"{first[:_LONGEST_SUMMARY]}…"
+    return f"{first[:_MAX_SUMMARY_LENGTH]}…"
 
 
 def _render_outputs(

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import Kind, OperationResult
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, Operation
+from jupyter_nbedit.notebook.operations import MAX_INTEGER, Operation
 from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.storage.base import Guard
 
@@ -249,9 +249,9 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
 _Value = TypeVar("_Value")
 
 #: The most characters of the name of a client, of a message and of a header of ours.
-LONGEST_LABEL = 200
+MAX_LABEL_LENGTH = 200
 #: The most operations of one batch.
-MOST_OPERATIONS = 1000
+MAX_OPERATIONS = 1000
 # Python's `$` also matches before a final line feed, and JSON Schema has no better anchor.
 REV_PATTERN = r"^[0-9a-f]{8,64}$(?!\n)"
 #: The beginning of a hash.
@@ -265,7 +265,7 @@ Rev = Annotated[
     ),
 ]
 ClientName = Annotated[
-    str, Meta(max_length=LONGEST_LABEL, description="The name of your client; not verified.")
+    str, Meta(max_length=MAX_LABEL_LENGTH, description="The name of your client; not verified.")
 ]
 
 
@@ -278,7 +278,7 @@ class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
         Annotated[
             str,
             Meta(
-                max_length=LONGEST_LABEL,
+                max_length=MAX_LABEL_LENGTH,
                 description="The reason of the edit, for its history and the log.",
             ),
         ]
@@ -311,7 +311,7 @@ class EditBody(CellChangeBody, frozen=True, kw_only=True):
 
     operations: Annotated[
         list[Operation],
-        Meta(min_length=1, max_length=MOST_OPERATIONS, description="All are applied, or none."),
+        Meta(min_length=1, max_length=MAX_OPERATIONS, description="All are applied, or none."),
     ]
 
 
@@ -327,7 +327,7 @@ class RedoBody(ChangeBody, frozen=True, kw_only=True):
             int,
             Meta(
                 ge=1,
-                le=LARGEST_INTEGER,
+                le=MAX_INTEGER,
                 description="The number of the edit; without it the newest possible of `whose`.",
             ),
         ]
@@ -348,21 +348,21 @@ class RedoBody(ChangeBody, frozen=True, kw_only=True):
 
 #: The name of a net change.
 ChangeKey = Annotated[
-    str, Meta(max_length=LONGEST_LABEL, description="The `key` of a change in `unseen`.")
+    str, Meta(max_length=MAX_LABEL_LENGTH, description="The `key` of a change in `unseen`.")
 ]
 #: The newest edit that the user knows.
 Until = Annotated[
     int,
     Meta(
         ge=0,
-        le=LARGEST_INTEGER,
+        le=MAX_INTEGER,
         description="The newest edit that you know: the `until` of the reply that you show.",
     ),
 ]
 
 
 #: A notebook may have more cells than a batch may have operations.
-_MOST_CHANGE_KEYS = 100_000
+_MAX_CHANGE_KEYS = 100_000
 
 
 class UndoBody(RedoBody, frozen=True, kw_only=True):
@@ -373,7 +373,7 @@ class UndoBody(RedoBody, frozen=True, kw_only=True):
             list[ChangeKey],
             Meta(
                 min_length=1,
-                max_length=_MOST_CHANGE_KEYS,
+                max_length=_MAX_CHANGE_KEYS,
                 description="Undo the changes of these cells since your last Keep, whichever edits "
                 "made them, instead of one edit.",
             ),
@@ -414,7 +414,7 @@ class RestoreBody(ChangeBody, frozen=True, kw_only=True):
         int,
         Meta(
             ge=1,
-            le=LARGEST_INTEGER,
+            le=MAX_INTEGER,
             description="The edit after which the notebook was as it is to be again.",
         ),
     ]
@@ -428,7 +428,7 @@ class KeepBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
             list[ChangeKey],
             Meta(
                 min_length=1,
-                max_length=_MOST_CHANGE_KEYS,
+                max_length=_MAX_CHANGE_KEYS,
                 description="The changes to keep; without it all.",
             ),
         ]

@@ -21,7 +21,7 @@ ApiPath = Annotated[str, Meta(min_length=1)]
 # 128 bits, which nobody can guess.
 _PAGE_ID_BYTES = 16
 # Two of sha512: for a pair, the Contents API returns the hashes of both files.
-_LONGEST_HASH = 256
+_MAX_HASH_LENGTH = 256
 
 
 class TabCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,15 +61,15 @@ class TabReport(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     path: ApiPath
     state: State
     #: The version that the tabs have; None if the page does not know it.
-    hash: Annotated[str, Meta(max_length=_LONGEST_HASH)] | None = None
+    hash: Annotated[str, Meta(max_length=_MAX_HASH_LENGTH)] | None = None
     #: The newest edit that the tabs have.
     edit_id: Annotated[int, Meta(ge=0)] | None = None
 
-    def has_edit(self, edit_id: int | None, digest: str) -> bool:
+    def has_edit(self, edit_id: int | None, notebook_hash: str) -> bool:
         """Return whether the tabs have an edit, which the history may not have, or a later one."""
         if self.edit_id is not None and edit_id is not None and self.edit_id >= edit_id:
             return True
-        return self.hash == digest
+        return self.hash == notebook_hash
 
 
 @dataclass(eq=False)
@@ -174,12 +174,12 @@ class TabRegistry:
         return sum(page.open.get(name, 0) for page in self._pages)
 
     async def wait_for_reports(
-        self, path: str, edit_id: int | None, digest: str, *, seconds: float
+        self, path: str, edit_id: int | None, notebook_hash: str, *, seconds: float
     ) -> TabCounts:
         """Count the tabs of a notebook by what they have reported about an edit, or a later one.
 
-        ``edit_id`` is None if the edit is not in the history; ``digest`` is the hash after it. Wait
-        for so many seconds until all tabs have reported, including tabs that open meanwhile.
+        ``edit_id`` is None if the edit is not in the history; ``notebook_hash`` is the hash after
+        it. Wait for so many seconds until all tabs have reported, including tabs that open meanwhile.
         """
         if not (self._pages or seconds):
             return TabCounts()
@@ -187,20 +187,20 @@ class TabRegistry:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while True:
-            page_change, counts = self._change, self._count(name, edit_id, digest)
+            page_change, counts = self._change, self._count(name, edit_id, notebook_hash)
             remaining_seconds = deadline - loop.time()
             if counts.has_all_reports or remaining_seconds <= 0:
                 return counts
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(page_change.wait(), remaining_seconds)
 
-    def _count(self, name: NotebookName, edit_id: int | None, digest: str) -> TabCounts:
+    def _count(self, name: NotebookName, edit_id: int | None, notebook_hash: str) -> TabCounts:
         counts = dict.fromkeys(("open", "shown", "merged", "waiting"), 0)
         for page in self._pages:
             tabs = page.open.get(name, 0)
             counts["open"] += tabs
             report = page.reports.get(name)
-            if report is not None and report.has_edit(edit_id, digest):
+            if report is not None and report.has_edit(edit_id, notebook_hash):
                 counts[report.state] += tabs
         return TabCounts(**counts)
 

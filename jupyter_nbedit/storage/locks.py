@@ -25,7 +25,7 @@ from jupyter_nbedit.system.concurrency import Polling
 if sys.platform != "win32":
     import fcntl
 
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 _POLL_SECONDS = 0.005
 # Lock files are never removed: removing one while another process opens it would split the lock in
 # two. Therefore their number is fixed, and paths share them.
@@ -178,19 +178,19 @@ def _normalize_name(real: str) -> str:
 
 
 def _compute_number(key: str) -> int:
-    digest = hashlib.sha256(os.fsencode(key)).digest()
-    return int.from_bytes(digest[:4], "big") % _LOCK_FILES
+    key_hash = hashlib.sha256(os.fsencode(key)).digest()
+    return int.from_bytes(key_hash[:4], "big") % _LOCK_FILES
 
 
 async def _lock_descriptor(descriptor: int) -> None:
-    async for _ in Polling(_PATIENCE_SECONDS, _POLL_SECONDS):
+    async for _ in Polling(_TIMEOUT_SECONDS, _POLL_SECONDS):
         try:
             _try_to_lock(descriptor)
         except BlockingIOError:
             continue
         return
     message = (
-        f"Another Jupyter server has been writing for more than {_PATIENCE_SECONDS:.0f} seconds. "
+        f"Another Jupyter server has been writing for more than {_TIMEOUT_SECONDS:.0f} seconds. "
         "Nothing was written; try again."
     )
     raise Busy(message)

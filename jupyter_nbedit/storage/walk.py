@@ -44,7 +44,7 @@ _CHECKPOINTS = ".ipynb_checkpoints"
 _ATTEMPTS = 3
 _POLL_SECONDS = 0.02
 # The timeout of one call of the manager, whose store may be remote.
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 
 
 class _Walk(ABC):
@@ -245,7 +245,7 @@ class _ContentsWalk(_Walk):
 
     def _call_on_loop(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         source = "The server's contents manager"
-        return run_on_loop(self._loop, coroutine, source=source, timeout=_PATIENCE_SECONDS)
+        return run_on_loop(self._loop, coroutine, source=source, timeout=_TIMEOUT_SECONDS)
 
 
 def _get_name(entry: Mapping[str, Any]) -> str:

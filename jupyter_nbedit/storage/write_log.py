@@ -26,10 +26,10 @@ Writer = Literal["this server", "other server"]
 
 NAME = "writes"
 _SLOTS = 4096
-_DIGEST_BYTES = 16
+_HASH_BYTES = 16
 _CHECK_BYTES = 8
-# The digests of the name and of the identity, and a digest of both.
-_SLOT_BYTES = 2 * _DIGEST_BYTES + _CHECK_BYTES
+# The hashes of the name and of the identity, and a hash of both.
+_SLOT_BYTES = 2 * _HASH_BYTES + _CHECK_BYTES
 _FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _OWN_WRITES = 4096
 
@@ -43,7 +43,7 @@ class WriteLog:
     def __init__(self, folder: Path, log: Logger) -> None:
         self._folder = folder
         self._log = log
-        # By digest of the name: the digest of the identity.
+        # By hash of the name: the hash of the identity.
         self._own_writes: LRUCache[bytes, bytes] = LRUCache(_OWN_WRITES)
         self._lock = Lock()
         self._has_failed = False
@@ -53,7 +53,7 @@ class WriteLog:
 
         Never raises: a save must not fail because another disk is full.
         """
-        key, value = _digest_name(name), _digest(repr(identity))
+        key, value = _hash_name(name), _hash_text(repr(identity))
         slot = key + value
         with self._lock:
             self._own_writes.put(key, value)
@@ -68,7 +68,7 @@ class WriteLog:
 
     def find_writer(self, name: str, identity: Identity) -> Writer | None:
         """Return which server has left a file as it is; None if another program has."""
-        key, value = _digest_name(name), _digest(repr(identity))
+        key, value = _hash_name(name), _hash_text(repr(identity))
         with self._lock:
             if self._own_writes.get(key) == value:
                 return "this server"
@@ -83,7 +83,7 @@ class WriteLog:
 
     def read_mark(self, name: str) -> bytes | None:
         """Return a mark of the last write by any of the servers, which the next one changes."""
-        key = _digest_name(name)
+        key = _hash_name(name)
         try:
             with self._open() as file:
                 file.seek(_get_offset(key))
@@ -103,14 +103,14 @@ class WriteLog:
         return os.fdopen(descriptor, "r+b")
 
 
-def _digest_name(name: str) -> bytes:
+def _hash_name(name: str) -> bytes:
     # As in the names of locks: a file system may treat names as equal.
-    return _digest(unicodedata.normalize("NFC", name).casefold())
+    return _hash_text(unicodedata.normalize("NFC", name).casefold())
 
 
-def _digest(text: str) -> bytes:
+def _hash_text(text: str) -> bytes:
     data = text.encode(errors="surrogatepass")
-    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+    return hashlib.blake2b(data, digest_size=_HASH_BYTES).digest()
 
 
 def _compute_check(slot: bytes) -> bytes:

@@ -14,14 +14,14 @@ class LRUCache(Generic[_Key, _Value]):
 
     Parameters
     ----------
-    most_weight
+    max_weight
         The largest weight of all values together.
     weigh
-        Returns the weight of a value; by default 1, so that ``most_weight`` is a number of values.
+        Returns the weight of a value; by default 1, so that ``max_weight`` is a number of values.
     """
 
-    def __init__(self, most_weight: int, weigh: Callable[[_Value], int] = lambda _: 1) -> None:
-        self._most_weight = most_weight
+    def __init__(self, max_weight: int, weigh: Callable[[_Value], int] = lambda _: 1) -> None:
+        self._max_weight = max_weight
         self._weigh = weigh
         self._values: dict[_Key, _Value] = {}
         self._weight = 0
@@ -44,7 +44,7 @@ class LRUCache(Generic[_Key, _Value]):
         self.remove(key)
         self._values[key] = value
         self._weight += self._weigh(value)
-        while self._weight > self._most_weight and len(self._values) > 1:
+        while self._weight > self._max_weight and len(self._values) > 1:
             self.remove(next(iter(self._values)))
 
     def remove(self, key: _Key) -> None:

@@ -10,13 +10,13 @@ from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
-from jupyter_nbedit.services.models import LONGEST_LABEL, EditReply, RevisionChanges
+from jupyter_nbedit.services.models import MAX_LABEL_LENGTH, EditReply, RevisionChanges
 from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.text.notebook import NO_SERVER
 
-_LONGEST_PATH = 4_096
-_LONGEST_WARNING = 500
-_LONGEST_DIFF = 4_000
+_MAX_PATH_LENGTH = 4_096
+_MAX_WARNING_LENGTH = 500
+_MAX_DIFF_LENGTH = 4_000
 _SAME_DIFF = "<note>The diff is that of your dry run.</note>"
 _SHOWN_CELLS = 20
 _SHOWN_UNDONE = 5
@@ -53,7 +53,7 @@ def _render_head(reply: EditReply, *, has_server: bool) -> str:
     # The hash of a proposal is that of the notebook as it is, and so is the number of its cells.
     cells = reply.total_cells - (0 if reply.proposal_id is UNSET else reply.cells_delta)
     count = f"{cells} cell{'' if cells == 1 else 's'}"
-    facts = [quote_name(reply.path, _LONGEST_PATH), count, f"rev {reply.hash[:REV_LENGTH]}"]
+    facts = [quote_name(reply.path, _MAX_PATH_LENGTH), count, f"rev {reply.hash[:REV_LENGTH]}"]
     if reply.proposal_id is not UNSET:
         facts.append(
             f"proposed as {reply.proposal_id}: nothing is changed until a person decides in "
@@ -75,8 +75,8 @@ def _render_undone(reply: EditReply) -> Iterator[str]:
     """Return whose edits are undone or redone, a line for each."""
     undone = [] if reply.undone is UNSET else reply.undone
     for edit in undone[:_SHOWN_UNDONE]:
-        author = make_line(edit.client or edit.user or "an unknown client", LONGEST_LABEL)
-        reason = f": {make_line(edit.message, LONGEST_LABEL)}" if edit.message else ""
+        author = make_line(edit.client or edit.user or "an unknown client", MAX_LABEL_LENGTH)
+        reason = f": {make_line(edit.message, MAX_LABEL_LENGTH)}" if edit.message else ""
         yield f"of edit {edit.edit_id} by {author}{reason}"
     if len(undone) > _SHOWN_UNDONE:
         yield f"<note>And of {len(undone) - _SHOWN_UNDONE} more edits.</note>"
@@ -120,16 +120,18 @@ def _name_cell(cell: CellResult | OperationResult) -> str:
 
 def _cut_diff(diff: str) -> str:
     text = diff.removesuffix("\n")
-    if len(text) <= _LONGEST_DIFF:
+    if len(text) <= _MAX_DIFF_LENGTH:
         return text
-    return f"{text[:_LONGEST_DIFF]}\n<note>{len(text) - _LONGEST_DIFF} more characters.</note>"
+    return (
+        f"{text[:_MAX_DIFF_LENGTH]}\n<note>{len(text) - _MAX_DIFF_LENGTH} more characters.</note>"
+    )
 
 
 def _render_rest(reply: EditReply) -> Iterator[str]:
     if reply.changed_since is not UNSET:
         yield from _render_changes(reply.changed_since)
     for warning in reply.warnings:
-        yield f"Warning: {make_line(warning, _LONGEST_WARNING)}"
+        yield f"Warning: {make_line(warning, _MAX_WARNING_LENGTH)}"
 
 
 def _render_changes(changes: RevisionChanges) -> Iterator[str]:

@@ -20,10 +20,10 @@ from jupyter_nbedit.services.history.models import (
 from jupyter_nbedit.services.history.service import AllHistoryReply, DetailedEdit, HistoryReply
 from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart
 
-LONGEST_PATH = 4_096
-LONGEST_LABEL = 200
-_LONGEST_REASON = 1_000
-_LONGEST_DETAILS = 8_000
+MAX_PATH_LENGTH = 4_096
+MAX_LABEL_LENGTH = 200
+_MAX_REASON_LENGTH = 1_000
+_MAX_DETAILS_LENGTH = 8_000
 _SHOWN_OPERATIONS = 8
 
 
@@ -31,11 +31,11 @@ def render_history(reply: HistoryReply | AllHistoryReply) -> str:
     """Return a page of the history as text: one line for each edit."""
     name, count = "all notebooks", len(reply.edits)
     if isinstance(reply, HistoryReply):
-        name = quote_name(reply.path, LONGEST_PATH)
+        name = quote_name(reply.path, MAX_PATH_LENGTH)
     lines = [f"{name} | {count} edit{'' if count == 1 else 's'}"]
     for edit in reply.edits:
         is_named = isinstance(reply, HistoryReply)
-        path = "" if is_named else f"{quote_name(edit.path, LONGEST_PATH)} | "
+        path = "" if is_named else f"{quote_name(edit.path, MAX_PATH_LENGTH)} | "
         lines.append(f"{path}{_describe_edit(edit)}")
     if reply.next is not None:
         lines.append(f"<note>There are older edits, before {reply.next}.</note>")
@@ -59,8 +59,8 @@ def _describe_edit(edit: HistoryEdit) -> str:
 
 def describe_author(edit: EditOrigin) -> str:
     """Return who made an edit, and why."""
-    author = make_line(edit.client or edit.user, LONGEST_LABEL)
-    return f"{author}: {make_line(edit.message, LONGEST_LABEL)}" if edit.message else author
+    author = make_line(edit.client or edit.user, MAX_LABEL_LENGTH)
+    return f"{author}: {make_line(edit.message, MAX_LABEL_LENGTH)}" if edit.message else author
 
 
 def _describe_operations(operations: Sequence[TouchedCellEntry], *, is_cut: bool) -> str:
@@ -76,14 +76,17 @@ def _describe_operations(operations: Sequence[TouchedCellEntry], *, is_cut: bool
 def render_detailed_edit(edit: DetailedEdit) -> str:
     """Return an edit as text: each cell that it changed, as a diff."""
     parts = (part for cell in edit.parts for part in describe_part(cell))
-    lines = [f"{quote_name(edit.path, LONGEST_PATH)} | {_describe_edit(edit)}", *cut_lines(parts)]
+    lines = [
+        f"{quote_name(edit.path, MAX_PATH_LENGTH)} | {_describe_edit(edit)}",
+        *cut_lines(parts),
+    ]
     return "\n".join(lines)
 
 
 def render_proposal(proposal: Proposal) -> str:
     """Return a proposal as text: its status, and what it would do as a diff."""
     facts = [
-        quote_name(proposal.path, LONGEST_PATH),
+        quote_name(proposal.path, MAX_PATH_LENGTH),
         f"proposal {proposal.proposal_id}",
         proposal.status.replace("_", " "),
     ]
@@ -91,7 +94,7 @@ def render_proposal(proposal: Proposal) -> str:
         facts.append(f"edits {', '.join(map(str, proposal.edit_ids))}")
     lines = [" | ".join(facts)]
     if proposal.reason is not None:
-        lines.append(f"reason: {make_line(proposal.reason, _LONGEST_REASON)}")
+        lines.append(f"reason: {make_line(proposal.reason, _MAX_REASON_LENGTH)}")
     for part in proposal.parts:
         lines += _describe_proposed_part(part, proposal.reason)
     return "\n".join([*lines, *cut_lines(iter(proposal.diff.split("\n")[:-1]))])
@@ -101,7 +104,7 @@ def _describe_proposed_part(part: ProposedPart, reason: str | None) -> Iterator[
     """Yield what is to be known of a part, if anything; ``reason`` is shown already."""
     if part.status != "pending":
         own_reason = None if part.reason == reason else part.reason
-        suffix = f": {make_line(own_reason, _LONGEST_REASON)}" if own_reason else ""
+        suffix = f": {make_line(own_reason, _MAX_REASON_LENGTH)}" if own_reason else ""
         yield f"part {part.part}: {part.status}{suffix}"
     elif part.state == "changed" and part.merged is UNSET:
         yield f"part {part.part}: these metadata have changed since"
@@ -142,7 +145,7 @@ def _name_cell(index: int | None, state: CellState | None) -> str:
 
 def cut_lines(lines: Iterator[str]) -> Iterator[str]:
     """Yield lines up to a limit of characters."""
-    remaining = _LONGEST_DETAILS
+    remaining = _MAX_DETAILS_LENGTH
     for line in lines:
         remaining -= len(line) + 1
         if remaining < 0:

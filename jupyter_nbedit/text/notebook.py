@@ -11,8 +11,8 @@ from jupyter_nbedit.notebook.shown_text import list_names, make_line, quote_name
 from jupyter_nbedit.services.reading.models import ChangesSince, NotebookText
 from jupyter_nbedit.services.tabs import TabCounts
 
-_LONGEST_PATH = 4_096
-_LONGEST_WORD = 60
+_MAX_PATH_LENGTH = 4_096
+_MAX_WORD_LENGTH = 60
 _SHOWN_IDS = 20
 #: The fact that no server takes part, so that no tab follows and no page shows a proposal.
 NO_SERVER = "no server"
@@ -33,9 +33,9 @@ class NotebookState:
 def render_notebook(notebook: NotebookText, state: NotebookState) -> str:
     """Return a notebook as text."""
     facts = [
-        quote_name(notebook.path, _LONGEST_PATH),
+        quote_name(notebook.path, _MAX_PATH_LENGTH),
         _count(notebook.total_cells, "cell"),
-        make_line(notebook.language or "no language", _LONGEST_WORD),
+        make_line(notebook.language or "no language", _MAX_WORD_LENGTH),
         f"rev {notebook.hash[:REV_LENGTH]}",
         *_describe_tabs(state.tabs),
     ]
@@ -70,7 +70,7 @@ def _describe_changes(since: ChangesSince) -> str:
     facts = [f"{since.changed} changed or new"]
     if since.gone:
         more = "" if len(since.gone) <= _SHOWN_IDS else f" and {len(since.gone) - _SHOWN_IDS} more"
-        ids = list_names(since.gone[:_SHOWN_IDS], _LONGEST_WORD)
+        ids = list_names(since.gone[:_SHOWN_IDS], _MAX_WORD_LENGTH)
         facts.append(f"removed: {ids}{more}")
     if since.reordered:
         facts.append("others in another order")

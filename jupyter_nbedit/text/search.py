@@ -11,8 +11,8 @@ from jupyter_nbedit.notebook.search import Hit
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.services.search.models import SearchReply
 
-_LONGEST_PATH = 4_096
-_LONGEST_HIT = 160
+_MAX_PATH_LENGTH = 4_096
+_MAX_HIT_LENGTH = 160
 _SHOWN_SKIPPED = 5
 _TYPES = {"markdown": "md"}
 
@@ -26,7 +26,7 @@ def render_search(reply: SearchReply) -> str:
     )
     lines = [found]
     for path, hits in groupby(reply.hits, key=lambda hit: hit.path):
-        lines.append(f"== {quote_name(path, _LONGEST_PATH)}")
+        lines.append(f"== {quote_name(path, _MAX_PATH_LENGTH)}")
         lines += map(render_hit, hits)
     return "\n".join([*lines, *render_rest(reply)])
 
@@ -39,16 +39,18 @@ def render_hit(hit: Hit) -> str:
     elif hit.where == "tags":
         place = "tag"
     cell_type = _TYPES.get(hit.cell_type, hit.cell_type)
-    text = make_line(hit.text.strip(), _LONGEST_HIT)
+    text = make_line(hit.text.strip(), _MAX_HIT_LENGTH)
     is_cut = hit.text_column is not UNSET
-    return f"{hit.name} {make_line(cell_type, _LONGEST_HIT)} {place}: {'…' if is_cut else ''}{text}"
+    return (
+        f"{hit.name} {make_line(cell_type, _MAX_HIT_LENGTH)} {place}: {'…' if is_cut else ''}{text}"
+    )
 
 
 def render_rest(reply: SearchReply) -> Iterator[str]:
     """Yield notes about what was not searched, and how to go on."""
     if reply.skipped_count:
         shown = "; ".join(
-            f"{quote_name(skipped.path, _LONGEST_PATH)} ({skipped.reason})"
+            f"{quote_name(skipped.path, _MAX_PATH_LENGTH)} ({skipped.reason})"
             for skipped in reply.skipped[:_SHOWN_SKIPPED]
         )
         more = reply.skipped_count - min(len(reply.skipped), _SHOWN_SKIPPED)

@@ -8,8 +8,8 @@ from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.services.history.models import EditOrigin
 from jupyter_nbedit.services.unseen.service import UnseenCell, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.history import (
-    LONGEST_LABEL,
-    LONGEST_PATH,
+    MAX_LABEL_LENGTH,
+    MAX_PATH_LENGTH,
     cut_lines,
     describe_author,
     describe_part,
@@ -22,8 +22,8 @@ def render_unseen(reply: UnseenReply) -> str:
     """Return what a user has not seen: each change with its key and its edits, as a diff."""
     count = len(reply.cells)
     head = (
-        f"{quote_name(reply.path, LONGEST_PATH)} | {count} change{'' if count == 1 else 's'} that"
-        f" you have not kept | until {reply.until} | rev {reply.hash[:_REV_DIGITS]}"
+        f"{quote_name(reply.path, MAX_PATH_LENGTH)} | {count} change{'' if count == 1 else 's'}"
+        f" that you have not kept | until {reply.until} | rev {reply.hash[:_REV_DIGITS]}"
     )
     edits = {edit.edit_id: edit for edit in reply.edits}
     lines = [line for cell in reply.cells for line in _describe_cell(cell, edits)]
@@ -47,10 +47,10 @@ def render_unseen_notebooks(reply: UnseenNotebooks) -> str:
     lines = [f"{count} notebook{'' if count == 1 else 's'} with edits that you have not kept"]
     for notebook in reply.notebooks:
         facts = [
-            quote_name(notebook.path, LONGEST_PATH),
+            quote_name(notebook.path, MAX_PATH_LENGTH),
             f"{notebook.edits} edit{'' if notebook.edits == 1 else 's'}",
             f"{notebook.time:%Y-%m-%d %H:%M}",
-            *(make_line(client, LONGEST_LABEL) for client in notebook.clients),
+            *(make_line(client, MAX_LABEL_LENGTH) for client in notebook.clients),
         ]
         lines.append(" | ".join(facts))
     return "\n".join(lines)

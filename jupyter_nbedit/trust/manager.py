@@ -23,18 +23,18 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.system.lru import LRUCache
 from jupyter_nbedit.trust import signature_store
-from jupyter_nbedit.trust.digest import (
+from jupyter_nbedit.trust.signature import (
     Checkpoint,
-    Digest,
+    Signature,
     UnsupportedNotebook,
-    compute_digest,
+    compute_signature,
 )
 
 if TYPE_CHECKING:
     from nbformat.sign import NotebookNotary
 
-# The size of the cache of digests.
-_MOST_VERSIONS = 64
+# The size of the cache of signatures.
+_MAX_VERSIONS = 64
 
 
 @dataclass
@@ -43,14 +43,14 @@ class TrustManager:
 
     #: Returns the notary of the contents manager, which extensions may replace at any time.
     get_notary: Callable[[], NotebookNotary]
-    _digests: LRUCache[tuple[str, str, bytes], Digest | None] = field(
-        default_factory=lambda: LRUCache(_MOST_VERSIONS)
+    _signatures: LRUCache[tuple[str, str, bytes], Signature | None] = field(
+        default_factory=lambda: LRUCache(_MAX_VERSIONS)
     )
     # The notary that has signed last: its store may have pending signatures.
     _last_notary: NotebookNotary | None = None
 
-    async def find_digest(self, document: Document, version: str | None) -> Digest | None:
-        """Return the digest of a notebook if the notebook is trusted.
+    async def find_signature(self, document: Document, version: str | None) -> Signature | None:
+        """Return the signature of a notebook if the notebook is trusted.
 
         ``version`` is the hash of the notebook; None if it is unknown.
 
@@ -61,28 +61,30 @@ class TrustManager:
         notary = self.get_notary()
         with _map_notary_errors():
             key = None if version is None else _build_key(notary, version)
-            if key is not None and key in self._digests:
-                digest = self._digests.get(key)
+            if key is not None and key in self._signatures:
+                signature = self._signatures.get(key)
             elif signature_store.is_empty(notary):
                 return None
             else:
                 size = len(document.text)
-                digest = await run_in_thread_if_large(size, _compute_with_notary, notary, document)
+                signature = await run_in_thread_if_large(
+                    size, _compute_with_notary, notary, document
+                )
                 if key is not None:
-                    self._digests.put(key, digest)
-            is_signed = digest is not None and signature_store.has(notary, digest.text)
-            return digest if is_signed else None
+                    self._signatures.put(key, signature)
+            is_signed = signature is not None and signature_store.has(notary, signature.text)
+            return signature if is_signed else None
 
-    def sign(self, digest: Digest | None, version: str) -> None:
+    def sign(self, signature: Signature | None, version: str) -> None:
         """Store the signature of a notebook that was trusted before an edit.
 
-        ``digest`` is None for a notebook that cannot be signed; ``version`` is its hash. Raise
+        ``signature`` is None for a notebook that cannot be signed; ``version`` is its hash. Raise
         `sqlite3.Error` if the signature cannot be stored.
         """
         notary = self._last_notary = self.get_notary()
-        self._digests.put(_build_key(notary, version), digest)
-        if digest is not None:
-            signature_store.add(notary, digest.text)
+        self._signatures.put(_build_key(notary, version), signature)
+        if signature is not None:
+            signature_store.add(notary, signature.text)
 
     def flush(self) -> None:
         """Store all pending signatures."""
@@ -100,30 +102,30 @@ class PendingSignature:
     build_after: Callable[[], Document]
     #: The first position at which the bytes of the two differ.
     start: int
-    #: The digest of the notebook before the edit; None if it was not computed.
-    digest_before: Digest | None
+    #: The signature of the notebook before the edit; None if it was not computed.
+    signature_before: Signature | None
 
     def __post_init__(self) -> None:
         self._task = asyncio.create_task(self._compute())
 
-    async def _compute(self) -> Digest | None:
-        return await run_in_thread_if_large(len(self.before.text), self._compute_digest)
+    async def _compute(self) -> Signature | None:
+        return await run_in_thread_if_large(len(self.before.text), self._compute_signature)
 
-    def _compute_digest(self) -> Digest | None:
+    def _compute_signature(self) -> Signature | None:
         after = self.build_after()
         checkpoints: Sequence[Checkpoint] = ()
-        if self.digest_before is not None:
-            checkpoints = self.digest_before.select_checkpoints(self.before, after, self.start)
+        if self.signature_before is not None:
+            checkpoints = self.signature_before.select_checkpoints(self.before, after, self.start)
         return _compute_with_notary(self.trust.get_notary(), after, checkpoints)
 
     async def finish(self, version: str) -> None:
         """Sign the written notebook, whose hash is ``version``; see `TrustManager.sign`."""
         try:
-            digest = await self._task
+            signature = await self._task
         except ChangedDuringRead:
             # The write itself has replaced the file that the task was reading.
-            digest = await self._compute()
-        self.trust.sign(digest, version)
+            signature = await self._compute()
+        self.trust.sign(signature, version)
 
     def cancel(self) -> None:
         """Stop the computation; its result is not needed any more."""
@@ -133,17 +135,17 @@ class PendingSignature:
 
 
 async def is_trusted(notary: NotebookNotary, text: bytes) -> bool:
-    """Return whether the bytes of a notebook are signed; raises as `TrustManager.find_digest`."""
-    digest = await asyncio.to_thread(_compute_by_nbformat, notary, text)
+    """Return whether the bytes of a notebook are signed; raise as `TrustManager.find_signature`."""
+    signature = await asyncio.to_thread(_compute_by_nbformat, notary, text)
     with _map_notary_errors():
-        return digest is not None and signature_store.has(notary, digest.text)
+        return signature is not None and signature_store.has(notary, signature.text)
 
 
 async def unsign(notary: NotebookNotary, text: bytes) -> None:
     """Remove the signature that a contents manager has given to an untrusted notebook."""
-    digest = await asyncio.to_thread(_compute_by_nbformat, notary, text)
-    if digest is not None:
-        notary.store.remove_signature(digest.text, notary.algorithm)
+    signature = await asyncio.to_thread(_compute_by_nbformat, notary, text)
+    if signature is not None:
+        notary.store.remove_signature(signature.text, notary.algorithm)
 
 
 @contextmanager
@@ -175,23 +177,23 @@ def _build_key(notary: NotebookNotary, version: str) -> tuple[str, str, bytes]:
 
 def _compute_with_notary(
     notary: NotebookNotary, document: Document, checkpoints: Sequence[Checkpoint] = ()
-) -> Digest | None:
-    """Return the digest of a notebook; None if Jupyter cannot open or sign the notebook."""
+) -> Signature | None:
+    """Return the signature of a notebook; None if Jupyter cannot open or sign the notebook."""
     try:
-        return compute_digest(
+        return compute_signature(
             document, lambda: HMAC(notary.secret, digestmod=notary.digestmod), checkpoints
         )
     except UnsupportedNotebook:
         return _compute_by_nbformat(notary, document.text[:])
 
 
-def _compute_by_nbformat(notary: NotebookNotary, text: bytes) -> Digest | None:
-    """Return the digest that nbformat computes from the whole notebook."""
+def _compute_by_nbformat(notary: NotebookNotary, text: bytes) -> Signature | None:
+    """Return the signature that nbformat computes from the whole notebook."""
     try:
         # The validation by the contents manager is not needed. It only changes notebooks that can
         # never be trusted: those with missing or duplicate ids, which get new ids at every read.
         notebook = nbformat.reader.reads(text.decode())
-        return Digest(str(notary.compute_signature(notebook)), ())
+        return Signature(str(notary.compute_signature(notebook)), ())
     except Exception:  # noqa: BLE001 -- nbformat raises whatever its reader stumbles over
         # Jupyter has not signed a notebook that nbformat cannot read: one with a byte order mark,
         # lone surrogates or `metadata: null`.

@@ -40,15 +40,15 @@ class BatchingSignatureStore:
         """Return an attribute of the stock store."""
         return getattr(self._stock, name)
 
-    def check_signature(self, digest: str, algorithm: str) -> bool:
+    def check_signature(self, signature: str, algorithm: str) -> bool:
         """Return whether the store has a signature, and update the time of its last use."""
-        is_pending = (digest, algorithm) in self._pending
-        return is_pending or bool(self._stock.check_signature(digest, algorithm))
+        is_pending = (signature, algorithm) in self._pending
+        return is_pending or bool(self._stock.check_signature(signature, algorithm))
 
-    def remove_signature(self, digest: str, algorithm: str) -> None:
+    def remove_signature(self, signature: str, algorithm: str) -> None:
         """Remove a signature."""
-        self._pending.pop((digest, algorithm), None)
-        self._stock.remove_signature(digest, algorithm)
+        self._pending.pop((signature, algorithm), None)
+        self._stock.remove_signature(signature, algorithm)
 
     def close(self) -> None:
         """Commit pending signatures and close the database."""
@@ -60,15 +60,15 @@ class BatchingSignatureStore:
         row = self._stock.db.execute("SELECT id FROM nbsignatures LIMIT 1").fetchone()
         return not self._pending and row is None
 
-    def has(self, digest: str, algorithm: str) -> bool:
+    def has(self, signature: str, algorithm: str) -> bool:
         """Return whether the store has a signature; a commit of the time of its use is spared."""
-        if (digest, algorithm) in self._pending:
+        if (signature, algorithm) in self._pending:
             return True
-        return self._stock.db.execute(_FIND, (algorithm, digest)).fetchone() is not None
+        return self._stock.db.execute(_FIND, (algorithm, signature)).fetchone() is not None
 
-    def add(self, digest: str, algorithm: str) -> None:
+    def add(self, signature: str, algorithm: str) -> None:
         """Add a signature, and commit it now or with the next batch."""
-        self._pending[digest, algorithm] = datetime.now(tz=timezone.utc)
+        self._pending[signature, algorithm] = datetime.now(tz=timezone.utc)
         if time.monotonic() > self._last_commit + _BATCH_SECONDS:
             self.commit()
         elif self._timer is None:
@@ -84,9 +84,9 @@ class BatchingSignatureStore:
         if not pending or database is None:
             return
         try:
-            for (digest, algorithm), last_seen in pending.items():
-                if database.execute(_FIND, (algorithm, digest)).fetchone() is None:
-                    database.execute(_ADD, (algorithm, digest, last_seen))
+            for (signature, algorithm), last_seen in pending.items():
+                if database.execute(_FIND, (algorithm, signature)).fetchone() is None:
+                    database.execute(_ADD, (algorithm, signature, last_seen))
             (count,) = database.execute("SELECT count(*) FROM nbsignatures").fetchone()
             if count > self._stock.cache_size:
                 self._stock.cull_db()
@@ -122,21 +122,21 @@ def is_empty(notary: NotebookNotary) -> bool:
     return type(notary.store) is MemorySignatureStore and not notary.store.data
 
 
-def has(notary: NotebookNotary, digest: str) -> bool:
+def has(notary: NotebookNotary, signature: str) -> bool:
     """Return whether the store has a signature."""
     store = _get_batching_store(notary)
     if store is None:
-        return bool(notary.store.check_signature(digest, notary.algorithm))
-    return store.has(digest, notary.algorithm)
+        return bool(notary.store.check_signature(signature, notary.algorithm))
+    return store.has(signature, notary.algorithm)
 
 
-def add(notary: NotebookNotary, digest: str) -> None:
+def add(notary: NotebookNotary, signature: str) -> None:
     """Add a signature."""
     store = _get_batching_store(notary)
     if store is None:
-        notary.store.store_signature(digest, notary.algorithm)
+        notary.store.store_signature(signature, notary.algorithm)
     else:
-        store.add(digest, notary.algorithm)
+        store.add(signature, notary.algorithm)
 
 
 def flush(notary: NotebookNotary) -> None:

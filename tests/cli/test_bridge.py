@@ -23,7 +23,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from jupyter_nbedit.agents.mcp.server import ToolAnswer, ToolCall
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.bridge.caller import BridgeCaller
-from jupyter_nbedit.cli.bridge.stdio import LONGEST_LINE
+from jupyter_nbedit.cli.bridge.stdio import MAX_LINE_LENGTH
 from tests.support import samples
 from tests.support.bridge import COMMAND, Bridge, build_environment
 from tests.support.http import Client
@@ -86,7 +86,7 @@ BAD_LINES = (
     (b'{"jsonrpc": "2.0", "id": 1}', -32600),
     (b"[]", -32600),
     (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600),
-    (b"1" * (LONGEST_LINE + 1), -32600),
+    (b"1" * (MAX_LINE_LENGTH + 1), -32600),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "no/method"}', -32601),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}', -32602),
     (b'{"jsonrpc": "2.0", "id": "\xff", "method": "ping"}', -32700),

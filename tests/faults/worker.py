@@ -26,7 +26,7 @@ from tests.faults.shim import ERRORS, Mode, Shim
 # Longer than what a killed process leaves is left.
 LATER_SECONDS = 2 * 3600
 # As long as a thread may take to close a file.
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 # What is wrong so often is wrong.
 ENOUGH = 5
 
@@ -188,7 +188,7 @@ class FailureRunner:
 
     async def _list_unclosed_files(self) -> list[str]:
         """List files that were opened and never closed."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while new := set(self._scenario.list_open_files().items()) - self._left:
             if time.monotonic() > deadline:
                 self._left |= new

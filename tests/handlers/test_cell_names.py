@@ -52,8 +52,8 @@ def test_the_rev_chooses_among_cells_with_one_source(live: Client, path: str) ->
         target = f"nbedit/notebooks/{path}/cells/{twin['cell']}?dry_run=true"
         assert live.request("DELETE", target).status == 409
         assert live.request("DELETE", f"{target}&rev={REV}").status == 200
-    digest = hashlib.sha256(TEXT).hexdigest()
-    assert live.patch(path, twin, hash=digest).status == 200
+    notebook_hash = hashlib.sha256(TEXT).hexdigest()
+    assert live.patch(path, twin, hash=notebook_hash).status == 200
     assert list_sources(live, path) == ["a", "b", "twin", "chosen"]
 
 

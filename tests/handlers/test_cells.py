@@ -89,7 +89,7 @@ def test_a_dry_run_is_answered_and_writes_nothing(live: Client, path: str) -> No
 
 def test_expect_and_if_match_apply_to_single_cells(live: Client, path: str) -> None:
     read = live.read(path).json
-    digest, cell = read["hash"], read["cells"][0]["source_hash"]
+    notebook_hash, cell = read["hash"], read["cells"][0]["source_hash"]
     with no_changes(live.root):
         wrong = "0" * 64
         target = f"nbedit/notebooks/{path}/cells/alpha"
@@ -100,7 +100,7 @@ def test_expect_and_if_match_apply_to_single_cells(live: Client, path: str) -> N
         expect = {"source": "not this"}
         get_error(send(live, "PATCH", path, "alpha", source="", expect=expect), 409, "cell_changed")
     assert live.request("DELETE", f"{target}?source_hash={cell}&client=me").status == 200
-    assert live.read(path).json["hash"] != digest
+    assert live.read(path).json["hash"] != notebook_hash
 
 
 def test_a_negative_number_may_be_a_cell_id(live: Client, path: str) -> None:

@@ -47,16 +47,16 @@ def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
 
 def test_the_reply_to_create_has_the_form_of_an_edit_without_previous_hash(live: Client) -> None:
     answer = put(live, "answered.ipynb", cells=CELLS)
-    digest = hashlib.sha256((live.root / "answered.ipynb").read_bytes()).hexdigest()
+    notebook_hash = hashlib.sha256((live.root / "answered.ipynb").read_bytes()).hexdigest()
     reply = answer.json
-    assert (reply["hash"], reply["hash_before"]) == (digest, None)
+    assert (reply["hash"], reply["hash_before"]) == (notebook_hash, None)
     assert (reply["total_cells"], reply["cells_delta"], reply["persisted"]) == (3, 3, True)
     assert [result["op"] for result in reply["operations"]] == ["insert"] * 3
     assert reply["operations"][0]["cell_id"] == "title"
     assert isinstance(reply["edit_id"], int)
-    assert answer.headers["ETag"] == f'"{digest}"'
+    assert answer.headers["ETag"] == f'"{notebook_hash}"'
     read = live.request("GET", answer.headers["Location"].removeprefix("/"))
-    assert (read.status, read.json["hash"]) == (200, digest)
+    assert (read.status, read.json["hash"]) == (200, notebook_hash)
 
 
 @pytest.mark.parametrize("body", [{}, {"cells": []}, {"language": "julia"}, {"kernelspec": "ir"}])
@@ -119,5 +119,5 @@ def test_one_of_many_concurrent_creates_succeeds(live: Client) -> None:
         )
     assert sorted(answer.status for answer in answers) == [201, *[409] * 15]
     (made,) = (answer for answer in answers if answer.status == 201)
-    digest = hashlib.sha256((live.root / "race.ipynb").read_bytes()).hexdigest()
-    assert made.json["hash"] == digest
+    notebook_hash = hashlib.sha256((live.root / "race.ipynb").read_bytes()).hexdigest()
+    assert made.json["hash"] == notebook_hash

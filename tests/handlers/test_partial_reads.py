@@ -101,10 +101,10 @@ def test_since_the_current_version_nothing_has_changed(live: Client, path: str) 
 def test_changes_since_a_version_need_no_earlier_read_of_it(live: Client, path: str) -> None:
     text = TEXT.replace(b"y = 2", b"y = 3")
     (live.root / path).write_bytes(text)
-    digest = hashlib.sha256(text).hexdigest()
-    assert live.read(path, headers={"If-None-Match": f'"{digest}"'}).status == 304
+    notebook_hash = hashlib.sha256(text).hexdigest()
+    assert live.read(path, headers={"If-None-Match": f'"{notebook_hash}"'}).status == 304
     live.patch(path, {"op": "delete", "cell": "x"})
-    assert live.read(path, since=digest).json["since"]["gone"] == ["x"]
+    assert live.read(path, since=notebook_hash).json["since"]["gone"] == ["x"]
 
 
 def test_pages_within_a_budget_cover_every_cell(live: Client, path: str) -> None:

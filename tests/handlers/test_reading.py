@@ -258,11 +258,15 @@ def test_head_has_the_tag_of_the_notebook_and_does_not_count_as_reading_it(
 def test_a_delta_is_only_for_a_known_version_and_takes_no_other_options(
     live: Client, path: str
 ) -> None:
-    digest = hashlib.sha256(TEXT).hexdigest()
-    whole = live.read(path, view="nbformat", since=digest).json
+    notebook_hash = hashlib.sha256(TEXT).hexdigest()
+    whole = live.read(path, view="nbformat", since=notebook_hash).json
     assert whole["cells"] == [{"copy": [0, 3]}]
     get_error(live.read(path, view="nbformat", since="0" * 64), 410, "version_unknown")
-    for query in ({}, {"since": digest, "limit": 1}, {"since": digest, "outputs": "full"}):
+    for query in (
+        {},
+        {"since": notebook_hash, "limit": 1},
+        {"since": notebook_hash, "outputs": "full"},
+    ):
         get_error(live.read(path, view="nbformat", **query), 400, "invalid_request")
 
 

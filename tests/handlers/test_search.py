@@ -50,14 +50,14 @@ def test_a_search_is_answered_as_documented(live: Client, folder: str) -> None:
         answer = search(live, query="needle", path=folder)
     assert answer.status == 200
     assert answer.headers["Content-Type"].startswith("application/json")
-    digest = hashlib.sha256(b"x = 1\nneedle = x").hexdigest()
+    notebook_hash = hashlib.sha256(b"x = 1\nneedle = x").hexdigest()
     assert answer.json == {
         "hits": [
             {
                 "path": f"{folder}/a.ipynb",
                 "cell_id": "beta",
                 "index": 1,
-                "name": f"1:{digest[:6]}",
+                "name": f"1:{notebook_hash[:6]}",
                 "cell_type": "code",
                 "where": "source",
                 "line": 2,

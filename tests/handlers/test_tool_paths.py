@@ -18,7 +18,7 @@ from tests.handlers.traversal_requests import CALLS, MARK, SECRET, TEXTS
 from tests.support import samples
 from tests.support.http import Answer, Client
 
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 
 
 def send(client: Client, tool: str, path: str) -> Answer:
@@ -127,7 +127,7 @@ def test_the_missing_folder_of_a_new_notebook_is_named(live: Client, root: Path)
 def is_new(root: Path, path: str) -> bool:
     """Return whether a path is a free name in the root."""
     name = path.removeprefix(f"{root}/")
-    plain = "/" not in name and "\0" not in name and len(name) < LONGEST_NAME
+    plain = "/" not in name and "\0" not in name and len(name) < MAX_NAME_LENGTH
     return plain and not name.startswith((".", "out-", "veiled-"))
 
 

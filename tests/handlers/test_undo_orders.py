@@ -26,9 +26,9 @@ from tests.support.servers import run_server
 
 #: Of each number of servers.
 HISTORIES = 2_500 if is_nightly() else 25
-MOST_EDITS = 6
+MAX_EDITS = 6
 #: How many changes a refusal may leave in a hundred histories.
-MOST_REFUSED = 2
+MAX_REFUSED = 2
 SOURCES = ["a = 1", "b = 2\nc = 3", "", "# H\ntext", "x\ny\nz", "print('é')", "a = 1\n"]
 
 Cells = list[dict[str, Any]]
@@ -287,7 +287,7 @@ class History:
     def make_edits(self) -> list[tuple[int, bytes, bytes]]:
         """Edit the notebook; return the numbers of the edits, with the bytes before and after."""
         edits: list[tuple[int, bytes, bytes]] = []
-        for _ in range(self.random.randint(1, MOST_EDITS)):
+        for _ in range(self.random.randint(1, MAX_EDITS)):
             batch, before = self.choose_batch(), self.file.read_bytes()
             answer = self.client.patch(self.path, *batch, client="Claude")
             self.log.append(batch)
@@ -432,4 +432,4 @@ def test_every_way_back_from_random_edits_ends_in_a_state_that_was_there(
     ways = {"undo_cells", "restore", "undo_edits", "accept"}
     assert {f"{way} done" for way in ways} <= counts.keys()
     refused = sum(count for outcome, count in counts.items() if outcome.endswith("refused"))
-    assert refused <= MOST_REFUSED * HISTORIES / 100
+    assert refused <= MAX_REFUSED * HISTORIES / 100

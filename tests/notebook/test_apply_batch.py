@@ -430,7 +430,7 @@ def test_an_execution_count_without_outputs_is_not_reported_as_outputs() -> None
         assert cell["execution_count"] is None
         # The undo returns the execution count, and knows a later run.
         part = applied.build_record().parts[0]
-        assert (part.outputs_cleared, part.run_digest) == (False, "")
+        assert (part.outputs_cleared, part.run_hash) == (False, "")
     assert "# execution count changed" in render_unified_diff("n", edit(counted, clear))
     retyped = edit(counted, {"op": "replace", "cell": "a", "cell_type": "markdown"})
     assert [change.outputs_cleared for change in retyped.changes] == [False]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.changed_lines import (
-    LONGEST_SNIPPET,
+    MAX_SNIPPET_LENGTH,
     ChangedLines,
     count_changed_lines,
 )
@@ -46,7 +46,7 @@ CELLS = [samples.code("a = 1\nb = 2\nc = 3", "alpha"), samples.markdown("# Title
         ),
         pytest.param(
             [{"op": "replace", "cell": "beta", "source": "é" * 500}],
-            ChangedLines(1, 1, "é" * LONGEST_SNIPPET),
+            ChangedLines(1, 1, "é" * MAX_SNIPPET_LENGTH),
             id="a long line is cut",
         ),
         pytest.param(

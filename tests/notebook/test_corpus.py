@@ -28,7 +28,7 @@ from tests.support.sampling import is_nightly
 NIGHTLY = is_nightly()
 STEP = 1 if NIGHTLY else 25
 # The few larger ones take as long as all others.
-MOST_BYTES = 10**9 if NIGHTLY else 200_000
+MAX_BYTES = 10**9 if NIGHTLY else 200_000
 
 
 def is_readable(path: Path) -> bool:
@@ -52,7 +52,7 @@ def documents(name: str) -> Iterator[tuple[Path, Document]]:
             if is_readable(path):
                 assert json.loads(text).get("nbformat", 1) < 4, f"{path} is refused"
         else:
-            if len(text) <= MOST_BYTES:
+            if len(text) <= MAX_BYTES:
                 yield path, document
 
 

@@ -34,11 +34,11 @@ def test_the_table_of_conflicts_holds_whichever_side_is_which(case: dict[str, An
 def test_a_long_source_with_many_attachments_is_taken_to_refer_to_each() -> None:
     names = [f"{number}.png" for number in range(2_000)]
     source = "x" * 100_000
-    base = CellMembers("markdown", source, {}, dict.fromkeys(names, "digest"))
+    base = CellMembers("markdown", source, {}, dict.fromkeys(names, "notebook_hash"))
     changed = CellMembers("markdown", source, {}, {})
     assert list_conflicts(base, changed, None) == ["existence"]
     short = CellMembers("markdown", "x", {}, {})
-    few = CellMembers("markdown", "x", {}, {"0.png": "digest"})
+    few = CellMembers("markdown", "x", {}, {"0.png": "notebook_hash"})
     assert list_conflicts(few, short, None) == []
 
 

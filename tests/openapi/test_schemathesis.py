@@ -55,7 +55,7 @@ TARGETS: Mapping[str, Sequence[str]] = {
 AIMED = 0.9
 INTEGER = re.compile(r"\s*[+-]?\d")
 #: In characters; Tornado takes 64 KiB of headers.
-LONGEST_QUERY = 32_768
+MAX_QUERY_LENGTH = 32_768
 
 # What a right request may meet in a notebook it was not made for. 400 is looked into below.
 MAY_MEET = ["2xx", "304", "400", "403", "404", "409", "410", "412", "422", "428"]
@@ -93,7 +93,7 @@ def test_the_server_does_what_the_document_says(
     # A list of nothing is wrong for most parameters, but is not sent at all, and so is right.
     assume(all(value not in ([], {}, None) for value in (case.query or {}).values()))
     # Tornado closes the connection for a longer first line of a request, without an answer.
-    assume(len(quote(repr(case.query))) < LONGEST_QUERY)
+    assume(len(quote(repr(case.query))) < MAX_QUERY_LENGTH)
     assume(not has_lenient_values(case))
     lay_out(live.root)
     aim(case, live.root)

@@ -23,7 +23,7 @@ from tests.races.users import switch_user
 from tests.support import samples
 from tests.support.waiting import wait_until
 
-_LONGEST_HALF = 0.001
+_MAX_HALF_LENGTH = 0.001
 
 
 def build_mark(number: int) -> str:
@@ -52,7 +52,7 @@ def write_in_place(path: Path, text: bytes, pause: Callable[[float], None]) -> N
     half = len(text) // 2
     with path.open("wb", buffering=0) as file:
         file.write(text[:half])
-        pause(_LONGEST_HALF)
+        pause(_MAX_HALF_LENGTH)
         file.write(text[half:])
 
 

@@ -77,8 +77,8 @@ class ServerPair:
 
     def insert_claim(self, number: int, *, has_hashes: bool) -> None:
         """Store the claim of a server that was killed before it wrote."""
-        digest = hashlib.sha256((self.servers.root / NAME).read_bytes()).hexdigest()
-        hashes = (digest, "never written") if has_hashes else (None, None)
+        notebook_hash = hashlib.sha256((self.servers.root / NAME).read_bytes()).hexdigest()
+        hashes = (notebook_hash, "never written") if has_hashes else (None, None)
         with self.open_database() as found:
             found.execute(
                 "INSERT INTO claims (proposal_id, parts, server, user, hash_before, hash_after)"

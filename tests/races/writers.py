@@ -21,8 +21,8 @@ NOTEBOOK = "shared.ipynb"
 _TARGET = f"/nbedit/notebooks/{NOTEBOOK}"
 _GIVEN_UP_SECONDS = 120.0
 _PAUSE_SECONDS = 0.02
-_LONGEST_PAUSE_SECONDS = 0.1
-_LONGEST_CUT_SECONDS = (0.0, 0.02, 0.5)
+_MAX_PAUSE_SECONDS = 0.1
+_MAX_CUT_SECONDS = (0.0, 0.02, 0.5)
 
 
 def hash_source(source: str) -> str:
@@ -173,7 +173,7 @@ class Writer:
                 edit = Edit(request.name, request.steps, request.called, time.monotonic())
                 self._notes.edits.append(edit)
             # All refused writers would else retry at once, and only one would succeed.
-            await asyncio.sleep(self._chance.uniform(0, _LONGEST_PAUSE_SECONDS))
+            await asyncio.sleep(self._chance.uniform(0, _MAX_PAUSE_SECONDS))
             return 0
 
     async def _send(self, request: _WriterRequest) -> dict[str, Any] | None:
@@ -229,7 +229,7 @@ class Writer:
         with suppress(OSError):
             await self._connection.send("PATCH", _TARGET, request.body, request.headers)
             # By then it may not have arrived, or be under way, or done.
-            longest = self._chance.choice(_LONGEST_CUT_SECONDS)
+            longest = self._chance.choice(_MAX_CUT_SECONDS)
             await asyncio.sleep(self._chance.uniform(0, longest))
         self._disconnect()
 

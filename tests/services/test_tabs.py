@@ -24,13 +24,13 @@ def open_page(tabs: TabRegistry, path: str = NAME, count: int = 1) -> TabConnect
 
 
 async def count(
-    tabs: TabRegistry, edit_id: int | None = EDIT_ID, digest: str = NEW, path: str = NAME
+    tabs: TabRegistry, edit_id: int | None = EDIT_ID, notebook_hash: str = NEW, path: str = NAME
 ) -> TabCounts:
-    return await tabs.wait_for_reports(path, edit_id, digest, seconds=0)
+    return await tabs.wait_for_reports(path, edit_id, notebook_hash, seconds=0)
 
 
 @pytest.mark.parametrize(
-    ("seen", "edit_id", "digest", "shown"),
+    ("seen", "edit_id", "notebook_hash", "shown"),
     [
         # A tab with a later edit has this one.
         (TabReport(NAME, "shown", OLD, 6), EDIT_ID, NEW, 0),
@@ -42,12 +42,12 @@ async def count(
     ],
 )
 async def test_a_tab_has_reported_if_it_shows_the_newest_edit_or_its_hash(
-    seen: TabReport, edit_id: int | None, digest: str, shown: int
+    seen: TabReport, edit_id: int | None, notebook_hash: str, shown: int
 ) -> None:
     tabs = TabRegistry(FolderNames())
     page = open_page(tabs)
     tabs.report(page, seen)
-    assert (await count(tabs, edit_id, digest)).shown == shown
+    assert (await count(tabs, edit_id, notebook_hash)).shown == shown
 
 
 async def test_a_tab_that_shows_the_bytes_of_the_edit_already_needs_no_report() -> None:

@@ -16,7 +16,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from tests.support.http import Client
 
 PAGES = 20
-SHORTEST_STAY = 0.1  # seconds
+MIN_STAY = 0.1  # seconds
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Pages:
         name = f"small-{chance.randrange(10)}.ipynb"
         await tabs.write_message(json.dumps({"tabs": {name: 1}}))
         loop = asyncio.get_running_loop()
-        until = loop.time() + chance.uniform(SHORTEST_STAY, self.longest_stay)
+        until = loop.time() + chance.uniform(MIN_STAY, self.longest_stay)
         while (left := until - loop.time()) > 0:
             try:
                 message = await asyncio.wait_for(events.read_message(), left)

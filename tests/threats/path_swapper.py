@@ -18,7 +18,7 @@ import time
 
 _HERE = -100
 _EXCHANGE = 2
-_LONGEST_WAIT = 0.0004
+_MAX_WAIT = 0.0004
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
             if rename(_HERE, one, _HERE, other, _EXCHANGE) != 0:
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
             flips += 1
-        pause = time.perf_counter() + chance.random() * _LONGEST_WAIT
+        pause = time.perf_counter() + chance.random() * _MAX_WAIT
         while time.perf_counter() < pause:
             # To sleep takes longer than that.
             pass

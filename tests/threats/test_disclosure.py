@@ -123,7 +123,7 @@ def test_files_of_the_extension_are_readable_only_by_their_owner(live: Client) -
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), (path, oct(mode))
         # A lock file shows that there is a lock, and nothing about notebooks; the log of writes has
-        # digests only.
+        # hashes only.
         assert path.is_dir() or path.name == "writes" or path.read_bytes() == b""
         assert path.is_dir() or NAME.encode() not in path.read_bytes()
 

@@ -118,8 +118,8 @@ async def test_the_notary_knows_a_notebook_after_any_number_of_edits(
 class FullStore(MemorySignatureStore):
     """Cannot write, as a database on a full disk."""
 
-    def store_signature(self, digest: str, algorithm: str) -> None:
-        raise sqlite3.OperationalError(f"database or disk is full: {digest} {algorithm}")
+    def store_signature(self, signature: str, algorithm: str) -> None:
+        raise sqlite3.OperationalError(f"database or disk is full: {signature} {algorithm}")
 
 
 async def test_a_signature_that_cannot_be_stored_is_a_warning(
@@ -151,8 +151,8 @@ async def test_an_edit_is_refused_if_the_signing_secret_cannot_be_written(
 class LockedStore(MemorySignatureStore):
     """Cannot be read, as a database that another program keeps locked."""
 
-    def check_signature(self, digest: str, algorithm: str) -> bool:
-        raise sqlite3.OperationalError(f"database is locked: {digest} {algorithm}")
+    def check_signature(self, signature: str, algorithm: str) -> bool:
+        raise sqlite3.OperationalError(f"database is locked: {signature} {algorithm}")
 
 
 async def test_an_edit_that_could_lose_trust_waits_for_the_database(

@@ -41,7 +41,7 @@ from tests.support.sampling import get_seed, is_nightly
 from tests.support.services import EditingServices, ServiceBuilder
 
 HISTORIES = 20_000 if is_nightly() else 100
-MOST_STEPS = 4
+MAX_STEPS = 4
 PROCESSES = 2
 MARK = re.compile(rb"mark-\d+")
 TRUSTED: list[dict[str, Any]] = [
@@ -348,7 +348,7 @@ class TrustHistory:
         if self.random.random() < 0.5:
             await self.user_trusts()
             await self.check()
-        for _ in range(self.random.randrange(2, MOST_STEPS + 1)):
+        for _ in range(self.random.randrange(2, MAX_STEPS + 1)):
             if self.is_open and self.random.random() < 0.9:
                 await self.look()
             step = self.random.choices(list(STEPS), list(STEPS.values()))[0]

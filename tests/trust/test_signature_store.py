@@ -37,8 +37,8 @@ def list_committed(database: Path) -> list[str]:
     return [row[0] for row in rows]
 
 
-async def wait_for_commit(database: Path, *digests: str) -> None:
-    await wait_until_async(lambda: list_committed(database) == list(digests))
+async def wait_for_commit(database: Path, *signatures: str) -> None:
+    await wait_until_async(lambda: list_committed(database) == list(signatures))
 
 
 def add_all(notary: NotebookNotary, *names: str) -> None:
@@ -130,9 +130,9 @@ class ForeignStore(SQLiteSignatureStore):
 
     asked: list[Any]
 
-    def check_signature(self, digest: str, algorithm: str) -> bool:
-        self.asked.append((digest, algorithm))
-        return bool(super().check_signature(digest, algorithm))  # type: ignore[no-untyped-call]
+    def check_signature(self, signature: str, algorithm: str) -> bool:
+        self.asked.append((signature, algorithm))
+        return bool(super().check_signature(signature, algorithm))  # type: ignore[no-untyped-call]
 
 
 async def test_a_foreign_store_is_always_queried(notary: NotebookNotary, tmp_path: Path) -> None:

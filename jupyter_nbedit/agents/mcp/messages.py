@@ -20,8 +20,8 @@ from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES, count_json_valu
 RequestId = str | int
 Reply = dict[str, Any]
 
-_MOST_BATCHED_MESSAGES = 50
-_LONGEST_SHOWN_NAME = 100
+_MAX_BATCHED_MESSAGES = 50
+_MAX_SHOWN_NAME_LENGTH = 100
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def parse(data: bytes) -> Message | Batch:
         raise ProtocolError(PARSE_ERROR, message) from None
     if not isinstance(value, list):
         return _parse_message(value)
-    if not 0 < len(value) <= _MOST_BATCHED_MESSAGES:
-        message = f"Expected a batch of 1 to {_MOST_BATCHED_MESSAGES} messages, found {len(value)}."
+    if not 0 < len(value) <= _MAX_BATCHED_MESSAGES:
+        message = f"Expected a batch of 1 to {_MAX_BATCHED_MESSAGES} messages, found {len(value)}."
         return InvalidMessage(None, ProtocolError(INVALID_REQUEST, message))
     return Batch([_parse_message(each) for each in value])
 
@@ -95,7 +95,7 @@ def _build_object(members: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
         [(repeated_name, _)] = Counter(name for name, _ in members).most_common(1)
-        shown = repeated_name[:_LONGEST_SHOWN_NAME]
+        shown = repeated_name[:_MAX_SHOWN_NAME_LENGTH]
         message = f"an object has {shown!r} more than once"
         raise ValueError(message)
     return value

@@ -30,8 +30,8 @@ _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 #: How the protocol is spoken; see the docstring of the package.
 Era = Literal["modern", "legacy"]
 
-LONGEST_CLIENT_NAME = 100
-_LONGEST_SHOWN_NAME = 100
+MAX_CLIENT_NAME_LENGTH = 100
+_MAX_SHOWN_NAME_LENGTH = 100
 # The definitions change only with the release of the server.
 _CACHE_HINTS = {"ttlMs": 300_000, "cacheScope": "private"}
 
@@ -144,7 +144,7 @@ class McpServer:
         name, arguments = request.params.get("name"), request.params.get("arguments")
         names = [tool["name"] for tool in self._tools]
         if not isinstance(name, str) or name not in names:
-            shown = name[:_LONGEST_SHOWN_NAME] if isinstance(name, str) else name
+            shown = name[:_MAX_SHOWN_NAME_LENGTH] if isinstance(name, str) else name
             shown = shown if isinstance(name, str) else type(name).__name__
             message = f"Unknown tool: {shown!r}. There are: {', '.join(names)}."
             raise ProtocolError(INVALID_PARAMS, message)
@@ -179,7 +179,7 @@ def get_client_name(client_info: Any) -> str | None:
         name = client_info.get(key)
         if isinstance(name, str):
             # A name goes into the history, the log and the page.
-            characters = name[:LONGEST_CLIENT_NAME]
+            characters = name[:MAX_CLIENT_NAME_LENGTH]
             shown = "".join(each if each.isprintable() else " " for each in characters)
             if shown := " ".join(shown.split()):
                 return shown
@@ -206,7 +206,7 @@ def _check_modern_meta(request: Request) -> str | None:
 
 
 def _describe_missing_method(method: str, era: Era) -> str:
-    shown = method[:_LONGEST_SHOWN_NAME]
+    shown = method[:_MAX_SHOWN_NAME_LENGTH]
     if method == "initialize":
         return (
             f"Version {MODERN_VERSION} has no `initialize`. Leave out `{VERSION_KEY}` to speak "

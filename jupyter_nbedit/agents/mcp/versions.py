@@ -12,14 +12,14 @@ SUPPORTED_VERSIONS = (MODERN_VERSION, *LEGACY_VERSIONS)
 #: The only revision with batches; also that of a POST that does not say its version.
 BATCH_VERSION = "2025-03-26"
 
-_LONGEST_SHOWN_VERSION = 50
+_MAX_SHOWN_VERSION_LENGTH = 50
 
 
 def check_version(version: str) -> None:
     """Raise `ProtocolError`, which lists the supported versions, if this one is not."""
     if version not in SUPPORTED_VERSIONS:
         data = {"supported": list(SUPPORTED_VERSIONS), "requested": version}
-        shown = version[:_LONGEST_SHOWN_VERSION]
+        shown = version[:_MAX_SHOWN_VERSION_LENGTH]
         message = (
             f"Unsupported protocol version {shown!r}. Supported: {', '.join(SUPPORTED_VERSIONS)}."
         )

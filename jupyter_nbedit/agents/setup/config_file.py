@@ -27,10 +27,10 @@ from jupyter_nbedit.storage.files.file_attributes import copy_attributes
 from jupyter_nbedit.storage.files.read import read_file
 from jupyter_nbedit.system.os_calls import sync_file
 
-_LARGEST_BYTES = 32 * 1024 * 1024
-_MOST_BACKUPS = 100
+_MAX_BYTES = 32 * 1024 * 1024
+_MAX_BACKUPS = 100
 # Clients write their own files often.
-_MOST_TRIES = 5
+_MAX_TRIES = 5
 _REASONS: Mapping[type[NbEditError], str] = {
     Forbidden: "Permission denied",
     NotAPlainFile: "it has several names (hard links), or an owner or attributes that a new file "
@@ -84,7 +84,7 @@ def _change_file(
     """Change the bytes of a file; if another program does so meanwhile, change its bytes."""
     with _explain_failure(file):
         target = _find_target(file, project)
-        for _ in range(_MOST_TRIES):
+        for _ in range(_MAX_TRIES):
             with suppress(StaleContent, NotebookExists):
                 return _try_to_change(file, target, change)
     raise WriteRefused(file, "another program changes it again and again; try again")
@@ -101,8 +101,8 @@ def _try_to_change(file: Path, target: Path, change: Callable[[bytes], bytes]) -
     content = read_file(str(target))
     if content is None:
         raise StaleContent
-    if len(content.data) > _LARGEST_BYTES:
-        raise WriteRefused(file, f"it has more than {_LARGEST_BYTES} bytes")
+    if len(content.data) > _MAX_BYTES:
+        raise WriteRefused(file, f"it has more than {_MAX_BYTES} bytes")
     old = content.text
     new = change(old)
     if new == old:
@@ -201,13 +201,13 @@ def _give_to_owner_of_folder(file: Path, flags: int) -> None:
 def _back_up(file: Path, content: Content) -> Path:
     """Write a copy beside a file, with its owner and mode, under a name that is not used yet."""
     with open_directory(str(file.parent)) as folder:
-        for number in range(1, _MOST_BACKUPS + 1):
+        for number in range(1, _MAX_BACKUPS + 1):
             name = file.name + (".bak" if number == 1 else f".bak{number}")
             with suppress(FileExistsError):
                 descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 break
         else:
-            message = f"there are {_MOST_BACKUPS} backups beside it; remove some"
+            message = f"there are {_MAX_BACKUPS} backups beside it; remove some"
             raise OSError(errno.EEXIST, message)
         try:
             try:

@@ -19,7 +19,7 @@ from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.document import CellAddress, Document
 from jupyter_nbedit.notebook.excerpt import build_excerpt
 from jupyter_nbedit.notebook.operations import (
-    LARGEST_INTEGER,
+    MAX_INTEGER,
     AppendToSection,
     CellType,
     ClearOutputs,
@@ -41,7 +41,7 @@ from jupyter_nbedit.notebook.source_edit import find_shown_text
 _SHOWN_CHARACTERS = 1_500
 _SHOWN_CANDIDATES = 20
 # Each of them reads all sources.
-_MOST_SEARCHES = 50
+_MAX_SEARCHES = 50
 _CELLS = ("cell", "cells")
 _POSITIONS = ("after", "before", "at")
 
@@ -90,7 +90,7 @@ class AgentOperation(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     after: str | UnsetType = UNSET
     before: str | UnsetType = UNSET
     at: Literal["start", "end"] | UnsetType = UNSET
-    at_line: Annotated[int, Meta(ge=2, le=LARGEST_INTEGER)] | UnsetType = UNSET
+    at_line: Annotated[int, Meta(ge=2, le=MAX_INTEGER)] | UnsetType = UNSET
     outputs: Literal["clear", "keep"] | UnsetType = UNSET
     tags: list[str] | UnsetType = UNSET
     section: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
@@ -127,9 +127,9 @@ class OperationTranslator:
             searches += operation.needs_search
             try:
                 _check_fields(operation)
-                if searches > _MOST_SEARCHES:
+                if searches > _MAX_SEARCHES:
                     message = (
-                        f"A call takes at most {_MOST_SEARCHES} `replace_text` without `cell`. "
+                        f"A call takes at most {_MAX_SEARCHES} `replace_text` without `cell`. "
                         "Send the `cell` of the others."
                     )
                     raise InvalidOperation(message)

@@ -42,8 +42,8 @@ _NO_NOTEBOOK = (
     "under the folder that this server serves."
 )
 
-_LONGEST_PART = 100
-_MOST_SESSIONS = 100
+_MAX_PART_LENGTH = 100
+_MAX_SESSIONS = 100
 _NO_FOLDER = (
     "There is no folder {0!r} for the new notebook, or this server does not show it. Create the "
     "folder first, or send a path in an existing folder, under the folder that this server serves."
@@ -82,9 +82,9 @@ class ToolError:
         # exists makes no difference.
         hidden = self.details.get("hidden")
         if hidden in parts:
-            return _HIDDEN.format(str(hidden)[:_LONGEST_PART])
+            return _HIDDEN.format(str(hidden)[:_MAX_PART_LENGTH])
         if self.details.get("is_new") and parts[:-1]:
-            return _NO_FOLDER.format(parts[-2][:_LONGEST_PART])
+            return _NO_FOLDER.format(parts[-2][:_MAX_PART_LENGTH])
         # That of a missing folder has the same reason.
         return self.message if "folder" in self.arguments else _NO_NOTEBOOK
 
@@ -107,7 +107,7 @@ class ShownDiffs:
     """Remembers the last dry run of each session, so that its diff is not shown again."""
 
     def __init__(self) -> None:
-        self._diffs: LRUCache[str, bytes] = LRUCache(_MOST_SESSIONS)
+        self._diffs: LRUCache[str, bytes] = LRUCache(_MAX_SESSIONS)
 
     def recognize(self, session: str, reply: EditReply) -> bool:
         """Return whether a change is that of the session's last dry run; remember a dry run."""

@@ -19,19 +19,19 @@ from jupyter_nbedit.notebook.views import CellView
 from jupyter_nbedit.services.reading.models import ReadReply
 
 #: The largest number of lines that are shown at once, and of characters of a line.
-MOST_LINES = 2000
-MOST_CHARACTERS = 2000
+MAX_LINES = 2000
+MAX_CHARACTERS = 2000
 
 _MAX_PAGES = 1000
-_MOST_LINE_NUMBERS = 20
+_MAX_LINE_NUMBERS = 20
 _PDF = b"%PDF-"
 _IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 # Of a reply: what is more would fill the context of a model, or be refused by its provider.
-_MOST_TEXT = 200_000
-_LONGEST_OUTPUT = 10_000
-_LONGEST_OUTPUTS = _LONGEST_SOURCE = 90_000
-_MOST_IMAGES = 20
-_LONGEST_TYPE = 200
+_MAX_TEXT = 200_000
+_MAX_OUTPUT_LENGTH = 10_000
+_MAX_OUTPUTS_LENGTH = _MAX_SOURCE_LENGTH = 90_000
+_MAX_IMAGES = 20
+_MAX_TYPE_LENGTH = 200
 
 
 class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
@@ -90,7 +90,7 @@ def _render_parts(reply: ReadReply) -> Iterator[str | ImageBlock]:
     )
     # Where ids have the form `cell-N`, it is no index.
     has_numbered_ids = any(cell.id is not None and is_numbered_id(cell.id) for cell in reply.cells)
-    following, remaining_text, remaining_images = reply.next, _MOST_TEXT, _MOST_IMAGES
+    following, remaining_text, remaining_images = reply.next, _MAX_TEXT, _MAX_IMAGES
     for number, cell in enumerate(reply.cells):
         name = f"cell-{cell.index}" if cell.id is None else cell.id
         if cell.id is None and has_numbered_ids and cell.source_hash:
@@ -117,9 +117,9 @@ def _render_cell(cell: CellView, name: str) -> Iterator[str | ImageBlock]:
     if cell.problem is not UNSET:
         yield f"(This cell is unreadable: {cell.problem})"
     source = "" if cell.source is UNSET else cell.source
-    yield source[:_LONGEST_SOURCE]
-    if len(source) > _LONGEST_SOURCE:
-        yield f"({len(source) - _LONGEST_SOURCE} more characters of its source are not shown.)"
+    yield source[:_MAX_SOURCE_LENGTH]
+    if len(source) > _MAX_SOURCE_LENGTH:
+        yield f"({len(source) - _MAX_SOURCE_LENGTH} more characters of its source are not shown.)"
     yield "</cell>"
     if isinstance(cell.outputs, list) and cell.outputs:
         yield f'<outputs of="{name}">'
@@ -135,7 +135,7 @@ def _render_cell(cell: CellView, name: str) -> Iterator[str | ImageBlock]:
 
 def _limit_outputs(parts: Iterable[str | ImageBlock]) -> Iterator[str | ImageBlock]:
     """Yield the outputs of a cell up to the limits of texts and images."""
-    remaining_text, remaining_images = _LONGEST_OUTPUTS, _MOST_IMAGES
+    remaining_text, remaining_images = _MAX_OUTPUTS_LENGTH, _MAX_IMAGES
     omitted_count = 0
     for part in parts:
         if isinstance(part, ImageBlock):
@@ -169,14 +169,14 @@ def _render_output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
         elif isinstance(value, str):
             yield _shorten(value)
         else:
-            yield f"({mime[:_LONGEST_TYPE]}, {value['bytes']} bytes)"
+            yield f"({mime[:_MAX_TYPE_LENGTH]}, {value['bytes']} bytes)"
 
 
 def _shorten(text: str, *, is_end_important: bool = False) -> str:
     """Return a text of an output: the last frame of each line, and both ends."""
     return cut_middle(
         fold_frames(text).rstrip("\n"),
-        _LONGEST_OUTPUT,
+        _MAX_OUTPUT_LENGTH,
         is_end_important=is_end_important,
         hint="",
     )
@@ -204,7 +204,7 @@ def encode_text(text: str) -> bytes:
     return text.encode()
 
 
-def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
+def number_lines(text: str, offset: int = 1, limit: int = MAX_LINES) -> str:
     """Return lines with their numbers from 1, and a note about what is not shown.
 
     A line ends with a line feed, or a carriage return and a line feed. ``offset`` is the number of
@@ -221,9 +221,9 @@ def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
             f"found {offset}."
         )
         raise InvalidRequest(message)
-    last = min(offset - 1 + min(limit, MOST_LINES), len(lines))
+    last = min(offset - 1 + min(limit, MAX_LINES), len(lines))
     shown: list[str] = []
-    remaining = _MOST_TEXT
+    remaining = _MAX_TEXT
     for number in range(offset, last + 1):
         line = f"{number:6}\t{_cut(lines[number - 1])}"
         remaining -= len(line) + 1
@@ -240,9 +240,9 @@ def number_lines(text: str, offset: int = 1, limit: int = MOST_LINES) -> str:
 
 def _cut(line: str) -> str:
     line = line.removesuffix("\r")
-    if len(line) <= MOST_CHARACTERS:
+    if len(line) <= MAX_CHARACTERS:
         return line
-    shown = line[:MOST_CHARACTERS]
+    shown = line[:MAX_CHARACTERS]
     return f"{shown}… ({len(line) - len(shown)} more characters are not shown)"
 
 
@@ -281,7 +281,7 @@ def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tupl
         raise TextMismatch(message, count=0, lines=[])
     lines = plain.list_lines(starts)
     if len(starts) > 1 and not replaces_all:
-        shown = list(dict.fromkeys(lines))[:_MOST_LINE_NUMBERS]
+        shown = list(dict.fromkeys(lines))[:_MAX_LINE_NUMBERS]
         message = (
             f"`old_string` occurs in the file {'at least ' if may_be_more else ''}{len(starts)} "
             f"times, first in {'line' if len(shown) == 1 else 'lines'} "

@@ -13,9 +13,9 @@ import zlib
 from dataclasses import dataclass
 
 #: The most characters of an image as base64; Anthropic's API takes 5 MB.
-MOST_IMAGE_CHARACTERS = 5_000_000
+MAX_IMAGE_CHARACTERS = 5_000_000
 # Anthropic's API takes at most so many pixels in each direction.
-_MOST_PIXELS = 8_000
+_MAX_PIXELS = 8_000
 _DATA_URL = re.compile(r"\s*data:[^,]{0,200},", re.IGNORECASE)
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8\xff"
@@ -71,13 +71,13 @@ def check_image(data: bytes) -> Image | str:
     mime_type = detect_type(data)
     if mime_type is None:
         return "its data is no PNG, JPEG, GIF or WebP"
-    if (len(data) + 2) // 3 * 4 > MOST_IMAGE_CHARACTERS:
-        return f"it is larger than {MOST_IMAGE_CHARACTERS * 3 // 4} bytes"
+    if (len(data) + 2) // 3 * 4 > MAX_IMAGE_CHARACTERS:
+        return f"it is larger than {MAX_IMAGE_CHARACTERS * 3 // 4} bytes"
     size = _READERS[mime_type](data)
     if size is None or 0 in size:
         return "it is damaged"
-    if max(size) > _MOST_PIXELS:
-        return f"it has {size[0]} x {size[1]} pixels, more than {_MOST_PIXELS} in a direction"
+    if max(size) > _MAX_PIXELS:
+        return f"it has {size[0]} x {size[1]} pixels, more than {_MAX_PIXELS} in a direction"
     return Image(data, mime_type)
 
 

@@ -33,11 +33,11 @@ from jupyter_nbedit.errors import InvalidRequest, NbEditError
 from jupyter_nbedit.notebook.shown_text import unquote_name
 
 _CLIENT = "jupyter nbedit mcp"
-_LONGEST_CLIENT = 200
+_MAX_CLIENT_LENGTH = 200
 _READING_ACTIONS = frozenset(("list", "show", "proposal"))
 _OK, _ACCEPTED = 200, 202
-_MOST_PROPOSALS = 100
-_MOST_THREADS = 32
+_MAX_PROPOSALS = 100
+_MAX_THREADS = 32
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class BridgeCaller:
             if definition["annotations"]["readOnlyHint"]
         }
         # A cancelled call still needs its thread.
-        self._threads = asyncio.Semaphore(_MOST_THREADS)
+        self._threads = asyncio.Semaphore(_MAX_THREADS)
         # What proposals are about, so that a call about one finds its server again.
         self._proposals: dict[int, str] = {}
 
@@ -317,7 +317,7 @@ class BridgeCaller:
         number = response.headers.get("Location", "").rpartition("/")[2]
         if number.isdecimal():
             self._proposals[int(number)] = target
-            if len(self._proposals) > _MOST_PROPOSALS:
+            if len(self._proposals) > _MAX_PROPOSALS:
                 del self._proposals[next(iter(self._proposals))]
 
 
@@ -329,7 +329,7 @@ def _add_note(answer: ToolAnswer, note: str | None) -> ToolAnswer:
 
 def _build_label(client: str | None) -> str:
     """Return the name of a client as a header can have it."""
-    label = (client or _CLIENT).encode("ascii", "replace").decode()[:_LONGEST_CLIENT].strip()
+    label = (client or _CLIENT).encode("ascii", "replace").decode()[:_MAX_CLIENT_LENGTH].strip()
     return label or _CLIENT
 
 

@@ -9,7 +9,7 @@ from jupyter_nbedit.client.errors import ClientError, OutsideRoot
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.shown_text import read_name
 
-_MOST_FOLDERS = 20
+_MAX_FOLDERS = 20
 
 
 class AmbiguousPath(ClientError, reason="ambiguous_path"):
@@ -33,7 +33,7 @@ class Targets:
         """Remember a folder that paths in an answer are relative to."""
         real = os.path.realpath(folder)
         if real != self.root and real not in self._folders:
-            self._folders = [*self._folders[1 - _MOST_FOLDERS :], real]
+            self._folders = [*self._folders[1 - _MAX_FOLDERS :], real]
 
     def resolve(self, path: str) -> str:
         """Return the absolute path of the file or folder that a path means; it may not exist.

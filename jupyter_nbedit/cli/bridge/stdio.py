@@ -18,10 +18,10 @@ from jupyter_nbedit.agents.mcp.server import McpServer, ToolCaller
 from jupyter_nbedit.agents.mcp.stdio import StdioSession
 
 #: The longest line that is read, in bytes: somewhat more than a server takes.
-LONGEST_LINE = 20 * 1024 * 1024
+MAX_LINE_LENGTH = 20 * 1024 * 1024
 # Lines that are answered at the same time, and that wait for it.
-_MOST_RUNNING = 32
-_MOST_WAITING = 8
+_MAX_RUNNING = 32
+_MAX_WAITING = 8
 # How long answers may take after the end of the input.
 _LAST_SECONDS = 10.0
 _CHUNK_BYTES = 64 * 1024
@@ -51,9 +51,9 @@ class _Bridge:
     def __init__(self, caller: ToolCaller, output: BinaryIO) -> None:
         self._session = StdioSession(McpServer(caller, __version__))
         self._output = output
-        self._slots = asyncio.Semaphore(_MOST_RUNNING)
+        self._slots = asyncio.Semaphore(_MAX_RUNNING)
         # A line, None for one that is too long; `b""` for the end.
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_MOST_WAITING)
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_WAITING)
         self._tasks: set[asyncio.Task[None]] = set()
         self._main: asyncio.Task[object] | None = None
         self.is_interrupted = False
@@ -94,7 +94,7 @@ class _Bridge:
     async def _answer(self, line: bytes | None) -> None:
         try:
             if line is None:
-                message = f"This line has more than {LONGEST_LINE} bytes; it was not read."
+                message = f"This line has more than {MAX_LINE_LENGTH} bytes; it was not read."
                 reply: bytes | None = _encode_error(ProtocolError(INVALID_REQUEST, message))
             else:
                 reply = await self._session.answer_line(line)
@@ -116,8 +116,8 @@ class _Bridge:
 
 def read_lines(stream: BinaryIO) -> Iterator[bytes | None]:
     """Yield the lines that are not empty, without their ends; None for one that is too long."""
-    while line := stream.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE:
+    while line := stream.readline(MAX_LINE_LENGTH + 1):
+        if len(line) > MAX_LINE_LENGTH:
             while line and not line.endswith(b"\n"):
                 line = stream.readline(_CHUNK_BYTES)
             yield None

@@ -63,10 +63,10 @@ class LazyBytes(ABC):
 
     def compute_sha256(self) -> str:
         """Return the sha256 of all bytes, in hex."""
-        digest = hashlib.sha256()
+        hasher = hashlib.sha256()
         for chunk in iterate_chunks(self):
-            digest.update(chunk)
-        return digest.hexdigest()
+            hasher.update(chunk)
+        return hasher.hexdigest()
 
 
 #: A sequence of bytes; a slice is `bytes`, and ``text[:]`` reads all of them.

@@ -85,14 +85,16 @@ class NetChange:
     oldest_edit: int | None
 
 
-def compute_net_change(document: Document, digest: str, edits: Sequence[PastChange]) -> NetChange:
+def compute_net_change(
+    document: Document, notebook_hash: str, edits: Sequence[PastChange]
+) -> NetChange:
     """Compute the net change of each cell by edits that the user has not seen.
 
-    ``digest`` is the hash of the document, which is the notebook as it is now. ``edits`` are the
-    newest first, without gaps. Edits before one that cannot be read count as seen.
+    ``notebook_hash`` is the hash of the document, which is the notebook as it is now. ``edits`` are
+    the newest first, without gaps. Edits before one that cannot be read count as seen.
     """
     lineage = _Lineage(document, edits)
-    expected_hash: str | None = digest
+    expected_hash: str | None = notebook_hash
     version, oldest_edit = document, None
     for edit in edits:
         # One record at a time is in memory: decoded, it may be many times as large.

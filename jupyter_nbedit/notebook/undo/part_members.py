@@ -21,9 +21,9 @@ from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.members import (
     RUN_METADATA,
     CellMembers,
-    digest_attachments,
-    digest_run,
     has_new_content,
+    hash_attachments,
+    hash_run,
     is_same_member,
     list_changed_keys,
     list_conflicts,
@@ -79,7 +79,7 @@ class PartVersions:
         if "attachments" in part.added_members:
             attachments = {}
         elif stored is not None:
-            attachments = digest_attachments(json_spans.decode(stored))
+            attachments = hash_attachments(json_spans.decode(stored))
         before = _build_members(part.before, attachments)
         return cls(before, after, now, is_known, has_outputs)
 
@@ -189,9 +189,9 @@ def has_later_run(part: CellUndo, cell: Cell) -> bool:
     if cell.cell_type != "code":
         return False
     is_filled = bool(list_filled_members(cell))
-    if part.run_digest is None:
+    if part.run_hash is None:
         return part.outputs_cleared and is_filled
-    return part.run_digest != (digest_run(cell.get_raw) if is_filled else "")
+    return part.run_hash != (hash_run(cell.get_raw) if is_filled else "")
 
 
 def _restore_metadata(

@@ -16,7 +16,7 @@ from msgspec.structs import astuple, replace
 
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.edited_cell import EditedCell
-from jupyter_nbedit.notebook.members import digest
+from jupyter_nbedit.notebook.members import compute_hash
 
 # The number of the format, with which each record begins; old formats stay readable.
 _FORM = b"\x01"
@@ -42,7 +42,7 @@ class CellState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def content_key(self) -> str:
         """A hash of type and source, which identifies neighbours without ids."""
-        return digest([self.cell_type, self.source])
+        return compute_hash([self.cell_type, self.source])
 
 
 class Fragment(msgspec.Struct, frozen=True, array_like=True):
@@ -97,11 +97,11 @@ class CellUndo(msgspec.Struct, kw_only=True):
     #: A hash of the notebook's metadata after the edit. In records of earlier releases, also a hash
     #: of the whole content of a cell.
     fingerprint: str | None = None
-    #: The digests of the attachments after the edit, if it changed them or inserted the cell.
+    #: The hashes of the attachments after the edit, if it changed them or inserted the cell.
     attachments: dict[str, str] | None = None
-    #: Tells whether the outputs are of a run since: a digest of those after the edit, empty if it
+    #: Tells whether the outputs are of a run since: a hash of those after the edit, empty if it
     #: had none. None if the outputs do not matter, or in a record of an earlier release.
-    run_digest: str | None = msgspec.field(default=None, name="run")
+    run_hash: str | None = msgspec.field(default=None, name="run")
     #: The content keys of the cells beside a cell without id after the edit; empty where none is.
     neighbour_keys: tuple[str, str] | None = msgspec.field(default=None, name="beside")
 
@@ -238,4 +238,4 @@ def _join_texts(attachments: object) -> object:
 def compute_fingerprint(state: CellState, attachments: object) -> str:
     """Return the hash of a cell's content that the records of earlier releases have."""
     metadata = {name: state.metadata[name] for name in state.metadata.keys() - _VOLATILE_KEYS}
-    return digest([state.cell_type, state.source, metadata, _join_texts(attachments)])
+    return compute_hash([state.cell_type, state.source, metadata, _join_texts(attachments)])

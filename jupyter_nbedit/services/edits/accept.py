@@ -132,15 +132,15 @@ class ProposalPlanner:
         """
         accepted_hash = await self.store.get_accepted_hash(self.claim.proposal_id)
         proposal, payload = await self.store.get_payload(self.claim)
-        digest = await notebook.compute_hash()
-        history = proposal.build_history(is_complete=digest == accepted_hash)
+        notebook_hash = await notebook.compute_hash()
+        history = proposal.build_history(is_complete=notebook_hash == accepted_hash)
         weight = len(notebook.content.data) + len(payload)
         planned = await run_in_thread_if_large(
             weight, self._revert, notebook, proposal, payload, history
         )
         # If nothing is written, no claim is stored.
-        self.claim.hash_before = digest
-        self.claim.hash_after = None if planned.plan.splices else digest
+        self.claim.hash_before = notebook_hash
+        self.claim.hash_after = None if planned.plan.splices else notebook_hash
         return planned
 
     def _revert(

@@ -259,10 +259,12 @@ class EditService:
     ) -> EditReply:
         """Return the reply of an edit that is not written."""
         content, splices = planned.notebook.content, planned.plan.splices
-        digest = await planned.notebook.compute_hash()
+        notebook_hash = await planned.notebook.compute_hash()
         if request.dry_run and splices:
-            digest = await _compute_spliced_sha256(content.data, splices)
-        return planned.build_reply(request, storage, WriteResult(digest, content.last_modified))
+            notebook_hash = await _compute_spliced_sha256(content.data, splices)
+        return planned.build_reply(
+            request, storage, WriteResult(notebook_hash, content.last_modified)
+        )
 
     async def _propose(
         self, request: WriteRequest, storage: Storage, planned: PlannedEdit
@@ -299,9 +301,9 @@ class EditService:
         """
         notebook, splices = planned.notebook, planned.plan.splices
         if request.claim is not None:
-            digest = await _compute_spliced_sha256(notebook.content.data, splices)
+            notebook_hash = await _compute_spliced_sha256(notebook.content.data, splices)
             await self.proposals.store.record_write(
-                request.claim, await notebook.compute_hash(), digest
+                request.claim, await notebook.compute_hash(), notebook_hash
             )
         signature = await self._start_signature(planned)
         try:
@@ -339,14 +341,18 @@ class EditService:
     async def _start_signature(self, planned: PlannedEdit) -> PendingSignature | None:
         """Return the signature of the notebook after the edit; None if it is not trusted now."""
         document, content = planned.notebook.document, planned.notebook.content
-        is_trusted, digest = content.is_trusted, None
+        is_trusted, signature = content.is_trusted, None
         if is_trusted is None:
-            digest = await self.trust.find_digest(document, content.hash)
-            is_trusted = digest is not None
+            signature = await self.trust.find_signature(document, content.hash)
+            is_trusted = signature is not None
         if not is_trusted:
             return None
         return PendingSignature(
-            self.trust, document, planned.get_document_after, planned.plan.splices[0].start, digest
+            self.trust,
+            document,
+            planned.get_document_after,
+            planned.plan.splices[0].start,
+            signature,
         )
 
 
@@ -366,7 +372,7 @@ async def _compute_spliced_sha256(data: Buffer, splices: Sequence[Splice]) -> st
 
 
 def _hash_chunks(data: Buffer, splices: Sequence[Splice]) -> str:
-    digest = hashlib.sha256()
+    hasher = hashlib.sha256()
     for chunk in iterate_spliced_chunks(data, splices):
-        digest.update(chunk)
-    return digest.hexdigest()
+        hasher.update(chunk)
+    return hasher.hexdigest()

@@ -22,7 +22,7 @@ from jupyter_nbedit.services.reading.loading import LoadedNotebook
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 # How many edits in a row are skipped because they were undone by hand; each is computed.
-_MOST_SKIPPED = 100
+_MAX_SKIPPED = 100
 # How long the order of one edit of the history takes to compare, as bytes of a notebook to parse.
 _EDIT_WEIGHT = 1_000
 
@@ -48,7 +48,7 @@ class UndoPlanner:
         cell that the edit changed was changed again since.
         """
         path, before = notebook.path, None
-        for _ in range(_MOST_SKIPPED):
+        for _ in range(_MAX_SKIPPED):
             entry = await self._select_entry(path, before)
             repeat = await self._find_newest_repeat(notebook, entry)
             # A notebook that is as the edit left it needs no history to find the cells.
@@ -67,7 +67,7 @@ class UndoPlanner:
             # The edit was undone by hand; try the one before it.
             before = entry.edit_id
         message = (
-            f"The last {_MOST_SKIPPED} edits of this notebook were undone by a person; older edits "
+            f"The last {_MAX_SKIPPED} edits of this notebook were undone by a person; older edits "
             "were not checked. Choose an older one from its history and send its `edit_id`."
         )
         raise NothingToUndo(message)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jupyter_nbedit.storage.resolver import StorageResolver
 
 # The newest edits that are compared, and the most bytes of their records.
-_MOST_EDITS = 200
-_MOST_BYTES = 8 << 20
+_MAX_EDITS = 200
+_MAX_BYTES = 8 << 20
 # How long it takes to compare an edit, as bytes of a notebook to parse.
 _EDIT_WEIGHT = 2_000
 
@@ -52,7 +52,7 @@ class UndoConflictFinder:
         if not numbers:
             return frozenset()
         entries, _ = await self.history.list_newer(
-            path, min(numbers) - 1, limit=_MOST_EDITS, most_bytes=_MOST_BYTES
+            path, min(numbers) - 1, limit=_MAX_EDITS, max_bytes=_MAX_BYTES
         )
         compared = [entry for entry in entries if entry.edit_id in numbers]
         weight = len(notebook.content.data) + sum(

@@ -27,8 +27,8 @@ SCHEMAS = {
     SEEN_SCHEMA_ID: Path(__file__).with_name("seen.yaml"),
 }
 
-_MOST_OPERATIONS = 20
-_MOST_CELLS = 20
+_MAX_OPERATIONS = 20
+_MAX_CELLS = 20
 
 
 class EventEmitter:
@@ -64,8 +64,8 @@ class EventEmitter:
         event = {
             "epoch": self.epoch,
             "seq": next(self._seq),
-            "operations": list(operations[:_MOST_OPERATIONS]),
-            "truncated": len(operations) > _MOST_OPERATIONS,
+            "operations": list(operations[:_MAX_OPERATIONS]),
+            "truncated": len(operations) > _MAX_OPERATIONS,
             **data,
         }
         for listener in tuple(self._listeners):
@@ -77,8 +77,8 @@ class EventEmitter:
         event = {
             "epoch": self.epoch,
             "seq": next(self._change_seq),
-            "cells": list(cells[:_MOST_CELLS]),
-            "truncated": len(cells) > _MOST_CELLS,
+            "cells": list(cells[:_MAX_CELLS]),
+            "truncated": len(cells) > _MAX_CELLS,
             **data,
         }
         self._logger.emit(schema_id=CHANGE_SCHEMA_ID, data=event)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable
-from jupyter_nbedit.notebook.changed_lines import LONGEST_SNIPPET
+from jupyter_nbedit.notebook.changed_lines import MAX_SNIPPET_LENGTH
 from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 
@@ -22,7 +22,7 @@ UNDOABLE_KINDS: tuple[Kind, ...] = ("edit", "undo_cells", "restore")
 # By this name older releases knew edits by a person in JupyterLab.
 _OLD_CLIENT_OF_PAGES = "JupyterLab"
 
-_MOST_OPERATIONS = 20
+_MAX_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
 _COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "reversed_parts"))
 
@@ -118,7 +118,7 @@ class HistoryEdit(EditOrigin, frozen=True, kw_only=True):
     operations: Annotated[
         list[TouchedCellEntry],
         Meta(
-            max_length=_MOST_OPERATIONS,
+            max_length=_MAX_OPERATIONS,
             description="The first 20; of an outside change, the `op` is `change`, `insert`, "
             "`delete` or `move`.",
         ),
@@ -154,7 +154,7 @@ class HistoryEdit(EditOrigin, frozen=True, kw_only=True):
         Meta(description="How many lines of sources it removed; null if it is not known."),
     ] = None
     snippet: Annotated[
-        Annotated[str, Meta(max_length=LONGEST_SNIPPET)] | None,
+        Annotated[str, Meta(max_length=MAX_SNIPPET_LENGTH)] | None,
         Meta(description="The first line that it added, or else removed; null if there is none."),
     ] = None
 
@@ -210,8 +210,8 @@ _Edit = TypeVar("_Edit", bound=HistoryEdit)
 def encode_entry(entry: NewEntry, unseen_before: Sequence[SeenParts] = ()) -> bytes:
     """Return the fields of an edit that have no column of their own, as JSON."""
     payload = {name: value for name, value in vars(entry).items() if name not in _COLUMNS}
-    payload["operations"] = entry.operations[:_MOST_OPERATIONS]
-    payload["truncated"] = len(entry.operations) > _MOST_OPERATIONS
+    payload["operations"] = entry.operations[:_MAX_OPERATIONS]
+    payload["truncated"] = len(entry.operations) > _MAX_OPERATIONS
     if unseen_before:
         payload["unseen_before"] = unseen_before
     try:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 # For one page of all notebooks, at most so many notebooks are checked and so many edits read; the
 # page may have fewer edits for that reason.
-_MOST_PATHS = 200
-_MOST_EDITS = 2_000
+_MAX_PATHS = 200
+_MAX_EDITS = 2_000
 
 # The last edits of agents are those of so many agents in so many pages of the newest edits.
-_MOST_AGENTS = 20
-_MOST_PAGES = 5
+_MAX_AGENTS = 20
+_MAX_PAGES = 5
 _PAGE_SIZE = 200
 
 _NEXT = "The value of `before` for the next page; null if there is none."
@@ -105,7 +105,7 @@ class HistoryService:
         while True:
             page = await self.history.list_page(None, limit=limit + 1, before=before)
             for edit in page:
-                if len(edits) == limit or len(is_readable) == _MOST_PATHS or count == _MOST_EDITS:
+                if len(edits) == limit or len(is_readable) == _MAX_PATHS or count == _MAX_EDITS:
                     return AllHistoryReply(edits=edits, next=before)
                 if edit.path not in is_readable:
                     is_readable[edit.path] = await self._is_readable(edit.path)
@@ -124,15 +124,15 @@ class HistoryService:
         """
         edits: dict[str | None, HistoryEdit] = {}
         before: int | None = None
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MAX_PAGES):
             page = await self.list_all_edits(limit=_PAGE_SIZE, before=before)
             for edit in page.edits:
                 if edit.kind != "outside" and not edit.is_from_page:
                     edits.setdefault(edit.client, edit)
             before = page.next
-            if before is None or len(edits) >= _MOST_AGENTS:
+            if before is None or len(edits) >= _MAX_AGENTS:
                 break
-        return list(edits.values())[:_MOST_AGENTS]
+        return list(edits.values())[:_MAX_AGENTS]
 
     async def _is_readable(self, path: str) -> bool:
         try:

@@ -48,10 +48,10 @@ _DAY_SECONDS = 86_400.0
 _PRUNE_SECONDS = 60.0
 # What a row takes besides its texts.
 _ROW_BYTES = 200
-_LARGEST_NUMBER = 1 << 62
+_MAX_NUMBER = 1 << 62
 # How many records are read for the ids of cells, and how many bytes.
-_MOST_RECORDS = 100
-_MOST_RECORD_BYTES = 32 * 1024 * 1024
+_MAX_RECORDS = 100
+_MAX_RECORD_BYTES = 32 * 1024 * 1024
 # In the JSON of an entry: a quote inside a string would have a backslash.
 _NUMBERED_ID = re.compile(rb'"cell_id": ?"(cell-[0-9]+)"')
 # What `build_edit_from_row` takes.
@@ -174,7 +174,7 @@ class EditHistory:
         )
         values |= {
             "oldest": self._compute_oldest_time(),
-            "before": _LARGEST_NUMBER if before is None else before,
+            "before": _MAX_NUMBER if before is None else before,
             "limit": limit,
         }
 
@@ -212,11 +212,11 @@ class EditHistory:
         return replace(build_edit_from_row(row[:-1], path, Entry), record=row[-1] or b"")
 
     async def list_newer(
-        self, path: str, after: int, *, limit: int, most_bytes: int
+        self, path: str, after: int, *, limit: int, max_bytes: int
     ) -> tuple[list[Entry], bool]:
         """Return the edits of a notebook after one with their undo records, newest first.
 
-        At most ``limit`` edits with records of ``most_bytes`` are returned; the second value is
+        At most ``limit`` edits with records of ``max_bytes`` are returned; the second value is
         whether there are more. An edit that created the notebook is not one of them.
         """
         select = (
@@ -230,7 +230,7 @@ class EditHistory:
             size = 0
             for row in connection.execute(select, values):
                 size += len(row[-1] or b"")
-                if len(rows) == limit or size > most_bytes:
+                if len(rows) == limit or size > max_bytes:
                     return rows, True
                 rows.append(row)
             return rows, False
@@ -314,11 +314,11 @@ class EditHistory:
                 # `encode_entry` writes both forms.
                 " AND (instr(payload, CAST(? AS BLOB)) OR instr(payload, CAST(? AS BLOB)))"
                 " ORDER BY edit_id DESC LIMIT ?",
-                (*values, '"truncated":true', '"truncated": true', _MOST_RECORDS),
+                (*values, '"truncated":true', '"truncated": true', _MAX_RECORDS),
             )
             for (record,) in records:
                 size += len(record)
-                if size > _MOST_RECORD_BYTES:
+                if size > _MAX_RECORD_BYTES:
                     break
                 if (order := _decode_order(record)) is not None:
                     ids = (part.cell_id for part in order.parts)
@@ -348,7 +348,7 @@ class EditHistory:
         values = (
             *self.names.find(path),
             self._compute_oldest_time(),
-            _LARGEST_NUMBER if before is None else before,
+            _MAX_NUMBER if before is None else before,
             *kinds,
         )
         if author is None:

@@ -60,13 +60,13 @@ _REPORT_SECONDS = 0.45
 # A large file is read when it has not changed for the first time, or keeps changing for the second.
 _LARGE_QUIET_SECONDS = 0.4
 _LARGE_BYTES = 16 << 20
-_MOST_WAIT_SECONDS = 5.0
+_MAX_WAIT_SECONDS = 5.0
 # A large file that a server keeps writing is copied only when the copy costs little beside that.
 _COPY_BYTES_PER_SECOND = 20e6
 # Two writes within one tick of the file system's clock leave the same times.
 _TICK_SECONDS = 2.0
 # How many names of a folder are compared to find a renamed file.
-_MOST_NAMES = 10_000
+_MAX_NAMES = 10_000
 
 ChangeKind = Literal["changed", "deleted", "renamed", "unreadable"]
 
@@ -76,7 +76,7 @@ class KnownVersion:
     """A version of a notebook: its identity, and if they are known, its hash and a copy of it."""
 
     identity: Identity
-    digest: str | None = None
+    hash: str | None = None
     copy: VersionCopy | None = None
     #: A mark of the last write by a server until then.
     write_mark: bytes | None = None
@@ -140,7 +140,7 @@ class OpenNotebook:
         """Whether a change is probably still being made, or is to be examined next."""
         is_new = (
             self.differs_since is not None
-            and time.monotonic() < self.differs_since + _MOST_WAIT_SECONDS
+            and time.monotonic() < self.differs_since + _MAX_WAIT_SECONDS
         )
         return is_new and self.must_be_examined
 
@@ -168,7 +168,7 @@ class OpenNotebook:
             self.size > CHUNK_BYTES
             and self.quiet_seconds < _LARGE_QUIET_SECONDS
             and self.differs_since is not None
-            and time.monotonic() - self.differs_since < _MOST_WAIT_SECONDS
+            and time.monotonic() - self.differs_since < _MAX_WAIT_SECONDS
         )
 
 
@@ -177,7 +177,7 @@ class _NewVersion:
     """What was read of a notebook."""
 
     content: Content
-    digest: str
+    hash: str
     document: Document
     copy: VersionCopy | None
 
@@ -279,15 +279,15 @@ class OutsideChangeRecorder:
                 self._set_version(notebook, None)
                 return
             content = await storage.read(notebook.name)
-            digest = await self._compute_hash(content)
+            notebook_hash = await self._compute_hash(content)
             copy = await self._copy(content.data)
         if content is None or not await self._is_identical(notebook, content, identity):
             # The next look finds what there is now.
             self.copies.remove(copy)
         else:
-            self._set_version(notebook, KnownVersion(identity, digest, copy, write_mark))
+            self._set_version(notebook, KnownVersion(identity, notebook_hash, copy, write_mark))
             if had_problem:
-                await self._report_return(notebook, content, digest)
+                await self._report_return(notebook, content, notebook_hash)
 
     async def _examine_file(self, notebook: OpenNotebook, version: KnownVersion) -> None:
         identity = notebook.identity
@@ -297,14 +297,14 @@ class OutsideChangeRecorder:
                 self._set_version(notebook, None)
                 return
             content = await storage.read(notebook.name)
-            digest = await self._compute_hash(content)
-            if digest == version.digest:
+            notebook_hash = await self._compute_hash(content)
+            if notebook_hash == version.hash:
                 # Only times or permissions have changed.
                 notebook.version = replace(version, identity=identity)
                 if notebook.has_problem:
-                    await self._report_return(notebook, content, digest)
+                    await self._report_return(notebook, content, notebook_hash)
                 return
-            found = await self._read_version(notebook, content, digest)
+            found = await self._read_version(notebook, content, notebook_hash)
         except (Busy, ChangedDuringRead):
             # It is being written; look again.
             return
@@ -348,14 +348,14 @@ class OutsideChangeRecorder:
         version = notebook.version
         if identity == version.identity or self._find_writer(notebook, identity) is not None:
             return
-        digest = await loaded.compute_hash()
-        if version.digest is None or digest == version.digest:
+        notebook_hash = await loaded.compute_hash()
+        if version.hash is None or notebook_hash == version.hash:
             return
         # The next change is compared with this version, unless an edit follows. The lock is not
         # held for long.
         is_small = len(loaded.content.data) <= CHUNK_BYTES
         copy = await self._copy(loaded.content.data) if is_small else None
-        found = _NewVersion(loaded.content, digest, loaded.document, copy)
+        found = _NewVersion(loaded.content, notebook_hash, loaded.document, copy)
         try:
             difference = await self._compare(version, found)
             await self._record(notebook, identity, found, difference, "file")
@@ -376,7 +376,7 @@ class OutsideChangeRecorder:
         return await asyncio.to_thread(self.copies.add, data)
 
     async def _read_version(
-        self, notebook: OpenNotebook, content: Content, digest: str
+        self, notebook: OpenNotebook, content: Content, notebook_hash: str
     ) -> _NewVersion:
         """Copy and parse what was read.
 
@@ -395,16 +395,16 @@ class OutsideChangeRecorder:
         try:
             # From here on, the original may change.
             data = content.data if copy is None else copy.read() or content.data
-            document = self.documents.get(digest)
+            document = self.documents.get(notebook_hash)
             if document is None:
                 document = await run_in_thread_if_large(len(data), Document.parse, data)
-                self.documents.put(digest, document)
+                self.documents.put(notebook_hash, document)
             else:
                 document = document.bind(data)
         except BaseException:
             self.copies.remove(copy)
             raise
-        return _NewVersion(content, digest, document, copy)
+        return _NewVersion(content, notebook_hash, document, copy)
 
     async def _compare(self, version: KnownVersion, found: _NewVersion) -> _Difference:
         data = None if version.copy is None else version.copy.read()
@@ -450,18 +450,18 @@ class OutsideChangeRecorder:
             await self._take_version(notebook)
             return
         version = notebook.version
-        digest_before = None if version is None else version.digest
+        hash_before = None if version is None else version.hash
         is_outside = writer is None
         write_mark = self.storages.read_write_mark(notebook.name)
         if is_outside and version is not None and version.write_mark != write_mark:
             # A server has written after that version: what it wrote is no part of this change.
-            difference, digest_before = _Difference(), None
+            difference, hash_before = _Difference(), None
         diff, lines, total_cells = difference.diff, difference.lines, len(found.document)
         cells = [] if diff is None else diff.list_entries()
         entry = await self._find_newest_edit(notebook)
         if entry is not None:
             is_new = entry.edit_id > notebook.newest_edit
-            entry = entry if is_new and entry.hash == found.digest else None
+            entry = entry if is_new and entry.hash == found.hash else None
         edit_id: int | None = None
         is_undoable = False
         if entry is not None:
@@ -475,15 +475,15 @@ class OutsideChangeRecorder:
                     kind="outside",
                     operations=cells,
                     cells_changed=len(cells),
-                    hash_before=digest_before,
-                    hash=found.digest,
+                    hash_before=hash_before,
+                    hash=found.hash,
                     applied_via=kind,
                     total_cells=total_cells,
                     cells_delta=0 if diff is None else total_cells - len(diff.plan.document),
                     lines_added=None if lines is None else lines.added,
                     lines_removed=None if lines is None else lines.removed,
                     snippet=None if lines is None else lines.snippet,
-                    trusted=await self._was_trusted(difference, digest_before),
+                    trusted=await self._was_trusted(difference, hash_before),
                 ),
                 difference.record,
             )
@@ -491,14 +491,14 @@ class OutsideChangeRecorder:
         notebook.newest_edit = max(notebook.newest_edit, edit_id or 0)
         notebook.has_problem = notebook.needs_copy = False
         notebook.compare_at = _compute_compare_time(notebook, identity)
-        self._set_version(notebook, KnownVersion(identity, found.digest, found.copy, write_mark))
+        self._set_version(notebook, KnownVersion(identity, found.hash, found.copy, write_mark))
         await self._emit(
             notebook,
             cells,
             kind="changed",
             is_outside=is_outside,
-            hash_before=digest_before,
-            hash=found.digest,
+            hash_before=hash_before,
+            hash=found.hash,
             last_modified=msgspec.to_builtins(found.content.last_modified),
             edit_id=edit_id,
             undoable=is_undoable,
@@ -521,23 +521,25 @@ class OutsideChangeRecorder:
             self.log.warning("A change of %r is not in the history: %s", entry.path, error.message)
             return None
 
-    async def _was_trusted(self, difference: _Difference, digest: str | None) -> bool:
+    async def _was_trusted(self, difference: _Difference, notebook_hash: str | None) -> bool:
         """Return whether the version before was trusted; an undo may sign only what was."""
         if difference.before is None:
             return False
         with suppress(NbEditError):
-            return await self.trust.find_digest(difference.before, digest) is not None
+            return await self.trust.find_signature(difference.before, notebook_hash) is not None
         return False
 
-    async def _report_return(self, notebook: OpenNotebook, content: Content, digest: str) -> None:
+    async def _report_return(
+        self, notebook: OpenNotebook, content: Content, notebook_hash: str
+    ) -> None:
         """Report that the known version is there again after a problem."""
         notebook.has_problem = False
         await self._emit(
             notebook,
             [],
             kind="changed",
-            hash_before=digest,
-            hash=digest,
+            hash_before=notebook_hash,
+            hash=notebook_hash,
             last_modified=msgspec.to_builtins(content.last_modified),
             cells_changed=0,
         )
@@ -558,8 +560,10 @@ class OutsideChangeRecorder:
 
     async def _report_problem(self, notebook: OpenNotebook, kind: ChangeKind, **data: Any) -> None:
         notebook.has_problem, notebook.problem_identity = True, notebook.identity
-        digest = None if notebook.version is None else notebook.version.digest
-        await self._emit(notebook, [], kind=kind, is_outside=True, hash_before=digest, **data)
+        notebook_hash = None if notebook.version is None else notebook.version.hash
+        await self._emit(
+            notebook, [], kind=kind, is_outside=True, hash_before=notebook_hash, **data
+        )
 
     async def _emit(
         self, notebook: OpenNotebook, cells: Sequence[dict[str, Any]], **data: Any
@@ -630,7 +634,7 @@ def _find_new_name(notebook: OpenNotebook, identity: Identity) -> str | None:
         return None
     folder, name = os.path.split(notebook.os_path)
     with suppress(OSError), os.scandir(folder) as entries:
-        for _, entry in zip(range(_MOST_NAMES), entries, strict=False):
+        for _, entry in zip(range(_MAX_NAMES), entries, strict=False):
             # A new file may have the inode of a removed one, but not its times as well.
             if (
                 entry.inode() == identity[1]

@@ -30,11 +30,11 @@ _MODEL_SECONDS = 2.0
 _FILE_PAUSES = 20
 _MODEL_PAUSES = 50
 # The longest pause between two looks at files: on a busy machine a look takes long once.
-_MOST_FILE_SECONDS = 2.0
+_MAX_FILE_SECONDS = 2.0
 # How many notebooks are watched.
-_MOST_NOTEBOOKS = 1_000
+_MAX_NOTEBOOKS = 1_000
 # How many notebooks are examined at the same time.
-_MOST_EXAMINATIONS = 2
+_MAX_EXAMINATIONS = 2
 
 
 @dataclass
@@ -65,7 +65,7 @@ class NotebookWatcher:
     async def _watch(self) -> None:
         while True:
             self.recorder.set_open(self.tabs.list_open())
-            notebooks = self.recorder.list_open()[:_MOST_NOTEBOOKS]
+            notebooks = self.recorder.list_open()[:_MAX_NOTEBOOKS]
             if not notebooks:
                 return
             begin = time.monotonic()
@@ -76,7 +76,7 @@ class NotebookWatcher:
             is_unsettled = any(notebook.is_unsettled for notebook in notebooks)
             pause = max(
                 _UNSETTLED_SECONDS if is_unsettled else _FILE_SECONDS,
-                min(_FILE_PAUSES * (time.monotonic() - begin), _MOST_FILE_SECONDS),
+                min(_FILE_PAUSES * (time.monotonic() - begin), _MAX_FILE_SECONDS),
             )
             await self.tabs.wait_for_open_change(pause)
 
@@ -119,7 +119,7 @@ class NotebookWatcher:
         if name in self._examinations:
             return
         notebook.see(identity)
-        if notebook.must_be_examined and len(self._examinations) < _MOST_EXAMINATIONS:
+        if notebook.must_be_examined and len(self._examinations) < _MAX_EXAMINATIONS:
             self._examinations[name] = asyncio.create_task(self._examine(notebook))
 
     async def _examine(self, notebook: OpenNotebook) -> None:

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from jupyter_nbedit.storage.resolver import StorageResolver
 
 #: How long a request may wait for a decision, in seconds.
-LONGEST_WAIT = 60
+MAX_WAIT = 60
 
-_LARGEST_NUMBER = 2**63 - 1
+_MAX_NUMBER = 2**63 - 1
 # The most operations that a proposal lists.
-_MOST_OPERATIONS = 20
+_MAX_OPERATIONS = 20
 # How often proposals expire, and decisions that could not be stored are stored, without a request.
 _EXPIRY_SECONDS = 10.0
 # How often a notebook is read again because it changed meanwhile.
@@ -101,8 +101,8 @@ class ProposalService:
             client=request.author.client,
             message=request.author.message,
             hash_before=reply.hash_before,
-            operations=entries[:_MOST_OPERATIONS],
-            truncated=len(entries) > _MOST_OPERATIONS,
+            operations=entries[:_MAX_OPERATIONS],
+            truncated=len(entries) > _MAX_OPERATIONS,
             diff=reply.diff,
             language=reply.language,
         )
@@ -225,7 +225,7 @@ class ProposalService:
     async def wait(self, proposal_id: int, seconds: float) -> Proposal:
         """Return a proposal as `get` does, as soon as it is decided or closed, or after a time."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + min(seconds, LONGEST_WAIT)
+        deadline = loop.time() + min(seconds, MAX_WAIT)
         while True:
             # Before the proposal is read, so that no change in between is missed.
             change = self._change
@@ -242,7 +242,7 @@ class ProposalService:
         """List proposals for notebooks that can be read, newest first."""
         await self.expire()
         proposals: list[Proposal] = []
-        before = _LARGEST_NUMBER
+        before = _MAX_NUMBER
         while len(proposals) < limit:
             page = await self.store.list_newest(
                 path=path, only_pending=only_pending, before=before, limit=limit
@@ -285,9 +285,9 @@ class ProposalService:
             # A write that is going on ends first.
             async with self.storages.lock(proposal.path) as storage:
                 notebook = await load_notebook(storage, proposal.path)
-                digest = await notebook.compute_hash()
-                if digest in {claim.hash_before, claim.hash_after}:
-                    return digest == claim.hash_after
+                notebook_hash = await notebook.compute_hash()
+                if notebook_hash in {claim.hash_before, claim.hash_after}:
+                    return notebook_hash == claim.hash_after
                 # The notebook was changed after the write.
                 return await asyncio.to_thread(proposal.is_applied, notebook.document, claim.parts)
         except (Busy, StorageFailure) as error:

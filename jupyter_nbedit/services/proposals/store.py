@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
 
 # The most bytes of all pending proposals, with payloads.
-_MOST_BYTES = 256 * 1024 * 1024
+_MAX_BYTES = 256 * 1024 * 1024
 # The most closed proposals, and their bytes; the payloads of those that can be pending again may
 # take as many again.
-_MOST_CLOSED = 1_000
-_MOST_CLOSED_BYTES = 32 * 1024 * 1024
+_MAX_CLOSED = 1_000
+_MAX_CLOSED_BYTES = 32 * 1024 * 1024
 
 # In the content of a proposal, but never sent. The second is the version of the notebook in which
 # the accepted parts, and nothing else, were applied to the version that the proposal was made for.
@@ -102,7 +102,7 @@ _PRUNE_CLOSED = """
                 sum(length(content) + length(parts)) OVER newest AS size
             FROM proposals WHERE root = :root AND status != 'pending'
             WINDOW newest AS (ORDER BY proposal_id DESC)
-        ) WHERE expires <= :long_ago OR number > :most_closed OR (number > 1 AND size > :most_bytes)
+        ) WHERE expires <= :long_ago OR number > :max_closed OR (number > 1 AND size > :max_bytes)
     )
 """
 _PRUNE_PAYLOADS = """
@@ -111,7 +111,7 @@ _PRUNE_PAYLOADS = """
             SELECT proposal_id, sum(length(payload)) OVER newest AS size
             FROM proposals WHERE root = :root AND status != 'pending' AND payload IS NOT NULL
             WINDOW newest AS (ORDER BY proposal_id DESC)
-        ) WHERE size > :most_bytes
+        ) WHERE size > :max_bytes
     )
 """
 # The column ``server`` is not used any more.
@@ -587,11 +587,11 @@ class ProposalStore:
         """Raise `TooManyProposals` if there is no room for one more pending proposal of a size."""
         row = {"root": self.names.get_range().root}
         count, total_size = connection.execute(_COUNT_PENDING, row).fetchone()
-        if count >= self.max_pending or total_size + size > _MOST_BYTES:
+        if count >= self.max_pending or total_size + size > _MAX_BYTES:
             message = (
                 f"There are too many proposals: {count} of {self.max_pending} "
                 "(NbEditApp.max_proposals) are pending, and all together may have at most "
-                f"{_MOST_BYTES} bytes. Nothing was changed or proposed; ask a person to "
+                f"{_MAX_BYTES} bytes. Nothing was changed or proposed; ask a person to "
                 "accept or reject some of them first."
             )
             raise TooManyProposals(message, pending=count)
@@ -603,8 +603,8 @@ class ProposalStore:
             **build_root_values(self.names),
             "now": _format_time(now),
             "long_ago": _format_time(now - timedelta(hours=self.hours)),
-            "most_closed": _MOST_CLOSED,
-            "most_bytes": _MOST_CLOSED_BYTES,
+            "max_closed": _MAX_CLOSED,
+            "max_bytes": _MAX_CLOSED_BYTES,
         }
 
 

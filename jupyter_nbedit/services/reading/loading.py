@@ -18,9 +18,9 @@ from jupyter_nbedit.system.lru import LRUCache
 # A file that cannot be parsed and was modified so recently may be half written.
 _RECENT_SECONDS = 2.0
 _POLL_SECONDS = 0.05
-_PATIENCE_SECONDS = 6.0
+_TIMEOUT_SECONDS = 6.0
 # The size of the cache; a cell takes some hundred bytes.
-_MOST_CELLS = 30_000
+_MAX_CELLS = 30_000
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class LoadedNotebook:
 class DocumentCache(LRUCache[str, Document]):
     """A cache of parsed documents by the hash of their bytes, which are not kept.
 
-    ``most_cells`` is the largest number of cells of all documents together.
+    ``max_cells`` is the largest number of cells of all documents together.
     """
 
-    def __init__(self, most_cells: int = _MOST_CELLS) -> None:
-        super().__init__(most_cells, len)
+    def __init__(self, max_cells: int = _MAX_CELLS) -> None:
+        super().__init__(max_cells, len)
 
-    def put(self, digest: str, document: Document) -> None:
+    def put(self, notebook_hash: str, document: Document) -> None:
         """Add the document of a hash; `get` returns it without its bytes."""
-        super().put(digest, document.bind(b""))
+        super().put(notebook_hash, document.bind(b""))
 
 
 async def load_notebook(
@@ -64,7 +64,7 @@ async def load_notebook(
     Raise `Busy` if the other program does not finish, and the errors of `Storage.read` and
     `Document.parse`.
     """
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         content = await storage.read(path)
         try:
@@ -85,15 +85,15 @@ async def load_notebook(
 
 
 async def _parse_content(path: str, content: Content, documents: DocumentCache) -> LoadedNotebook:
-    text, digest = content.data, content.hash
+    text, notebook_hash = content.data, content.hash
     size = len(text)
-    if digest is None and size <= SMALL_BYTES:
-        digest = compute_sha256(text)
-    document = None if digest is None else documents.get(digest)
+    if notebook_hash is None and size <= SMALL_BYTES:
+        notebook_hash = compute_sha256(text)
+    document = None if notebook_hash is None else documents.get(notebook_hash)
     if document is None:
         document = await run_in_thread_if_large(size, Document.parse, text)
     else:
         document = document.bind(text)
-    if digest is not None:
-        documents.put(digest, document)
-    return LoadedNotebook(path, replace(content, hash=digest), document)
+    if notebook_hash is not None:
+        documents.put(notebook_hash, document)
+    return LoadedNotebook(path, replace(content, hash=notebook_hash), document)

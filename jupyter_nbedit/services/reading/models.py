@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, LONGEST_SECTION_NAME
+from jupyter_nbedit.notebook.operations import MAX_INTEGER, MAX_SECTION_NAME_LENGTH
 from jupyter_nbedit.notebook.views import CellView, OutputsDetail, View
 from jupyter_nbedit.services.models import Rev
 
@@ -120,7 +120,7 @@ class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
             int,
             Meta(
                 ge=1,
-                le=LARGEST_INTEGER,
+                le=MAX_INTEGER,
                 description="The most characters of the notebook's text in the reply: of the "
                 "outline first, then of sources, then of metadata, attachments and outputs. "
                 "`omitted` of each cell and of the reply counts what is left out; ids, hashes and "
@@ -157,7 +157,7 @@ class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=
         ),
     ] = []
     section: Annotated[
-        list[Annotated[str, Meta(extra_json_schema={"maxLength": LONGEST_SECTION_NAME})]],
+        list[Annotated[str, Meta(extra_json_schema={"maxLength": MAX_SECTION_NAME_LENGTH})]],
         Meta(description="Headings: the cells of their sections are returned. Repeatable."),
     ] = []
     since: (
@@ -172,12 +172,10 @@ class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=
     ) = UNSET
     start: Annotated[
         int,
-        Meta(
-            ge=0, le=LARGEST_INTEGER, description="The index of the first cell; a reply's `next`."
-        ),
+        Meta(ge=0, le=MAX_INTEGER, description="The index of the first cell; a reply's `next`."),
     ] = 0
     limit: (
-        Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="How many cells at most.")]
+        Annotated[int, Meta(ge=1, le=MAX_INTEGER, description="How many cells at most.")]
         | UnsetType
     ) = UNSET
 

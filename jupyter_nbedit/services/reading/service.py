@@ -137,8 +137,8 @@ class ReadService:
         if storage.kind != "file":
             raise build_unknown_error(since)
         notebook = await load_notebook(storage, path, self.documents)
-        digest = await notebook.compute_hash()
-        self.documents.put(digest, notebook.document)
+        notebook_hash = await notebook.compute_hash()
+        self.documents.put(notebook_hash, notebook.document)
         size = len(notebook.document.text)
         reply = await run_in_thread_if_large(size, self._build_delta, notebook, since)
         return msgspec.structs.replace(reply, trusted=await self._is_trusted(notebook))
@@ -160,15 +160,15 @@ class ReadService:
             nbformat_minor=UNSET if before.nbformat_minor == minor else minor,
         )
 
-    def remember_shown_version(self, path: str, digest: str) -> None:
+    def remember_shown_version(self, path: str, notebook_hash: str) -> None:
         """Remember a version that a tab shows, soon, if the notebook still is that version then.
 
         A later change of the notebook, by any program, can then be told to the tab as a delta.
         """
-        if self.versions.is_known(digest):
+        if self.versions.is_known(notebook_hash):
             return
         is_reading = path in self._shown_hashes
-        self._shown_hashes[path] = digest
+        self._shown_hashes[path] = notebook_hash
         if not is_reading:
             task = asyncio.create_task(self._remember_shown_versions(path))
             self._tasks.add(task)
@@ -176,24 +176,26 @@ class ReadService:
 
     async def _remember_shown_versions(self, path: str) -> None:
         """Remember the version that was reported last, until no other one is reported meanwhile."""
-        digest = ""
+        notebook_hash = ""
         try:
-            while digest != self._shown_hashes[path]:
-                digest = self._shown_hashes[path]
+            while notebook_hash != self._shown_hashes[path]:
+                notebook_hash = self._shown_hashes[path]
                 # Without the version, the tab reads the whole notebook.
                 with suppress(NbEditError):
-                    await self._remember_shown_version(path, digest)
+                    await self._remember_shown_version(path, notebook_hash)
         finally:
             del self._shown_hashes[path]
 
-    async def _remember_shown_version(self, path: str, digest: str) -> None:
+    async def _remember_shown_version(self, path: str, notebook_hash: str) -> None:
         storage = await self.storages.resolve(path)
-        if storage.kind != "file" or self.versions.is_known(digest):
+        if storage.kind != "file" or self.versions.is_known(notebook_hash):
             return
         notebook = await load_notebook(storage, path, self.documents)
-        if await notebook.compute_hash() == digest:
+        if await notebook.compute_hash() == notebook_hash:
             size = len(notebook.document.text)
-            await run_in_thread_if_large(size, self.versions.remember, digest, notebook.document)
+            await run_in_thread_if_large(
+                size, self.versions.remember, notebook_hash, notebook.document
+            )
 
     async def read_text(
         self,
@@ -213,13 +215,13 @@ class ReadService:
         """Load a notebook and select the requested cells; invalid options raise an error."""
         storage = await self.storages.resolve(path)
         notebook = await load_notebook(storage, path, self.documents)
-        document, digest = notebook.document, await notebook.compute_hash()
-        self.documents.put(digest, document)
+        document, notebook_hash = notebook.document, await notebook.compute_hash()
+        self.documents.put(notebook_hash, document)
         if self.history is not None:
             await check_numbered_ids(self.history, path, document, options.cell)
         size = len(document.text)
         indexes, since = await run_in_thread_if_large(
-            size, self._select_cells, document, digest, options
+            size, self._select_cells, document, notebook_hash, options
         )
         return _Selection(notebook, storage.kind == "room", indexes, since)
 
@@ -253,18 +255,18 @@ class ReadService:
     ) -> ReadReply | str:
         selection = await self._load(path, options)
         notebook, indexes = selection.notebook, selection.indexes
-        document, digest = notebook.document, notebook.hash
-        if is_known(digest):
-            self.read_tracker.record(session, path, digest)
-            return digest
+        document, notebook_hash = notebook.document, notebook.hash
+        if is_known(notebook_hash):
+            self.read_tracker.record(session, path, notebook_hash)
+            return notebook_hash
         page = indexes[: get_or_none(options.limit)]
         views, omitted = await run_in_thread_if_large(
             len(document.text), _render_page, document, page, options
         )
-        self.read_tracker.record(session, path, digest)
+        self.read_tracker.record(session, path, notebook_hash)
         return ReadReply(
             path=path,
-            hash=digest,
+            hash=notebook_hash,
             last_modified=notebook.content.last_modified,
             nbformat=4,
             nbformat_minor=document.nbformat_minor,
@@ -283,23 +285,23 @@ class ReadService:
         """Return whether the notebook is trusted, by the notary if the storage does not know."""
         if notebook.content.is_trusted is not None:
             return notebook.content.is_trusted
-        return await self.trust.find_digest(notebook.document, notebook.hash) is not None
+        return await self.trust.find_signature(notebook.document, notebook.hash) is not None
 
     def _select_cells(
-        self, document: Document, digest: str, options: ReadOptions
+        self, document: Document, notebook_hash: str, options: ReadOptions
     ) -> tuple[list[int], ChangesSince | UnsetType]:
         """Remember the version; return the indexes of the requested cells, from `start` on."""
-        self.versions.remember(digest, document)
-        cells = _find_cells(document, digest, options)
+        self.versions.remember(notebook_hash, document)
+        cells = _find_cells(document, notebook_hash, options)
         indexes = [index for index in cells if index >= options.start]
         since = options.since
         if since is UNSET:
             return indexes, UNSET
         is_rev = len(since) >= REV_LENGTH
-        if since == digest or (is_rev and digest.startswith(since)):
+        if since == notebook_hash or (is_rev and notebook_hash.startswith(since)):
             # The cache may not have this version.
             return [], ChangesSince(
-                hash=digest, changed=0, gone=[], reordered=False, total_cells=len(document)
+                hash=notebook_hash, changed=0, gone=[], reordered=False, total_cells=len(document)
             )
         since = self.versions.find(since) if is_rev else since
         changed_indexes, changes = self.versions.compare(since, document)
@@ -329,11 +331,11 @@ def _build_text_options(options: ReadOptions) -> TextOptions:
     )
 
 
-def _find_cells(document: Document, digest: str, options: ReadOptions) -> Sequence[int]:
+def _find_cells(document: Document, notebook_hash: str, options: ReadOptions) -> Sequence[int]:
     """Return the indexes of the cells that the options name, in order; all if they name none."""
     if not options.cell and not options.section:
         return range(len(document))
-    is_current = options.rev is not UNSET and digest.startswith(options.rev)
+    is_current = options.rev is not UNSET and notebook_hash.startswith(options.rev)
     indexes = {
         document.locate(document.parse_address(cell), is_current=is_current)
         for cell in options.cell

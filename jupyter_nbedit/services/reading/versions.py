@@ -23,7 +23,7 @@ from jupyter_nbedit.services.reading.models import ChangesSince
 from jupyter_nbedit.system.lru import LRUCache
 
 # In fingerprints of 8 bytes: about 5 MB, or thirty versions of 10,000 cells.
-_MOST_WEIGHT = 600_000
+_MAX_WEIGHT = 600_000
 _FINGERPRINT_BYTES = 8
 # The weight of a version without cells.
 _OVERHEAD = 64
@@ -167,48 +167,54 @@ class Version:
 class VersionCache:
     """A thread-safe cache of versions by hash.
 
-    ``most_weight`` is its size: the weight of a cell is 1, and 1/8 for each byte of its id.
+    ``max_weight`` is its size: the weight of a cell is 1, and 1/8 for each byte of its id.
     """
 
-    def __init__(self, most_weight: int = _MOST_WEIGHT) -> None:
-        self._most_weight = most_weight
+    def __init__(self, max_weight: int = _MAX_WEIGHT) -> None:
+        self._max_weight = max_weight
         self._versions: LRUCache[str, Version] = LRUCache(
-            most_weight, lambda version: version.weight
+            max_weight, lambda version: version.weight
         )
         self._lock = Lock()
 
-    def is_known(self, digest: str) -> bool:
+    def is_known(self, notebook_hash: str) -> bool:
         """Return whether the cache has the version of a hash."""
         with self._lock:
-            return digest in self._versions
+            return notebook_hash in self._versions
 
-    def get(self, digest: str) -> Version:
+    def get(self, notebook_hash: str) -> Version:
         """Return the version of a hash; raise `VersionUnknown` if the cache does not have it."""
         with self._lock:
-            version = self._versions.get(digest)
+            version = self._versions.get(notebook_hash)
         if version is None:
-            raise build_unknown_error(digest)
+            raise build_unknown_error(notebook_hash)
         return version
 
-    def remember(self, digest: str, document: Document) -> Version:
+    def remember(self, notebook_hash: str, document: Document) -> Version:
         """Return the version of a hash, and add it; this reads all bytes if it is not known."""
         with self._lock:
-            version = self._versions.get(digest)
-        return self._add(digest, Version.from_document(document)) if version is None else version
+            version = self._versions.get(notebook_hash)
+        return (
+            self._add(notebook_hash, Version.from_document(document))
+            if version is None
+            else version
+        )
 
     def remember_edit(
-        self, digest_before: str, digest: str, after: Document, plan: EditPlan
+        self, hash_before: str, notebook_hash: str, after: Document, plan: EditPlan
     ) -> None:
         """Add the version after an edit, and the one before it; see `Version.derive`."""
         before = plan.document
-        version_before = self.remember(digest_before, before)
-        if not self.is_known(digest):
-            self._add(digest, version_before.derive(before, after, plan.splices, plan.list_origins))
+        version_before = self.remember(hash_before, before)
+        if not self.is_known(notebook_hash):
+            self._add(
+                notebook_hash, version_before.derive(before, after, plan.splices, plan.list_origins)
+            )
 
-    def _add(self, digest: str, version: Version) -> Version:
-        if version.weight <= self._most_weight:
+    def _add(self, notebook_hash: str, version: Version) -> Version:
+        if version.weight <= self._max_weight:
             with self._lock:
-                self._versions.put(digest, version)
+                self._versions.put(notebook_hash, version)
         return version
 
     def find(self, rev: str) -> str:
@@ -219,7 +225,7 @@ class VersionCache:
         with self._lock:
             if rev in self._versions:
                 return rev
-            hashes = [digest for digest in self._versions if digest.startswith(rev)]
+            hashes = [known for known in self._versions if known.startswith(rev)]
         if len(hashes) == 1:
             return hashes[0]
         found = "the hashes of several versions begin so" if hashes else "it does not remember it"
@@ -229,13 +235,13 @@ class VersionCache:
         )
         raise VersionUnknown(message, since=rev)
 
-    def compare(self, digest: str, document: Document) -> tuple[list[int], ChangesSince]:
+    def compare(self, notebook_hash: str, document: Document) -> tuple[list[int], ChangesSince]:
         """Compare a notebook with a version.
 
         Return the indexes of the cells whose bytes are in no cell of the version, and the reply.
         Raise `VersionUnknown` if the cache does not have the version.
         """
-        version = self.get(digest)
+        version = self.get(notebook_hash)
         after = _compute_fingerprints(document)
         before = version.fingerprints.tolist()
         known_fingerprints = set(before)
@@ -248,7 +254,7 @@ class VersionCache:
             if cell_id is not None and cell_id not in document.ids
         ]
         return indexes, ChangesSince(
-            hash=digest,
+            hash=notebook_hash,
             changed=len(indexes),
             gone=removed_ids,
             reordered=_is_reordered(_name_cells(ids_before, before), _name_cells(ids_after, after)),
@@ -256,13 +262,13 @@ class VersionCache:
         )
 
 
-def build_unknown_error(digest: str) -> VersionUnknown:
+def build_unknown_error(notebook_hash: str) -> VersionUnknown:
     """Return the error that the version of a hash is not known."""
     message = (
         "This server does not remember the version that `since` names. Read the notebook "
         "without `since`, and go on from the hash you then get."
     )
-    return VersionUnknown(message, since=digest)
+    return VersionUnknown(message, since=notebook_hash)
 
 
 def _list_ids(document: Document) -> list[str | None]:
@@ -315,10 +321,10 @@ def _compute_metadata_fingerprint(document: Document) -> int | None:
 
 def _hash_range(text: Buffer, span: Span) -> int:
     """Return 64 bits; other threads run while the bytes of a large cell are hashed."""
-    digest = blake2b(digest_size=_FINGERPRINT_BYTES, key=_KEY)
+    hasher = blake2b(digest_size=_FINGERPRINT_BYTES, key=_KEY)
     for chunk in iterate_chunks(text, span.start, span.stop):
-        digest.update(chunk)
-    return int.from_bytes(digest.digest(), "little", signed=True)
+        hasher.update(chunk)
+    return int.from_bytes(hasher.digest(), "little", signed=True)
 
 
 def _match_in_order(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:

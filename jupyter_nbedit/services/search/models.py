@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.notebook.search import Hit, Scope
 from jupyter_nbedit.storage.base import SkippedNotebook
 
 #: The most hits of one reply.
-MOST_HITS = 1000
+MAX_HITS = 1000
 
 
 class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -65,11 +65,11 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         ),
     ] = msgspec.field(default_factory=lambda: ["sources"])
     cell_type: Literal["code", "markdown", "raw"] | UnsetType = UNSET
-    limit: Annotated[int, Meta(ge=1, le=MOST_HITS, description="How many hits at most.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many hits at most.")] = 100
     max_files: (
         Annotated[
             int,
-            Meta(ge=1, le=LARGEST_INTEGER, description="How many notebooks to search at most."),
+            Meta(ge=1, le=MAX_INTEGER, description="How many notebooks to search at most."),
         ]
         | UnsetType
     ) = UNSET

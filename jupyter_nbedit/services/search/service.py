@@ -32,10 +32,10 @@ _SECONDS = 5.0
 # The length of a slice, and the number of slices at the same time: searches share the thread pool
 # with all other requests.
 _SLICE_SECONDS = 0.1
-_MOST_SLICES = 2
+_MAX_SLICES = 2
 # How long the notebooks of a folder may be listed, in one slice.
 _LISTING_SECONDS = 2.0
-_MOST_SKIPPED = 100
+_MAX_SKIPPED = 100
 _FINGERPRINT_BYTES = 8
 
 
@@ -58,7 +58,7 @@ class SearchService:
     storages: StorageResolver
     #: How long a request may search.
     seconds: float = _SECONDS
-    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_SLICES))
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_SLICES))
 
     async def search(
         self, request: SearchRequest, *, is_cancelled: Callable[[], bool]
@@ -196,7 +196,7 @@ class _SearchRun:
             self.reply.hidden += 1
             return
         self.reply.skipped_count += 1
-        if len(self.reply.skipped) < _MOST_SKIPPED:
+        if len(self.reply.skipped) < _MAX_SKIPPED:
             self.reply.skipped.append(skipped)
 
 

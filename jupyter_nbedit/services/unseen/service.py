@@ -52,18 +52,18 @@ if TYPE_CHECKING:
     from jupyter_nbedit.services.history.store import EditHistory
 
 #: The most edits whose net change is computed; older ones count as seen.
-MOST_EDITS = 200
+MAX_EDITS = 200
 # The most edits after the state that is restored.
-_MOST_RESTORED = 1_000
+_MAX_RESTORED = 1_000
 # The most bytes of the undo records of these edits, which are in memory together.
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 # How long it takes to revert an edit, as bytes of a notebook to parse.
 _EDIT_WEIGHT = 20_000
 _ATTEMPTS = 8
 # How often changes are compared again; what is revealed then is only shown as moved.
-_MOST_ROUNDS = 8
+_MAX_ROUNDS = 8
 # How many replies are kept, and how many cells they have together.
-_MOST_CACHED_CELLS = 2_000
+_MAX_CACHED_CELLS = 2_000
 
 
 class UnseenCell(CellDiff, frozen=True, kw_only=True):
@@ -194,7 +194,7 @@ class UnseenService:
     events: EventEmitter
     log: Logger
     _cache: LRUCache[tuple[object, ...], UnseenReply] = field(
-        default_factory=lambda: LRUCache(_MOST_CACHED_CELLS, lambda reply: len(reply.cells) + 1)
+        default_factory=lambda: LRUCache(_MAX_CACHED_CELLS, lambda reply: len(reply.cells) + 1)
     )
 
     async def get(self, path: str, account: str) -> UnseenReply:
@@ -282,7 +282,7 @@ class UnseenService:
         Then one of them would be shown as moved as soon as the changes of the other are kept.
         """
         shown = {source for cell in net.cells for source in cell.sources}
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             if not net.has_neutral_changes:
                 return
             state = await self._load(path, account)
@@ -302,7 +302,7 @@ class UnseenService:
         """Return what the user has not seen of a notebook, which must be locked."""
         seen = await self.seen.read(notebook.path, account)
         entries, has_more = await self.history.list_newer(
-            notebook.path, seen.last_edit, limit=MOST_EDITS, most_bytes=_MOST_BYTES
+            notebook.path, seen.last_edit, limit=MAX_EDITS, max_bytes=_MAX_BYTES
         )
         await notebook.compute_hash()
         return _UnseenState(notebook, entries, seen, has_more)
@@ -431,7 +431,7 @@ class RestorePlanner:
         # Raises an error if there is no such edit.
         await self.history.get_entry(notebook.path, self.edit_id)
         entries, has_more = await self.history.list_newer(
-            notebook.path, self.edit_id, limit=_MOST_RESTORED, most_bytes=_MOST_BYTES
+            notebook.path, self.edit_id, limit=_MAX_RESTORED, max_bytes=_MAX_BYTES
         )
         if has_more:
             message = (

@@ -21,7 +21,7 @@ from jupyter_nbedit.services.history.seen_parts import SEEN_BOUNDARY, find_last_
 
 _DAY_SECONDS = 86_400.0
 # How many edits are read to find the notebooks with unseen ones.
-_MOST_EDITS = 2_000
+_MAX_EDITS = 2_000
 # The edits of all notebooks that a user has not seen. Of an edit that undoes another unseen one
 # neither counts.
 _UNSEEN_EDITS = f"""
@@ -162,7 +162,7 @@ class SeenEditStore:
             **build_root_values(self.names),
             "user": user,
             "oldest": oldest_time,
-            "limit": _MOST_EDITS,
+            "limit": _MAX_EDITS,
         }
 
         def select(connection: sqlite3.Connection) -> tuple[PathFinder, list[tuple[Any, ...]]]:

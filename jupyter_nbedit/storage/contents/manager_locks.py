@@ -334,9 +334,7 @@ class _LockedMethod:
         os_path = _get_os_path(manager, path) if is_rooted(manager) else None
         try:
             if os_path is not None and get_known_pairs(manager) is None:
-                return await asyncio.to_thread(
-                    _compute_digest, Path(os_path), manager.hash_algorithm
-                )
+                return await asyncio.to_thread(_hash_file, Path(os_path), manager.hash_algorithm)
             if not has_hashes(manager):
                 return None
             model = await ensure_async(manager.get(path, content=False, require_hash=True))
@@ -407,10 +405,10 @@ def saves_without_hooks(manager: Any) -> bool:
     return has_plain_files(manager) and not any(hooks)
 
 
-def _compute_digest(file: Path, algorithm: str) -> str:
-    digest = hashlib.new(algorithm)
+def _hash_file(file: Path, algorithm: str) -> str:
+    hasher = hashlib.new(algorithm)
     buffer = memoryview(bytearray(CHUNK_BYTES))
     with file.open("rb", buffering=0) as content:
         while count := content.readinto(buffer):
-            digest.update(buffer[:count])
-    return digest.hexdigest()
+            hasher.update(buffer[:count])
+    return hasher.hexdigest()

@@ -299,21 +299,21 @@ def write_spliced(
     """
     if isinstance(base, LazyFileBytes):
         with ThreadPoolExecutor(1) as pool:
-            digest = pool.submit(_hash_spliced, base, splices)
+            file_hash = pool.submit(_hash_spliced, base, splices)
             _copy(base, splices, new_file)
-            yield digest
+            yield file_hash
         return
     text = apply_splices(base, splices)
     if len(text) > _SMALL_BYTES:
         with ThreadPoolExecutor(1) as pool:
-            digest = pool.submit(compute_hash, text)
+            file_hash = pool.submit(compute_hash, text)
             write_all(new_file, text)
-            yield digest
+            yield file_hash
         return
     write_all(new_file, text)
-    digest = Future()
-    digest.set_result(compute_hash(text))
-    yield digest
+    file_hash = Future()
+    file_hash.set_result(compute_hash(text))
+    yield file_hash
 
 
 def compute_hash(text: bytes) -> ResumableSha256:

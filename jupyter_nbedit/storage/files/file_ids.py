@@ -18,7 +18,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import Busy
 
-_PATIENCE_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 _DELETE = "DELETE FROM Files WHERE ino = ?"
 _MOVE = "UPDATE Files SET ino = ?, crtime = ?, mtime = ? WHERE ino = ?"
 
@@ -63,7 +63,7 @@ class FileIdPreservingSwap:
         except RuntimeError:
             # The loop is closed.
             raise Busy(message) from None
-        if not wait([warnings], _PATIENCE_SECONDS).done and warnings.cancel():
+        if not wait([warnings], _TIMEOUT_SECONDS).done and warnings.cancel():
             raise Busy(message)
         # Once started, it finishes: it does not wait for anything.
         return warnings.result()

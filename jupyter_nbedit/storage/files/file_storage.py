@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from jupyter_nbedit.storage.locks import PathLocks
     from jupyter_nbedit.storage.rtc.rooms import RoomIdSnapshot
 
-_PATIENCE_SECONDS = 2.0
+_TIMEOUT_SECONDS = 2.0
 
 
 class FileStorage:
@@ -91,13 +91,13 @@ class FileStorage:
     async def read(self, path: str) -> Content:
         """Read a file; wait for the end of another program's save."""
         os_path = await self._get_os_path(path)
-        async for _ in Polling(_PATIENCE_SECONDS):
+        async for _ in Polling(_TIMEOUT_SECONDS):
             content = await asyncio.to_thread(self._read, os_path)
             if content is not None:
                 return content
         message = (
             f"Another program has been writing this notebook for more than "
-            f"{_PATIENCE_SECONDS:.0f} seconds. Nothing was written; try again."
+            f"{_TIMEOUT_SECONDS:.0f} seconds. Nothing was written; try again."
         )
         raise Busy(message)
 

@@ -26,17 +26,17 @@ class ResumableSha256:
     def __init__(self) -> None:
         self._offsets = [0]
         self._states = [hashlib.sha256()]
-        self._digest = hashlib.sha256()
+        self._hasher = hashlib.sha256()
         #: The number of hashed bytes.
         self.size = 0
 
     def update(self, part: memoryview | bytes) -> None:
         """Add the next bytes."""
-        self._digest.update(part)
+        self._hasher.update(part)
         self.size += len(part)
         if self.size - self._offsets[-1] >= _MARK_BYTES:
             self._offsets.append(self.size)
-            self._states.append(self._digest.copy())
+            self._states.append(self._hasher.copy())
 
     def copy_prefix(self, offset: int) -> ResumableSha256:
         """Return the hash of a prefix, up to the last known state at or before an offset."""
@@ -44,8 +44,8 @@ class ResumableSha256:
         prefix = ResumableSha256()
         state_count = self._find_last(size) + 1
         prefix._offsets, prefix._states = self._offsets[:state_count], self._states[:state_count]
-        prefix._digest = (
-            self._digest if size == self.size else self._states[state_count - 1]
+        prefix._hasher = (
+            self._hasher if size == self.size else self._states[state_count - 1]
         ).copy()
         prefix.size = size
         return prefix
@@ -56,7 +56,7 @@ class ResumableSha256:
     @property
     def hexdigest(self) -> str:
         """The hash of all added bytes, in hex."""
-        return self._digest.hexdigest()
+        return self._hasher.hexdigest()
 
 
 class LazyFileBytes(LazyBytes):

@@ -120,8 +120,8 @@ def _read(folder: OpenDirectory, name: str, hashes: FileHashCache | None) -> Con
     finally:
         os.close(descriptor)
     snapshot = Snapshot(status, read_ns, has_unique_times=known_hash is not None)
-    digest = None if known_hash is None else known_hash.hexdigest
-    return Content(data, get_last_modified(status), snapshot, hash=digest)
+    file_hash = None if known_hash is None else known_hash.hexdigest
+    return Content(data, get_last_modified(status), snapshot, hash=file_hash)
 
 
 def is_being_saved(folder: OpenDirectory, name: str) -> bool:

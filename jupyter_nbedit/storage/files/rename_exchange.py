@@ -30,7 +30,7 @@ if sys.platform == "linux":
     import fcntl
 
 # Programs that write in place have the file open for moments; some never close it.
-_PATIENCE_SECONDS = 0.5
+_TIMEOUT_SECONDS = 0.5
 _POLL_SECONDS = 0.005
 _NO_HANDLERS = {signal.SIG_DFL, signal.SIG_IGN}
 
@@ -72,7 +72,7 @@ class FileExchange:
         What it writes after the file was replaced is lost. Call this before `commit`, which may run
         on a thread that must not wait.
         """
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         while self._original is not None and time.monotonic() < deadline:
             try:
                 _ask_for_lease(self._original)

@@ -15,7 +15,7 @@ from tests.support import samples
 from tests.support.http import Client
 
 READ = "claude_code/Read"
-MOST_TEXT = 210_000
+MAX_TEXT = 210_000
 
 
 def encode(data: bytes) -> str:
@@ -40,7 +40,7 @@ def read(live: Client, *outputs: Any, more: int = 0) -> list[dict[str, Any]]:
     answer = call(live, READ, {"file_path": "~images.ipynb"})
     assert answer.status == 200, answer.body
     blocks: list[dict[str, Any]] = answer.json["content"]
-    assert sum(len(block.get("text", "")) for block in blocks) <= MOST_TEXT
+    assert sum(len(block.get("text", "")) for block in blocks) <= MAX_TEXT
     for block in blocks:
         if block["type"] == "image":
             base64.b64decode(block["data"], validate=True)
@@ -144,9 +144,9 @@ def test_a_long_source_and_a_long_text_are_limited(live: Client) -> None:
     cells = [samples.raw("y" * 300_000, f"c{n}") for n in range(3)]
     (live.root / "images.ipynb").write_bytes(samples.notebook(*cells))
     (block,) = call(live, READ, {"file_path": "~images.ipynb"}).json["content"]
-    assert len(block["text"]) < MOST_TEXT
+    assert len(block["text"]) < MAX_TEXT
     assert "more characters of its source are not shown.)" in block["text"]
     (live.root / "long.txt").write_text(("z" * 1_999 + "\n") * 1_000)
     (block,) = call(live, READ, {"file_path": "~long.txt"}).json["content"]
-    assert len(block["text"]) < MOST_TEXT
+    assert len(block["text"]) < MAX_TEXT
     assert "(Lines 100 to 1000 are not shown; read on with `offset` 100.)" in block["text"]

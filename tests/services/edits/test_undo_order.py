@@ -25,7 +25,7 @@ HISTORIES = 3_000 if is_nightly() else 30
 # In how many histories an undo may be refused for good, by what ids the cells have. To this come
 # three for chance, which weighs more the fewer there are. Without ids, most cells look alike, and
 # one that cannot be placed for certain is refused.
-MOST_REFUSED = {"unique": 0.06, "repeated": 0.2, "none": 0.8}
+MAX_REFUSED = {"unique": 0.06, "repeated": 0.2, "none": 0.8}
 
 
 def cells(text: bytes) -> list[str]:
@@ -161,14 +161,14 @@ async def count_outcomes(*, ids: str, is_saved: bool) -> Counter[str]:
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
-@pytest.mark.parametrize("ids", MOST_REFUSED)
+@pytest.mark.parametrize("ids", MAX_REFUSED)
 async def test_undo_in_any_order_restores_the_order_of_cells_or_is_refused(
     *, ids: str, is_saved: bool
 ) -> None:
     outcomes = await count_outcomes(ids=ids, is_saved=is_saved)
 
     assert outcomes.keys() <= {"original", "refused"}
-    assert outcomes["refused"] <= MOST_REFUSED[ids] * HISTORIES + 3
+    assert outcomes["refused"] <= MAX_REFUSED[ids] * HISTORIES + 3
 
 
 async def test_cell_between_two_with_one_id_is_not_put_elsewhere() -> None:

@@ -770,10 +770,10 @@ class WatchingServer:
                 await asyncio.wait_for(self.read_changes(compute_hash(text)), 2)
                 return
 
-    async def read_changes(self, digest: str) -> list[dict[str, Any]]:
+    async def read_changes(self, notebook_hash: str) -> list[dict[str, Any]]:
         """Return all changes up to the one to a hash."""
         changes: list[dict[str, Any]] = []
-        while not changes or changes[-1]["hash"] != digest:
+        while not changes or changes[-1]["hash"] != notebook_hash:
             message = await asyncio.wait_for(self.socket.read_message(), LIMIT_SECONDS)
             assert message is not None
             event = json.loads(message)

@@ -143,19 +143,19 @@ class Tab:
         text = json.dumps(self.writer.make_notebook(), indent=self.writer.pick(None, 1))
         self.file.write_text(text)
         for _ in range(STEPS):
-            digest = await self.services.reader.read_hash(NAME)
+            notebook_hash = await self.services.reader.read_hash(NAME)
             # What the Contents API cannot read, a tab cannot have.
             with suppress(HTTPError, UnicodeEncodeError):
                 version = await self.read_whole()
                 for since, base in self.versions.items():
-                    await self.compare(since, base, digest, version)
-                self.versions[digest] = version
-            self.own.append(digest)
+                    await self.compare(since, base, notebook_hash, version)
+                self.versions[notebook_hash] = version
+            self.own.append(notebook_hash)
             if self.writer.random.random() < 0.5:
                 with suppress(NbEditError):
                     await self.services.edit(NAME, self.writer.make_operation())
             else:
-                await self.report(digest)
+                await self.report(notebook_hash)
                 await self.change_outside()
                 self.own.clear()
         await self.services.close()
@@ -176,7 +176,7 @@ class Tab:
         return {**content, "trusted": trusted}
 
     async def compare(
-        self, since: str, base: dict[str, Any], digest: str, version: dict[str, Any]
+        self, since: str, base: dict[str, Any], notebook_hash: str, version: dict[str, Any]
     ) -> None:
         """Compare a version with an earlier one and the delta since that."""
         try:
@@ -187,7 +187,7 @@ class Tab:
             self.outcomes["unknown"] += 1
             return
         delta = json.loads(msgspec.json.encode(reply))
-        assert (delta["since"], delta["hash"]) == (since, digest)
+        assert (delta["since"], delta["hash"]) == (since, notebook_hash)
         assert version["trusted"] <= {delta["trusted"]}
         # Not a number equals nothing, but its text does.
         applied = apply_delta(base, delta)
@@ -196,10 +196,10 @@ class Tab:
         has_copies = any("copy" in part for part in delta["cells"])
         self.outcomes["copied" if has_copies else "sent"] += 1
 
-    async def report(self, digest: str) -> None:
+    async def report(self, notebook_hash: str) -> None:
         """Report what the tab shows, and wait until the server remembers it."""
-        assert self.services.tabs.report(self.page, TabReport(NAME, "shown", digest))
-        self.services.reader.remember_shown_version(NAME, digest)
+        assert self.services.tabs.report(self.page, TabReport(NAME, "shown", notebook_hash))
+        self.services.reader.remember_shown_version(NAME, notebook_hash)
         await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
 
     async def change_outside(self) -> None:
@@ -235,13 +235,13 @@ async def test_number_that_jupyter_cannot_read_is_not_sent(tmp_path: Path, place
     notebook: dict[str, Any] = {"cells": [cell], "metadata": {}}
     notebook |= {"nbformat": 4, "nbformat_minor": 4}
     tab.file.write_text(json.dumps(notebook))
-    await tab.report(digest := await tab.services.reader.read_hash(NAME))
+    await tab.report(notebook_hash := await tab.services.reader.read_hash(NAME))
     (cell if place == "cell" else notebook)["metadata"] = {"number": "long"}
     # CPython reads integers of up to 4,300 digits.
     tab.file.write_text(json.dumps(notebook).replace('"long"', "1" * 5_000))
     with pytest.raises(HTTPError, match="Unreadable"):
         await tab.manager.get(NAME)
     with pytest.raises(VersionUnknown):
-        await tab.services.reader.read_delta(NAME, digest)
+        await tab.services.reader.read_delta(NAME, notebook_hash)
     await tab.services.close()
     await tab.builder.close()

@@ -46,7 +46,7 @@ def test_tracked_reads_of_files_and_sessions_have_a_limit() -> None:
 
 def test_the_least_recently_used_version_is_dropped_first() -> None:
     documents = [build_document(number) for number in range(5)]
-    versions = VersionCache(most_weight=270)
+    versions = VersionCache(max_weight=270)
     for one in documents[:4]:
         versions.remember(one.hash, one)
     versions.compare(documents[0].hash, documents[1])
@@ -59,7 +59,7 @@ def test_the_least_recently_used_version_is_dropped_first() -> None:
 
 
 def test_versions_have_a_limit_in_number_and_size() -> None:
-    versions = VersionCache(most_weight=1000)
+    versions = VersionCache(max_weight=1000)
     long_id = Document.parse(samples.notebook(samples.raw("x", "i" * 100_000)))
     for large in (build_document(0, cells=1000), long_id):
         versions.remember(large.hash, large)
@@ -70,12 +70,12 @@ def test_versions_have_a_limit_in_number_and_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most_cells", "is_cached"), [(1, [False, False, True]), (5, [True, False, True])]
+    ("max_cells", "is_cached"), [(1, [False, False, True]), (5, [True, False, True])]
 )
 def test_documents_have_a_limit_and_the_last_one_is_kept(
-    most_cells: int, is_cached: list[bool]
+    max_cells: int, is_cached: list[bool]
 ) -> None:
-    documents = DocumentCache(most_cells=most_cells)
+    documents = DocumentCache(max_cells=max_cells)
     two = build_document(0, cells=2)
     for name in "ab":
         documents.put(name, two)

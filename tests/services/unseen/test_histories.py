@@ -31,7 +31,7 @@ from tests.support.sampling import get_seed, is_nightly
 from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
 
 HISTORIES = 5_000 if is_nightly() else 50
-MOST_STEPS = 9
+MAX_STEPS = 9
 USERS = ("ann", "bob")
 #: The notebook's own metadata, among the ids of cells.
 METADATA = ""
@@ -58,7 +58,7 @@ class Version:
         return cls(text, {**values, METADATA: {"metadata": notebook["metadata"]}}, order)
 
     @property
-    def digest(self) -> str:
+    def hash(self) -> str:
         return hashlib.sha256(self.text).hexdigest()
 
     def read_content(self, cell_id: str) -> Any:
@@ -183,7 +183,7 @@ class UnseenHistory:
         text = self.path.read_bytes()
         if text != self.last_version.text:
             self.last_version = Version.parse(text)
-            self.versions[self.last_version.digest] = self.last_version
+            self.versions[self.last_version.hash] = self.last_version
         return self.last_version
 
     def write_notebook(self) -> None:
@@ -201,7 +201,7 @@ class UnseenHistory:
         if self.random.random() < 0.3:
             text = text.replace(b"\n", b"\r\n")
         self.path.write_bytes(text)
-        self.versions[self.version.digest] = self.version
+        self.versions[self.version.hash] = self.version
 
     def write_source(self) -> str:
         if not self.has_ids:
@@ -418,8 +418,8 @@ class UnseenHistory:
     async def note_changes(self) -> None:
         """Add the edits that are new in the history to the model."""
         history, path = self.served.services.history, self.path.name
-        self.versions[self.version.digest] = self.version
-        entries, _ = await history.list_newer(path, self.newest_edit, limit=9, most_bytes=1 << 20)
+        self.versions[self.version.hash] = self.version
+        entries, _ = await history.list_newer(path, self.newest_edit, limit=9, max_bytes=1 << 20)
         for entry in reversed(entries):
             self.newest_edit = entry.edit_id
             if not entry.record:
@@ -572,7 +572,7 @@ class UnseenHistory:
     async def read(self, user: str) -> UnseenReply:
         """Return what a user has not seen, which is what the model expects."""
         reply = await self.served.services.unseen.get(self.path.name, user)
-        assert reply.hash == self.version.digest
+        assert reply.hash == self.version.hash
         assert not reply.truncated
         assert len({cell.key for cell in reply.cells}) == len(reply.cells)
         numbers = {edit_id for cell in reply.cells for edit_id in cell.edit_ids}
@@ -636,7 +636,7 @@ class UnseenHistory:
             self.keep: 3,
             self.undo_cells: 2,
         }
-        for _ in range(self.random.randint(2, MOST_STEPS)):
+        for _ in range(self.random.randint(2, MAX_STEPS)):
             (step,) = self.random.choices(list(steps), list(steps.values()))
             refusals: tuple[type[NbEditError], ...] = (NbEditError,)
             if step in (self.keep, self.undo_cells):

@@ -15,14 +15,14 @@ from jupyter_nbedit.agents.tools.agent_operations import AgentOperation, Operati
 from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.agents.tools.files import TextBlock
 from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookExists
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER, CellType, Insert
+from jupyter_nbedit.notebook.operations import MAX_INTEGER, CellType, Insert
 from jupyter_nbedit.notebook.search import Hit, Scope
 from jupyter_nbedit.notebook.shown_text import quote_name
 from jupyter_nbedit.notebook.text_cells import DEFAULT_CHARACTERS, TextOutputs, TextView
 from jupyter_nbedit.services.edits.publish import add_tab_counts
 from jupyter_nbedit.services.models import (
-    LONGEST_LABEL,
-    MOST_OPERATIONS,
+    MAX_LABEL_LENGTH,
+    MAX_OPERATIONS,
     REV_PATTERN,
     Author,
     EditReply,
@@ -36,18 +36,18 @@ from jupyter_nbedit.text.errors import render_error
 from jupyter_nbedit.text.history import render_detailed_edit, render_history, render_proposal
 from jupyter_nbedit.text.search import render_rest, render_search
 
-_MOST_CHARACTERS = 40_000
-_FEWEST_CHARACTERS = 200
+_MAX_CHARACTERS = 40_000
+_MIN_CHARACTERS = 200
 # So many cells with hits are shown whole, so that an edit needs no other read.
 _SHOWN_CELLS = 3
 _SHOWN_CELL_CHARACTERS = 1_500
 _SHOWN_NOTEBOOKS = 100
 _SHOWN_EDITS = 20
-_LONGEST_PATH = 4_096
-_LONGEST_WAIT = 45
+_MAX_PATH_LENGTH = 4_096
+_MAX_WAIT = 45
 # How long an answer waits for the reports of open tabs, in seconds.
 _TAB_SECONDS = 1.0
-_LONGEST_ERROR = 4_000
+_MAX_ERROR_LENGTH = 4_000
 
 _Path = Annotated[str, Meta(description="Absolute, or relative to the server's root.")]
 
@@ -66,7 +66,7 @@ class AgentFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _build_failure(error: ToolError) -> AgentFailure:
-    text = render_error(error.reason, error.get_message(), error.details)[:_LONGEST_ERROR]
+    text = render_error(error.reason, error.get_message(), error.details)[:_MAX_ERROR_LENGTH]
     return AgentFailure(content=[TextBlock(text)])
 
 
@@ -97,13 +97,13 @@ class AgentReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     section: (
         Annotated[str, Meta(min_length=1, description="A heading: only its section.")] | UnsetType
     ) = UNSET
-    start: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="First cell to show.")] = 0
+    start: Annotated[int, Meta(ge=0, le=MAX_INTEGER, description="First cell to show.")] = 0
     view: TextView = "auto"
     outputs: Annotated[TextOutputs, Meta(description="Default: summary (kinds, errors).")] = (
         "summary"
     )
     max_chars: Annotated[
-        int, Meta(ge=_FEWEST_CHARACTERS, le=_MOST_CHARACTERS, description="Default 8000.")
+        int, Meta(ge=_MIN_CHARACTERS, le=_MAX_CHARACTERS, description="Default 8000.")
     ] = DEFAULT_CHARACTERS
     since: (
         Annotated[str, Meta(pattern=REV_PATTERN, description="A rev: only what changed since.")]
@@ -159,9 +159,10 @@ class AgentEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     """What ``notebook_edit`` takes."""
 
     path: _Path
-    operations: Annotated[list[AgentOperation], Meta(min_length=1, max_length=MOST_OPERATIONS)]
+    operations: Annotated[list[AgentOperation], Meta(min_length=1, max_length=MAX_OPERATIONS)]
     message: (
-        Annotated[str, Meta(max_length=LONGEST_LABEL, description="Why, for people.")] | UnsetType
+        Annotated[str, Meta(max_length=MAX_LABEL_LENGTH, description="Why, for people.")]
+        | UnsetType
     ) = UNSET
     rev: (
         Annotated[
@@ -288,7 +289,7 @@ async def _list_notebooks(context: ToolContext, folder: str) -> str:
     lines = [f"{len(paths)} notebook{'' if len(paths) == 1 else 's'}"]
     for path in sorted(paths, key=lambda path: not counts[path]):
         is_open = f" | open in {counts[path]} tab{'' if counts[path] == 1 else 's'}"
-        lines.append(f"{quote_name(path, _LONGEST_PATH)}{is_open if counts[path] else ''}")
+        lines.append(f"{quote_name(path, _MAX_PATH_LENGTH)}{is_open if counts[path] else ''}")
     if len(paths) == _SHOWN_NOTEBOOKS:
         lines.append("<note>There may be more: send a folder.</note>")
     return "\n".join(lines)
@@ -310,13 +311,13 @@ class AgentCreateInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     """What ``notebook_create`` takes."""
 
     path: _Path
-    cells: Annotated[list[AgentCell], Meta(max_length=MOST_OPERATIONS)] = []
+    cells: Annotated[list[AgentCell], Meta(max_length=MAX_OPERATIONS)] = []
     kernelspec: (
         Annotated[
             str,
             Meta(
                 min_length=1,
-                max_length=LONGEST_LABEL,
+                max_length=MAX_LABEL_LENGTH,
                 description="Such as python3.",
             ),
         ]
@@ -355,11 +356,10 @@ class AgentHistoryInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True,
     action: Literal["list", "show", "undo", "redo", "proposal"]
     path: str = ""
     edit_id: (
-        Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="list: only older ones.")]
-        | UnsetType
+        Annotated[int, Meta(ge=1, le=MAX_INTEGER, description="list: only older ones.")] | UnsetType
     ) = UNSET
-    proposal_id: Annotated[int, Meta(ge=1, le=LARGEST_INTEGER)] | UnsetType = UNSET
-    wait: Annotated[int, Meta(ge=0, le=_LONGEST_WAIT, description="Seconds.")] = 0
+    proposal_id: Annotated[int, Meta(ge=1, le=MAX_INTEGER)] | UnsetType = UNSET
+    wait: Annotated[int, Meta(ge=0, le=_MAX_WAIT, description="Seconds.")] = 0
 
 
 def _is_change(arguments: AgentHistoryInput) -> bool:

@@ -24,8 +24,8 @@ from jupyter_nbedit.agents.tools.cell_edit import (
     plan_edit,
 )
 from jupyter_nbedit.agents.tools.files import (
-    MOST_CHARACTERS,
-    MOST_LINES,
+    MAX_CHARACTERS,
+    MAX_LINES,
     Block,
     TextBlock,
     decode_text,
@@ -38,7 +38,7 @@ from jupyter_nbedit.agents.tools.files import (
 from jupyter_nbedit.errors import FileNotFound, InvalidNotebook, InvalidRequest, NotebookExists
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.models import Author, WriteRequest
 from jupyter_nbedit.services.reading.models import ReadOptions
 from jupyter_nbedit.storage.base import Content
@@ -84,7 +84,7 @@ def _build_result(
 
 _READ = (
     "Read a file on the Jupyter server. A text is shown with its lines numbered from 1, as `cat "
-    f"-n` does; at most {MOST_LINES} lines at once and {MOST_CHARACTERS} characters of each, and "
+    f"-n` does; at most {MAX_LINES} lines at once and {MAX_CHARACTERS} characters of each, and "
     "it says what is left out. A Jupyter notebook (.ipynb) is shown cell by cell, each with its "
     "id, index, type, source and outputs; images are shown as images and PDFs as their text. "
     "Read a file before you change it with Write, Edit or NotebookEdit: they refuse what this "
@@ -101,7 +101,7 @@ class ReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
         int,
         Meta(
             ge=1,
-            le=LARGEST_INTEGER,
+            le=MAX_INTEGER,
             description="The first line to show, counted from 1; of a notebook, the first cell, "
             "counted from 1.",
         ),
@@ -110,11 +110,11 @@ class ReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
         int,
         Meta(
             ge=1,
-            le=LARGEST_INTEGER,
-            description=f"How many lines to show, {MOST_LINES} at most; of a notebook, how many "
+            le=MAX_INTEGER,
+            description=f"How many lines to show, {MAX_LINES} at most; of a notebook, how many "
             "cells.",
         ),
-    ] = MOST_LINES
+    ] = MAX_LINES
 
 
 async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> ToolResult:
@@ -122,10 +122,10 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
         path = context.map_notebook_path(arguments.file_path, relative=False)
         options = ReadOptions(
             start=arguments.offset - 1,
-            limit=min(arguments.limit, MOST_LINES),
+            limit=min(arguments.limit, MAX_LINES),
             view="source",
             outputs="full",
-            max_chars=MOST_LINES * MOST_CHARACTERS,
+            max_chars=MAX_LINES * MAX_CHARACTERS,
         )
         reply = await context.read_notebook(path, options)
         if arguments.offset > max(1, reply.total_cells):
@@ -135,14 +135,14 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
             )
             raise InvalidRequest(message)
         # Images are checked byte by byte.
-        blocks, digest = await asyncio.to_thread(render_notebook, reply), reply.hash
+        blocks, notebook_hash = await asyncio.to_thread(render_notebook, reply), reply.hash
     else:
         path = context.map_file_path(arguments.file_path, relative=False)
         data = (await context.text_files.read(path)).text
         # A PDF takes long even if it is small.
         blocks = await asyncio.to_thread(render_file, data, arguments.offset, arguments.limit)
-        digest = compute_sha256(data)
-    context.read_tracker.record(author.session, path, digest)
+        notebook_hash = compute_sha256(data)
+    context.read_tracker.record(author.session, path, notebook_hash)
     return ToolResult(ClaudeCodeOutput(content=blocks))
 
 
@@ -319,7 +319,7 @@ def _describe_replacement(arguments: EditInput, text: str, lines: Sequence[int])
     position = "" if len(lines) == 1 else ", the first time here"
     first = max(1, lines[0] - _LINES_AROUND)
     line_count = (
-        min(arguments.new_string.count("\n"), MOST_LINES) + 1 + lines[0] - first + _LINES_AROUND
+        min(arguments.new_string.count("\n"), MAX_LINES) + 1 + lines[0] - first + _LINES_AROUND
     )
     excerpt = f"\n{number_lines(text, first, line_count)}" if text else ""
     return f"Replaced {times} in {arguments.file_path}{position}:{excerpt}"

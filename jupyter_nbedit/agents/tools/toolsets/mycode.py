@@ -17,7 +17,7 @@ from jupyter_nbedit.agents.tools.cell_edit import (
     plan_edit,
 )
 from jupyter_nbedit.errors import Busy, HashMismatch, NotebookExists
-from jupyter_nbedit.notebook.operations import LARGEST_INTEGER
+from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.models import Author, WriteRequest
 
 _DESCRIPTION = (
@@ -42,7 +42,7 @@ class MycodeInput(CellEditInput, frozen=True, kw_only=True):
 
     notebook_path: AnyPath
     cell_id: Annotated[
-        str | Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)],
+        str | Annotated[int, Meta(ge=0, le=MAX_INTEGER)],
         Meta(
             description="The id of the cell. Only if no cell has that id, a bare number N is "
             "the cell at index N, counted from 0, and so is `cell-N` if no cell had that id or has "

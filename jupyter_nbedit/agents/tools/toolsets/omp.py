@@ -15,7 +15,7 @@ from jupyter_nbedit.errors import CellNotFound, InvalidRequest
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import (
-    LARGEST_INTEGER,
+    MAX_INTEGER,
     CellType,
     Delete,
     Insert,
@@ -49,7 +49,7 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         int,
         Meta(
             ge=0,
-            le=LARGEST_INTEGER,
+            le=MAX_INTEGER,
             description="The index of the cell, counted from 0; for `insert`, the index that the "
             "new cell is to have, up to the number of cells.",
         ),

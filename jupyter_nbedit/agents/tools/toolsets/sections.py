@@ -15,7 +15,7 @@ from jupyter_nbedit.errors import FileNotFound, Forbidden, InvalidRequest
 from jupyter_nbedit.notebook import sections
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import (
-    LONGEST_SECTION_NAME,
+    MAX_SECTION_NAME_LENGTH,
     AppendToSection,
     RemoveEntry,
     ReplaceSection,
@@ -42,7 +42,7 @@ _DESCRIPTION = (
 _FOLDER = "runtime"
 _MARKDOWN = ".md"
 _BACKTICKS = re.compile(r"`+")
-_SHORTEST_FENCE = 3
+_MIN_FENCE = 3
 # What an action did, and what it is proposed to do.
 _SENTENCES = {
     "append_to_section": ("Appended to", "Proposed to append to"),
@@ -71,7 +71,7 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         Annotated[
             str,
             Meta(
-                extra_json_schema={"maxLength": LONGEST_SECTION_NAME},
+                extra_json_schema={"maxLength": MAX_SECTION_NAME_LENGTH},
                 description="The text of the section's heading. Required but for `read`, which "
                 "without it gives the whole file.",
             ),
@@ -208,7 +208,7 @@ def _render_markdown(reply: ReadReply) -> str:
         source = "" if cell.source is UNSET else cell.source
         if cell.cell_type == "code":
             longest = max(map(len, _BACKTICKS.findall(source)), default=0)
-            fence = "`" * max(_SHORTEST_FENCE, longest + 1)
+            fence = "`" * max(_MIN_FENCE, longest + 1)
             source = f"{fence}{reply.language or ''}\n{source}\n{fence}"
         parts.append(source)
     return "\n\n".join(parts)

@@ -1,7 +1,7 @@
-"""Compute the digest by which Jupyter signs a notebook, one cell at a time.
+"""Compute the signature by which Jupyter signs a notebook, one cell at a time.
 
-It is the digest of ``nbformat.sign.NotebookNotary``: an HMAC over all names and values, sorted by
-name, of the notebook as nbformat reads it. nbformat loads the whole notebook and blocks the
+It is the signature of ``nbformat.sign.NotebookNotary``: an HMAC over all names and values, sorted
+by name, of the notebook as nbformat reads it. nbformat loads the whole notebook and blocks the
 interpreter meanwhile; here only one cell is in memory.
 """
 
@@ -20,14 +20,14 @@ from jupyter_nbedit.notebook.document import Document
 # A longer text is hashed in pieces; joining it with others would copy it twice.
 _LONG_CHARACTERS = 1 << 12
 _PIECE_CHARACTERS = 1 << 16
-_MOST_PENDING = 1 << 10
+_MAX_PENDING = 1 << 10
 # How many bytes of large notebooks are decoded at once.
 _BLOCK_BYTES = 1 << 16
 # Most cells of a small notebook are in its next version, too, so their canonical bytes are cached.
 _SMALL_BYTES = 100_000
-_MOST_CELLS = 256
-# The distance of checkpoints, from which the digest of a large edited notebook continues: an eighth
-# of the notebook, and at most so many bytes.
+_MAX_CELLS = 256
+# The distance of checkpoints, from which the signature of a large edited notebook continues: an
+# eighth of the notebook, and at most so many bytes.
 _CHECKPOINT_BYTES = 1 << 22
 _CHECKPOINTS = 8
 # The recursion limit of nbformat depends on its caller.
@@ -46,8 +46,8 @@ class Checkpoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Digest:
-    """The digest of a notebook as hexadecimal digits, and its checkpoints in order.
+class Signature:
+    """The signature of a notebook as hexadecimal digits, and its checkpoints in order.
 
     Small notebooks, and those with a value before the cells, have no checkpoints.
     """
@@ -68,19 +68,19 @@ class Digest:
 
 
 class UnsupportedNotebook(Exception):
-    """The digest of the notebook can be computed by nbformat only, if at all."""
+    """The signature of the notebook can be computed by nbformat only, if at all."""
 
 
-def compute_digest(
+def compute_signature(
     document: Document, create_hasher: Callable[[], HMAC], checkpoints: Sequence[Checkpoint] = ()
-) -> Digest:
-    """Compute the digest of a notebook, from its last checkpoint on.
+) -> Signature:
+    """Compute the signature of a notebook, from its last checkpoint on.
 
     Raise `UnsupportedNotebook` if the notebook is not one that nbformat writes, and
     `ChangedDuringRead` if the file of the notebook has changed.
     """
     try:
-        return _compute_digest(document, create_hasher, checkpoints)
+        return _compute_signature(document, create_hasher, checkpoints)
     except (NbEditError, UnsupportedNotebook):
         raise
     except Exception as error:
@@ -89,9 +89,9 @@ def compute_digest(
         raise UnsupportedNotebook from error
 
 
-def _compute_digest(
+def _compute_signature(
     document: Document, create_hasher: Callable[[], HMAC], checkpoints: Sequence[Checkpoint]
-) -> Digest:
+) -> Signature:
     values = {member.name: member.value for member in document.members}
     if document.text[:1] not in _FIRST_BYTES or "metadata" not in values:
         raise UnsupportedNotebook
@@ -119,10 +119,10 @@ def _compute_digest(
         else:
             _hash_cells(document, writer, hasher, reached)
     writer.flush()
-    return Digest(hasher.hexdigest(), reached if can_resume else ())
+    return Signature(hasher.hexdigest(), reached if can_resume else ())
 
 
-@lru_cache(_MOST_CELLS)
+@lru_cache(_MAX_CELLS)
 def _serialize_cell(cell: bytes) -> bytes:
     """Return the canonical bytes of a cell."""
     message = bytearray()
@@ -224,7 +224,7 @@ class _CanonicalWriter:
         text = value if kind is str else str(value)
         if len(text) <= _LONG_CHARACTERS:
             self._pending.append(text)
-            if len(self._pending) > _MOST_PENDING:
+            if len(self._pending) > _MAX_PENDING:
                 self.flush()
             return
         self.flush()

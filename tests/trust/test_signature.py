@@ -1,4 +1,4 @@
-"""The digest of a notebook, cell by cell, equals that of nbformat's notary."""
+"""The signature of a notebook, cell by cell, equals that of nbformat's notary."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Delete, Insert, Move, Replace
-from jupyter_nbedit.trust.digest import (
+from jupyter_nbedit.trust.signature import (
     Checkpoint,
-    Digest,
+    Signature,
     UnsupportedNotebook,
-    compute_digest,
+    compute_signature,
 )
 from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.support import corpora, samples
@@ -47,15 +47,15 @@ def compute_by_nbformat(text: bytes) -> str | None:
 
 
 def hash_document(document: Document) -> str | None:
-    """Compute the digest; None if that is left to nbformat."""
+    """Compute the signature; None if that is left to nbformat."""
     try:
-        return compute_digest(document, build_hasher).text
+        return compute_signature(document, build_hasher).text
     except UnsupportedNotebook:
         return None
 
 
 def check(text: bytes) -> str | None:
-    """Check that all digests of a valid notebook agree, and return them."""
+    """Check that all signatures of a valid notebook agree, and return them."""
     document = Document.parse(text)
     expected, found = compute_by_nbformat(text), hash_document(document)
     # A notebook left to nbformat is right in any case; one that nbformat refuses is unsigned.
@@ -64,7 +64,7 @@ def check(text: bytes) -> str | None:
     return found
 
 
-def test_the_remembered_digest_of_a_cell_depends_only_on_its_bytes() -> None:
+def test_the_remembered_signature_of_a_cell_depends_only_on_its_bytes() -> None:
     def notebook(*sources: str, before: str = "") -> bytes:
         head = f'{{{before}"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": ['
         cells = [json.dumps(samples.raw(source, metadata={"n": 1})) for source in sources]
@@ -137,7 +137,7 @@ notebooks = st.fixed_dictionaries(
     indent=None,
     ascii_only=True,
 )
-def test_any_notebook_has_the_digest_that_nbformat_computes(
+def test_any_notebook_has_the_signature_that_nbformat_computes(
     notebook: dict[str, Any], indent: int | None, *, ascii_only: bool
 ) -> None:
     text = json.dumps(notebook, indent=indent, ensure_ascii=ascii_only)
@@ -160,7 +160,7 @@ def test_any_notebook_has_the_digest_that_nbformat_computes(
         samples.notebook(samples.code("x" * 200_000, "a"), samples.raw("é" * 100_000, "b")),
     ],
 )
-def test_unusual_json_formatting_does_not_change_the_digest(text: bytes) -> None:
+def test_unusual_json_formatting_does_not_change_the_signature(text: bytes) -> None:
     assert check(text) == compute_by_nbformat(text)
     assert check(text) is not None
 
@@ -201,7 +201,7 @@ def corpus() -> Iterator[bytes]:
         yield path.read_bytes()
 
 
-def test_real_notebooks_have_the_digest_that_nbformat_computes() -> None:
+def test_real_notebooks_have_the_signature_that_nbformat_computes() -> None:
     known = 0
     for text in corpus():
         try:
@@ -213,7 +213,7 @@ def test_real_notebooks_have_the_digest_that_nbformat_computes() -> None:
     assert known >= (400 if NIGHTLY else 45)
 
 
-def test_damaged_notebooks_never_get_a_digest_other_than_nbformats() -> None:
+def test_damaged_notebooks_never_get_a_signature_other_than_nbformats() -> None:
     chance, notebooks = seeded_random("damaged notebooks"), 0
     small = [text for text in corpus() if len(text) < 60_000]
     for text in small * (40 if NIGHTLY else 1):
@@ -240,36 +240,36 @@ EDITS = [
 @pytest.mark.parametrize("first", [{}, {"Above": 1}])
 @pytest.mark.parametrize(("lines", "buffer_type"), [(20, bytes), (2000, FakeBuffer), (2000, bytes)])
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: f"{type(edit).__name__}")
-def test_the_digest_of_an_edited_notebook_resumes_at_the_edit(
+def test_the_signature_of_an_edited_notebook_resumes_at_the_edit(
     edit: Any, first: dict[str, Any], lines: int, buffer_type: Callable[[bytes], Any]
 ) -> None:
     some = [samples.code(f"x = {n}\n" * lines, f"id-{n}") for n in range(30)]
     notebook = {**first, "cells": some, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(notebook, indent=1).encode()
     base = Document.parse(buffer_type(text))
-    before = compute_digest(base, build_hasher)
+    before = compute_signature(base, build_hasher)
     # A small notebook has none: its cells are cached.
     assert bool(before.checkpoints) == (not first and lines == 2000)
     splices = apply_operations(base, [edit], fresh_id=partial(next, iter("abc"))).splices
     after = base.apply_splices(splices)
     marks = before.select_checkpoints(base, after, splices[0].start)
     assert all(mark in before.checkpoints for mark in marks)
-    going_on = compute_digest(after, build_hasher, marks)
+    going_on = compute_signature(after, build_hasher, marks)
     assert going_on.text == compute_by_nbformat(after.text[:])
     again = base.apply_splices(splices)
     marks = going_on.select_checkpoints(again, again, len(again.text))
     assert marks == list(going_on.checkpoints)
-    assert compute_digest(again, build_hasher, marks).text == going_on.text
+    assert compute_signature(again, build_hasher, marks).text == going_on.text
     assert compute_by_nbformat(text) == before.text
 
 
 def test_notebooks_with_cells_at_other_positions_share_no_state() -> None:
     base = Document.parse(samples.three_cells())
     other = Document.parse(b" " + samples.three_cells())
-    digest = Digest("x", [Checkpoint(cells, build_hasher()) for cells in (1, 3)])
+    signature = Signature("x", [Checkpoint(cells, build_hasher()) for cells in (1, 3)])
     end = len(base.text)
-    assert digest.select_checkpoints(base, other, end) == []
-    assert digest.select_checkpoints(base, base, end) == digest.checkpoints
+    assert signature.select_checkpoints(base, other, end) == []
+    assert signature.select_checkpoints(base, base, end) == signature.checkpoints
     second_cell = base.cell_spans[1].start
-    assert digest.select_checkpoints(base, base, second_cell) == digest.checkpoints[:1]
-    assert digest.select_checkpoints(base, base, 0) == []
+    assert signature.select_checkpoints(base, base, second_cell) == signature.checkpoints[:1]
+    assert signature.select_checkpoints(base, base, 0) == []
