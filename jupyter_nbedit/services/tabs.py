@@ -179,7 +179,8 @@ class TabRegistry:
         """Count the tabs of a notebook by what they have reported about an edit, or a later one.
 
         ``edit_id`` is None if the edit is not in the history; ``notebook_hash`` is the hash after
-        it. Wait for so many seconds until all tabs have reported, including tabs that open meanwhile.
+        it. Wait for so many seconds until all tabs have reported, including tabs that open
+        meanwhile.
         """
         if not (self._pages or seconds):
             return TabCounts()
