@@ -16,7 +16,6 @@ from msgspec import UNSET
 
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.services.edits.publish import add_tab_counts
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.emitters import EventEmitter
 from jupyter_nbedit.services.models import (
@@ -34,7 +33,8 @@ from jupyter_nbedit.services.models import (
     get_or_none,
 )
 from jupyter_nbedit.services.tabs import TabRegistry
-from jupyter_nbedit.services.unseen.service import UnseenReply, UnseenService
+from jupyter_nbedit.services.unseen.models import UnseenReply
+from jupyter_nbedit.services.unseen.service import UnseenService
 
 #: Only these names of this package and those of `jupyter_nbedit.errors` are public.
 __all__ = ["EditListener", "EditReply", "PythonAPI", "UnseenReply"]
@@ -96,8 +96,8 @@ class PythonAPI:
             rev=rev,
             dry_run=dry_run,
         )
-        edit = self._edits.edit(self._build_request(path, user, body), body.operations)
-        return await add_tab_counts(self._tabs, edit, wait_tabs / 1000)
+        request = self._build_request(path, user, body, wait_tabs)
+        return await self._edits.edit(request, body.operations)
 
     async def undo(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -121,9 +121,9 @@ class PythonAPI:
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(RedoBody, edit_id=edit_id, whose=whose, **fields)
         check_redo_body(body)
-        request, number = self._build_request(path, user, body), get_or_none(body.edit_id)
-        undo = self._edits.undo(request, number, redo=redo, whose=whose or "own")
-        return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
+        request = self._build_request(path, user, body, wait_tabs)
+        number = get_or_none(body.edit_id)
+        return await self._edits.undo(request, number, redo=redo, whose=whose or "own")
 
     async def get_unseen(self, path: str, *, user: str) -> UnseenReply:
         """Return the net change of each cell of a notebook that a user has not kept.
@@ -164,9 +164,8 @@ class PythonAPI:
         """
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(UndoBody, cells=keys, until=until, **fields)
-        request = self._build_request(path, user, body)
-        undo = self._unseen.undo(request, get_or_none(body.cells) or (), get_or_none(body.until))
-        return await add_tab_counts(self._tabs, undo, wait_tabs / 1000)
+        request = self._build_request(path, user, body, wait_tabs)
+        return await self._unseen.undo(request, body.cells or (), get_or_none(body.until))
 
     async def restore(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -183,10 +182,13 @@ class PythonAPI:
         """Return a notebook to what it was after an edit; the arguments are as in `edit`."""
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(RestoreBody, edit_id=edit_id, **fields)
-        restore = self._unseen.restore(self._build_request(path, user, body), body.edit_id)
-        return await add_tab_counts(self._tabs, restore, wait_tabs / 1000)
+        return await self._edits.restore(
+            self._build_request(path, user, body, wait_tabs), body.edit_id
+        )
 
-    def _build_request(self, path: str, user: str, body: ChangeBody) -> WriteRequest:
+    def _build_request(
+        self, path: str, user: str, body: ChangeBody, wait_tabs: float
+    ) -> WriteRequest:
         client, message = get_or_none(body.client), get_or_none(body.message)
         return WriteRequest(
             path,
@@ -194,6 +196,7 @@ class PythonAPI:
             dry_run=body.dry_run,
             hash=get_or_none(body.hash),
             rev=get_or_none(getattr(body, "rev", UNSET)),
+            wait_tabs=wait_tabs / 1000,
         )
 
     def _get_account(self, user: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import ETAG, LOCATION, Reply
 from jupyter_nbedit.notebook.operations import Insert, Position
-from jupyter_nbedit.services.edits.publish import add_tab_counts
 from jupyter_nbedit.services.models import (
     ChangeMetadata,
     EditReply,
@@ -90,8 +88,10 @@ def build_insert(cell: msgspec.Struct) -> Insert:
 class EditingHandler(NbEditHandler):
     """A handler with verbs that change notebooks."""
 
-    def build_request(self, path: str, change: ChangeMetadata) -> WriteRequest:
+    def build_request(self, path: str, change: ChangeMetadata, wait_tabs: int = 0) -> WriteRequest:
         """Return the request to change an existing notebook.
+
+        The reply waits for at most ``wait_tabs`` milliseconds for the reports of open tabs.
 
         Raises
         ------
@@ -106,22 +106,20 @@ class EditingHandler(NbEditHandler):
             hash=self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
             rev=get_or_none(getattr(change, "rev", UNSET)),
             must_have_read=self.services.read_before_edit,
+            wait_tabs=wait_tabs / 1000,
         )
 
-    async def send_edit(
+    def send_edit(
         self,
-        change: Awaitable[EditReply],
-        wait_tabs: int = 0,
+        reply: EditReply,
         status: HTTPStatus = HTTPStatus.OK,
         *,
         shows_diff: bool = False,
     ) -> None:
-        """Make a change that is not begun yet, and send its reply with the counts of open tabs.
+        """Send the reply to a change; ``status`` is the status if the change is made.
 
-        The reports of open tabs are awaited for at most ``wait_tabs`` milliseconds. ``status`` is
-        the status if the change is made. For ``shows_diff`` see `render_edit`.
+        For ``shows_diff`` see `render_edit`.
         """
-        reply = await add_tab_counts(self.services.tabs, change, wait_tabs / 1000)
         headers = {"ETag": f'"{reply.hash}"'}
         if reply.proposal_id is not UNSET:
             status = HTTPStatus.ACCEPTED

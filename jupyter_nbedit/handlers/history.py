@@ -177,8 +177,7 @@ class UndoHandler(EditingHandler):
         """
         body = await self.parse_body(UndoBody)
         check_undo_body(body)
-        wait_tabs = self.parse_query(TabsQuery).wait_tabs
-        request = self.build_request(path, body)
+        request = self.build_request(path, body, self.parse_query(TabsQuery).wait_tabs)
         if await self.replay_response():
             return
         if body.cells is UNSET:
@@ -186,7 +185,7 @@ class UndoHandler(EditingHandler):
             undo = self.services.edits.undo(request, get_or_none(body.edit_id), whose=whose)
         else:
             undo = self.services.unseen.undo(request, body.cells, get_or_none(body.until))
-        await self.send_edit(undo, wait_tabs, shows_diff=True)
+        self.send_edit(await undo, shows_diff=True)
 
 
 class RedoHandler(EditingHandler):
@@ -212,12 +211,12 @@ class RedoHandler(EditingHandler):
         """
         body = await self.parse_body(RedoBody)
         check_redo_body(body)
-        wait_tabs = self.parse_query(TabsQuery).wait_tabs
-        request, edit_id = self.build_request(path, body), get_or_none(body.edit_id)
+        request = self.build_request(path, body, self.parse_query(TabsQuery).wait_tabs)
+        edit_id = get_or_none(body.edit_id)
         if not await self.replay_response():
             whose: Whose = "own" if body.whose is UNSET else body.whose
             redo = self.services.edits.undo(request, edit_id, redo=True, whose=whose)
-            await self.send_edit(redo, wait_tabs, shows_diff=True)
+            self.send_edit(await redo, shows_diff=True)
 
 
 def _parse_number(text: str) -> int:

@@ -261,10 +261,9 @@ class NotebookHandler(EditingHandler, ReadingHandler):
     async def patch(self, path: str) -> None:
         """Apply a batch of operations, all of them or none."""
         body = await self.parse_body(EditBody)
-        wait_tabs = self.parse_query(TabsQuery).wait_tabs
-        request = self.build_request(path, body)
+        request = self.build_request(path, body, self.parse_query(TabsQuery).wait_tabs)
         if not await self.replay_response():
-            await self.send_edit(self.services.edits.edit(request, body.operations), wait_tabs)
+            self.send_edit(await self.services.edits.edit(request, body.operations))
 
     @OperationSpec(
         "Create a notebook",
@@ -295,7 +294,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             language=get_or_none(body.language),
             kernelspec=get_or_none(body.kernelspec),
         )
-        await self.send_edit(creation, status=HTTPStatus.CREATED)
+        self.send_edit(await creation, HTTPStatus.CREATED)
 
     def build_location(self, reply: EditReply) -> str | None:
         """Return the address of a new notebook."""
@@ -355,11 +354,10 @@ class CellsHandler(OneOperationHandler):
     async def post(self, path: str) -> None:
         """Insert a cell at a position that must be given."""
         body = await self.parse_body(InsertBody)
-        wait_tabs = self.parse_query(TabsQuery).wait_tabs
-        request = self.build_request(path, body)
+        request = self.build_request(path, body, self.parse_query(TabsQuery).wait_tabs)
         if not await self.replay_response():
             insertion = self.services.edits.edit(request, [_build_operation(Insert, body)])
-            await self.send_edit(insertion, wait_tabs, HTTPStatus.CREATED)
+            self.send_edit(await insertion, HTTPStatus.CREATED)
 
     def build_location(self, reply: EditReply) -> str | None:
         """Return the address of the new cell."""
@@ -450,10 +448,10 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         operations: Sequence[Operation],
         wait_tabs: int,
     ) -> None:
-        request = self.build_request(path, change)
+        request = self.build_request(path, change, wait_tabs)
         if not await self.replay_response():
             edit = self.services.edits.edit(request, partial(_parse_addresses, operations))
-            await self.send_edit(edit, wait_tabs)
+            self.send_edit(await edit)
 
 
 class SearchHandler(NbEditHandler):

@@ -380,8 +380,9 @@ class AcceptHandler(DecisionHandler):
                 hash=notebook_hash,
                 dry_run=body.dry_run,
                 resolution=resolution,
+                wait_tabs=wait_tabs / 1000,
             )
-            await self.send_edit(acceptance, wait_tabs)
+            self.send_edit(await acceptance)
             if not body.dry_run:
                 self.log_decision("accept", author, number)
 

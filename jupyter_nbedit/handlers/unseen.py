@@ -20,8 +20,9 @@ from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.services.edits.restore import RestoreReply
 from jupyter_nbedit.services.models import KeepBody, RestoreBody, get_or_none
-from jupyter_nbedit.services.unseen.service import RestoreReply, UnseenNotebooks, UnseenReply
+from jupyter_nbedit.services.unseen.models import UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.unseen import render_unseen, render_unseen_notebooks
 
 # Below this length, a body and its headers fit into one packet.
@@ -142,11 +143,10 @@ class RestoreHandler(EditingHandler):
         are paused.
         """
         body = await self.parse_body(RestoreBody)
-        wait_tabs = self.parse_query(TabsQuery).wait_tabs
-        request = self.build_request(path, body)
+        request = self.build_request(path, body, self.parse_query(TabsQuery).wait_tabs)
         if not await self.replay_response():
-            restore = self.services.unseen.restore(request, body.edit_id)
-            await self.send_edit(restore, wait_tabs, shows_diff=True)
+            restore = self.services.edits.restore(request, body.edit_id)
+            self.send_edit(await restore, shows_diff=True)
 
 
 class UnseenNotebooksHandler(NbEditHandler):

@@ -115,6 +115,8 @@ class WriteRequest:
     cell: str | None = None
     #: Whether the session must have read the current version of the notebook.
     must_have_read: bool = False
+    #: For how many seconds the reply waits until open tabs have reported the edit.
+    wait_tabs: float = 0.0
     #: The user who has accepted the change, if it is a proposal, and the claim on that proposal,
     #: which is None for a dry run.
     accepted_by: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.services.history.models import EditOrigin
-from jupyter_nbedit.services.unseen.service import UnseenCell, UnseenNotebooks, UnseenReply
+from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.history import (
     MAX_LABEL_LENGTH,
     MAX_PATH_LENGTH,

@@ -21,6 +21,7 @@ from jupyter_nbedit.db.schema import SCHEMA
 from jupyter_nbedit.services.events.emitters import EventEmitter
 from jupyter_nbedit.services.history.models import NewEntry, encode_entry
 from jupyter_nbedit.services.history.store import EditHistory
+from jupyter_nbedit.services.models import Author
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.unseen.store import SeenEditStore
 from tests.support.names import FolderNames
@@ -47,7 +48,7 @@ def add_notebook(number: int, root: str, name: str) -> tuple[str, tuple[Any, ...
 
 def add_edit(number: int, notebook: int) -> tuple[str, tuple[Any, ...]]:
     columns = "edit_id, notebook_id, time, kind, size, payload, has_record"
-    payload = encode_entry(NewEntry(path="", user="bob", hash="1", applied_via="file"))
+    payload = encode_entry(NewEntry(path="", author=Author("bob"), hash="1", applied_via="file"))
     return (
         f"INSERT INTO edits ({columns}) VALUES (?, ?, ?, 'edit', 1, ?, 1)",  # noqa: S608 -- ours
         (number, notebook, time.time(), payload),

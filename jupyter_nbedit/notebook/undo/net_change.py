@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from jupyter_nbedit.errors import InvalidNotebook
@@ -27,8 +27,9 @@ from jupyter_nbedit.notebook.apply_batch import compile_splices
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.document_diff import CellMatching, compare_documents
+from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.sequence_diff import find_longest_rise
-from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
+from jupyter_nbedit.notebook.undo.record import CellUndo, UndonePart, UndoRecord
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.undo.revert import Reversal, revert_possible_parts
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
@@ -659,3 +660,12 @@ def _read_cell(document: Document, index: int) -> bytes:
 def _build_cell(token: int, cell: Cell | None, text: bytes) -> RestoredCell:
     cell_type = "" if cell is None else cell.cell_type
     return RestoredCell(token, cell, max(token, 0), None, cell_type, "", text=text)
+
+
+def add_undone_parts(plan: EditPlan, cells: Iterable[CellNetChange]) -> EditPlan:
+    """Return a plan with what it undoes of the edits in the history."""
+    undone_parts = [
+        UndonePart(plan.reverted_indexes[cell.number], [*cell.sources], cell.deleted_by)
+        for cell in cells
+    ]
+    return replace(plan, undone_parts=undone_parts)

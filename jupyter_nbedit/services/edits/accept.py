@@ -7,10 +7,7 @@ from dataclasses import dataclass, replace
 
 from jupyter_nbedit.errors import (
     CellChanged,
-    HistoryUnavailable,
     InvalidRequest,
-    ProposalClosed,
-    ProposalNotFound,
     UndoConflict,
 )
 from jupyter_nbedit.notebook.undo.cell_merge import NO_RESOLUTION, Resolution
@@ -49,6 +46,7 @@ class AcceptService:
         hash: str | None = None,  # noqa: A002 -- the name of the field in the REST API
         dry_run: bool = False,
         resolution: Resolution = NO_RESOLUTION,
+        wait_tabs: float = 0.0,
     ) -> EditReply:
         """Apply a proposal, or parts of it, to the notebook as it is now.
 
@@ -77,31 +75,8 @@ class AcceptService:
             accepted_by=author.user,
             claim=None if dry_run else claim,
             origin=origin,
+            wait_tabs=wait_tabs,
         )
-        reply = await self._apply(request, proposal, claim, resolution, origin)
-        if dry_run:
-            return reply
-        claim.edit_id = reply.edit_id
-        try:
-            await self.proposals.decide(claim, "accepted")
-        except HistoryUnavailable as error:
-            reply.warnings.append(
-                f"The edit is written, but the acceptance of proposal {proposal_id} is not "
-                f"stored yet. {error.message}"
-            )
-        except (ProposalNotFound, ProposalClosed):
-            # The proposal was deleted with its notebook, or another request has stored it.
-            pass
-        return reply
-
-    async def _apply(
-        self,
-        request: WriteRequest,
-        proposal: Proposal,
-        claim: Claim,
-        resolution: Resolution,
-        origin: ProposalOrigin,
-    ) -> EditReply:
         if proposal.kind == "edit":
             planner = ProposalPlanner(self.proposals.store, claim, resolution, origin)
             return await self.edits.run(request, planner, "accept")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
@@ -24,12 +24,17 @@ from jupyter_nbedit.services.models import (
     CellSources,
     EditReply,
     OperationFactory,
+    RevisionChanges,
     UndoneEdit,
     WriteRequest,
 )
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.storage.base import Storage, WriteResult
 from jupyter_nbedit.system.concurrency import SMALL_BYTES, run_in_thread_if_large
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # How long one operation takes, as the number of bytes of a notebook that take as long to parse.
 _OPERATION_WEIGHT = 2_000
@@ -39,6 +44,22 @@ _REVERSALS = frozenset(("undo", "redo", "undo_cells", "restore"))
 _VALUE_WEIGHT = 50
 # So many characters are replaced in the time of one unit.
 _CHARACTERS_PER_WEIGHT = 10
+
+
+@dataclass
+class EditResult:
+    """What became of a planned edit; its reply is built from this when all is done."""
+
+    #: What was written, or what would be.
+    written: WriteResult
+    _: KW_ONLY
+    #: The number in the history; None if the edit is not there.
+    edit_id: int | None = None
+    proposal_id: int | UnsetType = UNSET
+    changed_since: RevisionChanges | UnsetType = UNSET
+    #: What failed after the write.
+    warnings: list[str] = field(default_factory=list)
+    tabs: TabCounts = field(default_factory=TabCounts)
 
 
 @dataclass(frozen=True)
@@ -65,6 +86,9 @@ class PlannedEdit:
         The edits that the change is about, if it is an undo or redo.
     reversed_parts
         The parts of edits that it takes back, if it is an undo or a restore.
+    store_follow_up
+        Stores what follows from the edit, whose number it gets (None if it has none), when nobody
+        decides on it first. An `NbEditError` of it becomes a warning.
     may_sign
         Whether the notebook stays trusted if it was: False if the change may bring back content
         that was not trusted.
@@ -80,6 +104,7 @@ class PlannedEdit:
     may_sign: bool
     undone: Sequence[UndoneEdit] = ()
     reversed_parts: Sequence[SeenParts] = ()
+    store_follow_up: Callable[[int | None], Awaitable[None]] | None = None
 
     @classmethod
     def from_plan(
@@ -90,14 +115,15 @@ class PlannedEdit:
         kind: Kind = "edit",
         undoes: int | None = None,
         may_sign: bool = True,
-    ) -> PlannedEdit:
-        """Return the planned edit with its diff, which may take long."""
+        **fields: Any,
+    ) -> Self:
+        """Return the planned edit with its diff, which may take long; ``fields`` are the others."""
         after = notebook.document
         if plan.changes_metadata:
             after = after.apply_splices(plan.splices)
         diff = render_unified_diff(notebook.path, plan)
         lines = count_changed_lines(plan.changes)
-        return cls(notebook, plan, diff, lines, after.language, kind, undoes, may_sign)
+        return cls(notebook, plan, diff, lines, after.language, kind, undoes, may_sign, **fields)
 
     @cached_property
     def _document_after(self) -> Document:
@@ -107,8 +133,14 @@ class PlannedEdit:
         """Return the notebook after the edit; the first call may take long."""
         return self._document_after
 
-    def list_entries(self) -> list[dict[str, Any]]:
-        """Return the operations as events and the history list them: one entry for each cell.
+    @property
+    def hash_before(self) -> str | None:
+        """The hash of the notebook before the edit; None if there was no notebook."""
+        return self.notebook.hash or None
+
+    @cached_property
+    def affected_cells(self) -> Sequence[dict[str, Any]]:
+        """The operations as events and the history list them: one entry for each cell.
 
         Accepting a proposal or undoing changes is one operation on many cells: an entry then says
         what became of its cell.
@@ -129,30 +161,32 @@ class PlannedEdit:
             ]
         return [entry for result in results for entry in result.iterate_entries()]
 
-    def build_reply(
-        self, request: WriteRequest, storage: Storage, result: WriteResult
-    ) -> EditReply:
-        """Return the reply to a write, or to one that would be; without the number of the edit."""
-        total = self.plan.total_cells
+    def build_reply(self, request: WriteRequest, storage: Storage, result: EditResult) -> EditReply:
+        """Return the reply when all is done that belongs to the edit."""
+        total, written = self.plan.total_cells, result.written
+        is_proposed = result.proposal_id is not UNSET
         return EditReply(
             path=request.path,
-            edit_id=None,
-            hash_before=self.notebook.hash or None,
-            hash=result.hash,
-            last_modified=result.last_modified,
+            edit_id=result.edit_id,
+            hash_before=self.hash_before,
+            hash=written.hash,
+            last_modified=written.last_modified,
             applied_via=storage.kind,
             bytes_preserved=storage.preserves_bytes,
-            persisted=result.is_persisted and not request.dry_run,
+            persisted=written.is_persisted and not request.dry_run and not is_proposed,
             dry_run=request.dry_run,
             total_cells=total,
             cells_delta=total - len(self.notebook.document),
             language=self.language,
             operations=self.plan.results,
             diff=self.diff,
-            warnings=[*self.plan.warnings, *result.warnings],
+            warnings=[*self.plan.warnings, *written.warnings, *result.warnings],
+            proposal_id=result.proposal_id,
             undone=[*self.undone] or UNSET,
             sources=self._list_sources() if request.dry_run and self.kind in _REVERSALS else UNSET,
-            guard=UNSET if result.guard is None else result.guard,
+            guard=UNSET if written.guard is None else written.guard,
+            tabs=result.tabs,
+            changed_since=result.changed_since,
         )
 
     def _list_sources(self) -> list[CellSources]:

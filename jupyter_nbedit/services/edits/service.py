@@ -9,14 +9,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.errors import (
     Busy,
     ChangedDuringRead,
     HashMismatch,
+    HistoryUnavailable,
     NbEditError,
+    ProposalClosed,
+    ProposalNotFound,
     StorageFailure,
     VersionUnknown,
 )
@@ -27,13 +29,16 @@ from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_splic
 from jupyter_nbedit.services.edits.checked_batch import CheckedBatchPlanner
 from jupyter_nbedit.services.edits.planned_edit import (
     BatchPlanner,
+    EditResult,
     NewNotebookPlanner,
     PlannedEdit,
     Planner,
 )
 from jupyter_nbedit.services.edits.publish import Publisher
+from jupyter_nbedit.services.edits.restore import RestorePlanner, RestoreReply
 from jupyter_nbedit.services.edits.undo import UndoPlanner
 from jupyter_nbedit.services.models import (
+    Claim,
     EditReply,
     OperationFactory,
     ProposalOrigin,
@@ -102,6 +107,17 @@ class EditService:
         planner = UndoPlanner(self.publisher.history, edit_id, redo, author)
         return await self.run(request, planner, "redo" if redo else "undo")
 
+    async def restore(self, request: WriteRequest, edit_id: int) -> RestoreReply:
+        """Return a notebook to what it was after an edit, as one edit.
+
+        Raise `EditNotFound` if the history does not have the edit, or not all that is needed;
+        `UndoConflict` if a later change that is not in the history is in the way.
+        """
+        planner = RestorePlanner(self.publisher.history, edit_id)
+        reply = await self.run(request, planner, "restore")
+        assert isinstance(reply, RestoreReply)  # noqa: S101 -- for mypy: `PlannedRestore` builds it
+        return reply
+
     async def create(
         self,
         request: WriteRequest,
@@ -143,21 +159,22 @@ class EditService:
                     planned = await planner.plan(notebook)
                     changes = await self._find_changes_since(request, planned)
                     if request.dry_run or not planned.plan.splices:
-                        reply = await self._build_dry_reply(request, storage, planned)
+                        result = EditResult(await self._predict_result(request, planned))
                     else:
                         with self._note_write():
                             # A person may have paused edits meanwhile.
                             must_propose = await self._must_propose(request, action)
                             carry_out = self._propose if must_propose else self._write
-                            reply = await carry_out(request, storage, planned)
-                    if changes is UNSET:
-                        return reply
-                    return msgspec.structs.replace(reply, changed_since=changes)
-        message = (
-            f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
-            "Nothing was written; try again."
-        )
-        raise Busy(message)
+                            result = await carry_out(request, storage, planned)
+                    result.changed_since = changes
+                    break
+        else:
+            message = (
+                f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
+                "Nothing was written; try again."
+            )
+            raise Busy(message)
+        return await self._finish(request, storage, planned, result)
 
     async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:
         """Create a notebook by a change of ``data``, a notebook without cells; see `create`."""
@@ -169,21 +186,62 @@ class EditService:
             base = LoadedNotebook(request.path, content, Document.parse(data))
             planned = await planner.plan(base)
             data = apply_splices(data, planned.plan.splices)
-            expected_result = WriteResult(compute_sha256(data), content.last_modified)
+            result = EditResult(WriteResult(compute_sha256(data), content.last_modified))
             with self._note_write():
                 must_propose = await self._must_propose(request, action)
                 if request.dry_run or must_propose:
                     await storage.ensure_absent(request.path)
-                    reply = planned.build_reply(request, storage, expected_result)
-                    if request.dry_run:
-                        return reply
-                    return await self._add_proposal(request, planned, reply, data)
-                if request.claim is not None:
-                    await self.proposals.store.record_write(
-                        request.claim, None, expected_result.hash
+                    if not request.dry_run:
+                        result.proposal_id = await self._add_proposal(request, planned, data)
+                else:
+                    if request.claim is not None:
+                        await self.proposals.store.record_write(
+                            request.claim, None, result.written.hash
+                        )
+                    written = await storage.create(request.path, data)
+            if not (request.dry_run or must_propose):
+                result = await self.publisher.publish(request, storage, planned, written)
+        return await self._finish(request, storage, planned, result)
+
+    async def _finish(
+        self, request: WriteRequest, storage: Storage, planned: PlannedEdit, result: EditResult
+    ) -> EditReply:
+        """Store what follows from an edit, wait for the tabs, and return the reply."""
+        if not request.dry_run and result.proposal_id is UNSET:
+            if planned.store_follow_up is not None:
+                try:
+                    await planned.store_follow_up(result.edit_id)
+                except NbEditError as error:
+                    # The notebook may also be locked, or changed, again.
+                    result.warnings.append(
+                        f"The undo is done, but what you have seen is not stored. {error.message}"
                     )
-                result = await storage.create(request.path, data)
-            return await self.publisher.publish(request, storage, planned, result)
+            if request.claim is not None:
+                await self._store_acceptance(request.claim, result)
+        written = result.written
+        is_written = not request.dry_run and result.proposal_id is UNSET
+        is_written = is_written and written.hash != planned.hash_before
+        result.tabs = await self.publisher.tabs.wait_for_reports(
+            request.path,
+            result.edit_id,
+            written.hash,
+            seconds=request.wait_tabs if is_written else 0,
+        )
+        return planned.build_reply(request, storage, result)
+
+    async def _store_acceptance(self, claim: Claim, result: EditResult) -> None:
+        """Store that a proposal was accepted; a failure becomes a warning."""
+        claim.edit_id = result.edit_id
+        try:
+            await self.proposals.decide(claim, "accepted")
+        except HistoryUnavailable as error:
+            result.warnings.append(
+                f"The edit is written, but the acceptance of proposal {claim.proposal_id} is not "
+                f"stored yet. {error.message}"
+            )
+        except (ProposalNotFound, ProposalClosed):
+            # The proposal was deleted with its notebook, or another request has stored it.
+            pass
 
     @contextmanager
     def _note_write(self) -> Iterator[None]:
@@ -254,31 +312,24 @@ class EditService:
         names = [str(after.get_name(index)) for index in indexes[:_SHOWN_CHANGES]]
         return RevisionChanges(rev=rev, cells=names, count=len(indexes))
 
-    async def _build_dry_reply(
-        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
-    ) -> EditReply:
-        """Return the reply of an edit that is not written."""
+    async def _predict_result(self, request: WriteRequest, planned: PlannedEdit) -> WriteResult:
+        """Return the result of a write that is not made; a proposal has the hash before it."""
         content, splices = planned.notebook.content, planned.plan.splices
         notebook_hash = await planned.notebook.compute_hash()
         if request.dry_run and splices:
             notebook_hash = await _compute_spliced_sha256(content.data, splices)
-        return planned.build_reply(
-            request, storage, WriteResult(notebook_hash, content.last_modified)
-        )
+        return WriteResult(notebook_hash, content.last_modified)
 
     async def _propose(
-        self, request: WriteRequest, storage: Storage, planned: PlannedEdit
-    ) -> EditReply:
-        reply = await self._build_dry_reply(request, storage, planned)
-        return await self._add_proposal(request, planned, reply)
+        self, request: WriteRequest, _storage: Storage, planned: PlannedEdit
+    ) -> EditResult:
+        written = await self._predict_result(request, planned)
+        return EditResult(written, proposal_id=await self._add_proposal(request, planned))
 
     async def _add_proposal(
-        self,
-        request: WriteRequest,
-        planned: PlannedEdit,
-        reply: EditReply,
-        data: bytes | None = None,
-    ) -> EditReply:
+        self, request: WriteRequest, planned: PlannedEdit, data: bytes | None = None
+    ) -> int:
+        """Store a proposal, and return its number; ``data`` is that of a new notebook."""
         origin = ProposalOrigin(
             account=request.author.account,
             session=request.author.session_name,
@@ -286,12 +337,19 @@ class EditService:
             undoes=planned.undoes,
             way=request.author.way,
         )
-        proposal_id = await self.proposals.propose(request, planned.plan, reply, data, origin)
-        return msgspec.structs.replace(reply, proposal_id=proposal_id, persisted=False)
+        return await self.proposals.propose(
+            request,
+            planned.plan,
+            origin,
+            data=data,
+            hash_before=planned.hash_before,
+            diff=planned.diff,
+            language=planned.language,
+        )
 
     async def _write(
         self, request: WriteRequest, storage: Storage, planned: PlannedEdit
-    ) -> EditReply:
+    ) -> EditResult:
         """Write the notebook and publish the edit.
 
         Raises
@@ -307,36 +365,36 @@ class EditService:
             )
         signature = await self._start_signature(planned)
         try:
-            result = await storage.write(request.path, notebook.content, splices)
-            await self._remember_documents(planned, result)
+            written = await storage.write(request.path, notebook.content, splices)
+            await self._remember_documents(planned, written)
             follower = self.proposals.build_follower(
                 request.path, may_reopen=_may_reopen_parts(request)
             )
-            reply = await self.publisher.publish(
-                request, storage, planned, result, signature, follow_undo=follower.follow
+            result = await self.publisher.publish(
+                request, storage, planned, written, signature, follow_undo=follower.follow
             )
-            if reply.edit_id is not None:
-                reply.warnings.extend(self.proposals.report_followed(follower, request))
-            return reply
+            if result.edit_id is not None:
+                result.warnings.extend(self.proposals.report_followed(follower, request))
+            return result
         finally:
             if signature is not None:
                 signature.cancel()
 
-    async def _remember_documents(self, planned: PlannedEdit, result: WriteResult) -> None:
+    async def _remember_documents(self, planned: PlannedEdit, written: WriteResult) -> None:
         """Compute what follows a write needs: the hash before, and the document after."""
         try:
             await planned.notebook.compute_hash()
-            if result.text is None:
+            if written.text is None:
                 size = len(planned.notebook.content.data)
                 after = await run_in_thread_if_large(size, planned.get_document_after)
-                self.documents.put(result.hash, after)
+                self.documents.put(written.hash, after)
         except NbEditError as error:
             message = (
                 "The edit is in the file, but the previous version could not be read "
                 "completely, so the edit is not in the history. Read the notebook before you "
                 "continue."
             )
-            raise StorageFailure(message, applied=True, hash=result.hash) from error
+            raise StorageFailure(message, applied=True, hash=written.hash) from error
 
     async def _start_signature(self, planned: PlannedEdit) -> PendingSignature | None:
         """Return the signature of the notebook after the edit; None if it is not trusted now."""

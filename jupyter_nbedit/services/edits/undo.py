@@ -104,7 +104,8 @@ class UndoPlanner:
                 for number, index in plan.reverted_indexes.items()
             ],
         )
-        planned = PlannedEdit.from_plan(
+        count = 0 if op == "redo" else len(_decode_record(entry).parts)
+        return PlannedEdit.from_plan(
             notebook,
             plan,
             kind=op,
@@ -112,11 +113,8 @@ class UndoPlanner:
             # The content that comes back is from before the edit; it is trusted if the notebook
             # was.
             may_sign=repeat.trusted,
+            reversed_parts=[SeenParts(entry.edit_id, range(count), count)] if count else (),
         )
-        if op == "redo":
-            return planned
-        count = len(_decode_record(entry).parts)
-        return replace(planned, reversed_parts=[SeenParts(entry.edit_id, range(count), count)])
 
     async def _build_nothing_error(self, path: str) -> NothingToUndo:
         """Return the error if there is no edit to choose; it names the newest one of others."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -15,6 +15,7 @@ from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.changed_lines import MAX_SNIPPET_LENGTH
 from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
+from jupyter_nbedit.services.models import Author
 
 #: The kinds of edits that an undo takes back. An undo itself is taken back by a redo.
 UNDOABLE_KINDS: tuple[Kind, ...] = ("edit", "undo_cells", "restore")
@@ -24,7 +25,7 @@ _OLD_CLIENT_OF_PAGES = "JupyterLab"
 
 _MAX_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
-_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "reversed_parts"))
+_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "reversed_parts", "author"))
 
 
 class TouchedCellEntry(msgspec.Struct, frozen=True):
@@ -54,16 +55,10 @@ class NewEntry:
     #: The claim on the proposal that the edit applies; it gets the number of the edit in the same
     #: transaction.
     claim_id: int | None = None
-    user: str = ""
-    #: The user who made or proposed it, and the one who accepted it, under the names that stay the
-    #: same in all requests.
-    account: str = ""
+    #: Who made or proposed it.
+    author: Author = field(default_factory=Author)
+    #: The account and the user who accepted it, if it was a proposal.
     decided_account: str | None = None
-    client: str | None = None
-    #: The session as the request states it.
-    session: str = ""
-    is_from_page: bool = False
-    message: str | None = None
     accepted_by: str | None = None
     operations: Sequence[Mapping[str, Any]] = ()
     cells_changed: int = 0
@@ -80,6 +75,16 @@ class NewEntry:
     #: The parts of edits that it takes back. If it is undone itself, those are unseen again which
     #: its author has not seen now.
     reversed_parts: Sequence[SeenParts] = ()
+
+    @property
+    def account(self) -> str:
+        """The account of the author."""
+        return self.author.account
+
+    @property
+    def is_from_page(self) -> bool:
+        """Whether a person made it by a button in JupyterLab."""
+        return self.author.is_person and self.accepted_by is None
 
 
 class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,32 +189,21 @@ def get_deciding_account(entry: NewEntry | Entry) -> str:
     return entry.account if entry.decided_account is None else entry.decided_account
 
 
-class EditAuthor(Protocol):
-    """Who asks for an undo."""
-
-    @property
-    def account(self) -> str:
-        """The user under the name that stays the same in all requests."""
-
-    @property
-    def client_names(self) -> tuple[str | None, ...]:
-        """The names of the client in the history."""
-
-    @property
-    def session_name(self) -> str:
-        """The session as the request states it; "" if it states none."""
-
-    @property
-    def is_person(self) -> bool:
-        """Whether it is a person in an open page."""
-
-
 _Edit = TypeVar("_Edit", bound=HistoryEdit)
 
 
 def encode_entry(entry: NewEntry, unseen_before: Sequence[SeenParts] = ()) -> bytes:
     """Return the fields of an edit that have no column of their own, as JSON."""
-    payload = {name: value for name, value in vars(entry).items() if name not in _COLUMNS}
+    author = entry.author
+    payload = {
+        "user": author.user,
+        "account": author.account,
+        "client": author.client,
+        "session": author.session_name,
+        "message": author.message,
+        "is_from_page": entry.is_from_page,
+        **{name: value for name, value in vars(entry).items() if name not in _COLUMNS},
+    }
     payload["operations"] = entry.operations[:_MAX_OPERATIONS]
     payload["truncated"] = len(entry.operations) > _MAX_OPERATIONS
     if unseen_before:

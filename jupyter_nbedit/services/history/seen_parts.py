@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from jupyter_nbedit.services.history.models import SeenParts
+from jupyter_nbedit.notebook.undo.net_change import decode_record
+from jupyter_nbedit.services.history.models import Entry, SeenParts
 
+#: How long it takes to revert an edit, as bytes of a notebook to parse.
+EDIT_WEIGHT = 20_000
 #: The most edits of which it is stored one by one whether they were seen.
 MAX_MARKED_EDITS = 200
 #: The SQL of the newest edit that a user has seen with all older ones.
@@ -92,3 +96,17 @@ def mark_parts_unseen(
             connection.execute(
                 "INSERT INTO seen_edits VALUES (?, ?, ?, ?, 0)", (*key, json.dumps(sorted(seen)))
             )
+
+
+def list_seen_parts(
+    entries: Iterable[Entry], sources: Iterable[tuple[int, int]]
+) -> list[SeenParts]:
+    """Return parts of edits, given as (edit, number), with the number of all parts of each."""
+    numbers: dict[int, set[int]] = defaultdict(set)
+    for edit_id, number in sources:
+        numbers[edit_id].add(number)
+    return [
+        SeenParts(entry.edit_id, sorted(numbers[entry.edit_id]), len(record.parts))
+        for entry in entries
+        if entry.edit_id in numbers and (record := decode_record(entry.record)) is not None
+    ]

@@ -28,7 +28,6 @@ from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.known_history import PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.services.history.models import (
-    EditAuthor,
     Entry,
     HistoryEdit,
     NewEntry,
@@ -38,6 +37,7 @@ from jupyter_nbedit.services.history.models import (
     get_deciding_account,
 )
 from jupyter_nbedit.services.history.seen_parts import list_unseen_parts, mark_parts_unseen
+from jupyter_nbedit.services.models import Author
 
 #: Stores what follows an undo or redo. It gets the edits that the new edit undoes, directly or
 #: through other edits, and whether each is in effect now.
@@ -130,8 +130,8 @@ class EditHistory:
                     record is not None,
                     record,
                     entry.account,
-                    entry.client,
-                    entry.session,
+                    entry.author.client,
+                    entry.author.session_name,
                     entry.is_from_page,
                 ),
             ).lastrowid
@@ -333,7 +333,7 @@ class EditHistory:
         kinds: Collection[Kind],
         *,
         before: int | None = None,
-        author: EditAuthor | None = None,
+        author: Author | None = None,
     ) -> int | None:
         """Return the number of the edit that the next undo or redo undoes; None if there is none.
 

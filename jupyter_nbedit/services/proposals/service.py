@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.edit_plan import EditPlan
     from jupyter_nbedit.services.events.emitters import EventEmitter
-    from jupyter_nbedit.services.models import Author, EditReply, ProposalOrigin, WriteRequest
+    from jupyter_nbedit.services.models import Author, ProposalOrigin, WriteRequest
     from jupyter_nbedit.storage.resolver import StorageResolver
 
 #: How long a request may wait for a decision, in seconds.
@@ -76,35 +76,38 @@ class ProposalService:
         if self._expiry_task is not None:
             self._expiry_task.cancel()
 
-    async def propose(
+    async def propose(  # noqa: PLR0913 -- what is stored
         self,
         request: WriteRequest,
         plan: EditPlan,
-        reply: EditReply,
-        data: bytes | None,
         origin: ProposalOrigin,
+        *,
+        data: bytes | None,
+        hash_before: str | None,
+        diff: str,
+        language: str | None,
     ) -> int:
         """Add a proposal, and return its number, or raise `TooManyProposals`.
 
-        ``reply`` is that of the change as it would be; its hash is that of the stored notebook.
-        ``data`` are the bytes of a new notebook; None for an edit.
+        ``data`` are the bytes of a new notebook; None for an edit. ``hash_before`` is the hash of
+        the notebook that the plan is for.
         """
         parts, payload = await asyncio.to_thread(_build_proposal, plan, data)
         entries = [
             TouchedCellEntry(**entry)
-            for operation in reply.operations
-            for entry in operation.iterate_entries()
+            for result in plan.results
+            for entry in result.iterate_entries()
         ]
         content = ProposalContent(
             kind="edit" if data is None else "create",
             user=request.author.user,
             client=request.author.client,
             message=request.author.message,
-            hash_before=reply.hash_before,
+            hash_before=hash_before,
             operations=entries[:_MAX_OPERATIONS],
             truncated=len(entries) > _MAX_OPERATIONS,
-            diff=reply.diff,
-            language=reply.language,
+            diff=diff,
+            language=language,
         )
         return (await self.add(request.path, content, parts, payload, origin)).proposal_id
 
@@ -381,7 +384,7 @@ def _build_part(diff: CellDiff, gap: GapAnchor | None = None) -> ProposedPart:
     """Return a part; ``gap`` is the new place of its cell."""
     above, below = ([], []) if gap is None else (gap.keys_before, gap.keys_after)
     return ProposedPart(
-        **{name: getattr(diff, name) for name in CellDiff.__struct_fields__},
+        **msgspec.structs.asdict(diff),
         status="pending",
         cell_above=above[0].id if above else None,
         cell_below=below[0].id if below else None,

@@ -7,17 +7,15 @@ import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import datetime, timezone
-from typing import Annotated, Any
-
-import msgspec
-from msgspec import Meta
+from datetime import timezone
+from typing import Any
 
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values
 from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames
 from jupyter_nbedit.services.history.models import Entry, SeenParts, build_edit_from_row
 from jupyter_nbedit.services.history.seen_parts import SEEN_BOUNDARY, find_last_seen_edit
+from jupyter_nbedit.services.unseen.models import UnseenNotebook
 
 _DAY_SECONDS = 86_400.0
 # How many edits are read to find the notebooks with unseen ones.
@@ -52,17 +50,6 @@ class SeenEdits:
     parts: Mapping[int, Collection[int]] = field(default_factory=dict)
     #: The newer edits that were seen under another name of the notebook, with all their parts.
     whole_edits: Collection[int] = frozenset()
-
-
-class UnseenNotebook(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook with edits that this user has not kept."""
-
-    path: str
-    edits: Annotated[int, Meta(ge=1, description="How many edits.")]
-    clients: Annotated[
-        list[str], Meta(description="The names of their clients, the newest edit's first.")
-    ]
-    time: Annotated[datetime, Meta(description="When the newest was made.")]
 
 
 @dataclass

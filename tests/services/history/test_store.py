@@ -13,6 +13,7 @@ from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 from jupyter_nbedit.services.history.models import NewEntry
 from jupyter_nbedit.services.history.store import EditHistory
+from jupyter_nbedit.services.models import Author
 from tests.support.clock import Clock
 from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
@@ -22,8 +23,9 @@ CANARY = "a text that was deleted and shall be nowhere"
 REPLACED = {"op": "replace", "cell_id": "alpha", "index": 0}
 
 
-def build_entry(path: str = "a.ipynb", **fields: Any) -> NewEntry:
-    return NewEntry(path=path, **{"user": "ada", "hash": "1", "applied_via": "file", **fields})
+def build_entry(path: str = "a.ipynb", message: str | None = None, **fields: Any) -> NewEntry:
+    author = Author("ada", message=message)
+    return NewEntry(path=path, **{"author": author, "hash": "1", "applied_via": "file", **fields})
 
 
 async def list_numbers(

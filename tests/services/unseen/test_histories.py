@@ -24,7 +24,7 @@ from jupyter_nbedit.errors import ChangeNotFound, EditNotFound, NbEditError, Und
 from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.undo.record import CellState, UndoRecord
 from jupyter_nbedit.services.models import Author, WriteRequest
-from jupyter_nbedit.services.unseen.service import UnseenCell, UnseenReply
+from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenReply
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly
@@ -316,7 +316,7 @@ class UnseenHistory:
         chosen = self.random.choice(self.changes)
         user, client = self.random.choice(USERS), self.random.choice(["JupyterLab", None])
         is_exact = self.is_exact_since(chosen.edit_id)
-        await self.served.services.unseen.restore(self.request(user, client), chosen.edit_id)
+        await self.served.services.editor.restore(self.request(user, client), chosen.edit_id)
         if is_exact:
             assert self.version.text == chosen.after.text
 

@@ -10,7 +10,7 @@ from itertools import permutations
 from typing import Any
 
 from jupyter_nbedit.services.models import Author, WriteRequest
-from jupyter_nbedit.services.unseen.service import UnseenCell
+from jupyter_nbedit.services.unseen.models import UnseenCell
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
@@ -174,7 +174,7 @@ async def test_restore_returns_the_bytes_from_before_another_program_wrote_all_a
         notebook.write(json.dumps(json.loads(before.replace(b"# Title", b"# New"))).encode())
         await notebook.look()
         await notebook.edit(replace("gamma", "text"))
-        await notebook.served.services.unseen.restore(WriteRequest(NAME), edit.edit_id)
+        await notebook.served.services.editor.restore(WriteRequest(NAME), edit.edit_id)
         assert notebook.read() == before
 
 

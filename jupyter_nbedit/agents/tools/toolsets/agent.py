@@ -19,7 +19,6 @@ from jupyter_nbedit.notebook.operations import MAX_INTEGER, CellType, Insert
 from jupyter_nbedit.notebook.search import Hit, Scope
 from jupyter_nbedit.notebook.shown_text import quote_name
 from jupyter_nbedit.notebook.text_cells import DEFAULT_CHARACTERS, TextOutputs, TextView
-from jupyter_nbedit.services.edits.publish import add_tab_counts
 from jupyter_nbedit.services.models import (
     MAX_LABEL_LENGTH,
     MAX_OPERATIONS,
@@ -181,11 +180,16 @@ async def _edit(context: ToolContext, author: Author, arguments: AgentEditInput)
     path = context.map_notebook_path(arguments.path, relative=True)
     author = replace(author, message=get_or_none(arguments.message))
     translator = OperationTranslator(arguments.operations)
-    request = WriteRequest(path, author, dry_run=arguments.dry_run, rev=get_or_none(arguments.rev))
+    request = WriteRequest(
+        path,
+        author,
+        dry_run=arguments.dry_run,
+        rev=get_or_none(arguments.rev),
+        wait_tabs=_TAB_SECONDS,
+    )
     is_guarded = all(operation.is_guarded for operation in arguments.operations)
-    change = context.edit(request, translator.translate, is_guarded=is_guarded)
     try:
-        reply = await add_tab_counts(context.tabs, change, _TAB_SECONDS)
+        reply = await context.edit(request, translator.translate, is_guarded=is_guarded)
     except NbEditError as error:
         translator.restore_number(error)
         raise
@@ -388,8 +392,8 @@ async def _history(
             raise InvalidRequest(message)
         edit = await context.history.get_edit(path, edit_id)
         return _build_result(await asyncio.to_thread(render_detailed_edit, edit))
-    change = context.undo(WriteRequest(path, author), edit_id, redo=arguments.action == "redo")
-    reply = await add_tab_counts(context.tabs, change, _TAB_SECONDS)
+    request = WriteRequest(path, author, wait_tabs=_TAB_SECONDS)
+    reply = await context.undo(request, edit_id, redo=arguments.action == "redo")
     return _build_edit_result(context, author, reply, shows_diff=True)
 
 
