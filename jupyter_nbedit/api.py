@@ -17,7 +17,7 @@ from msgspec import UNSET
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.models import (
     Author,
     ChangeBody,
@@ -208,9 +208,9 @@ class PythonAPI:
 
         The edit service itself calls the listener, so that the data can be relied on, unlike an
         event, which every user who may post to ``/api/events`` can forge. The listener is a
-        function or coroutine function that takes the data of the event ``jupyter_nbedit/edit/v1``.
-        It runs in a task of its own, so that it may edit, too; its exceptions are logged. Return a
-        function that removes the listener.
+        function or coroutine function that takes the data of the event
+        ``urn:jupyter-nbedit:edit:v1``. It runs in a task of its own, so that it may edit, too; its
+        exceptions are logged. Return a function that removes the listener.
         """
         tasks = set[asyncio.Future[None]]()
 

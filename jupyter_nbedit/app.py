@@ -12,7 +12,7 @@ from jupyter_nbedit.agents.jupyter_server_mcp import OFFERED_TOOLS
 from jupyter_nbedit.api import PythonAPI
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.base import SERVICES, has_random_users
-from jupyter_nbedit.services.events.emitters import SCHEMAS
+from jupyter_nbedit.services.events.emitter import register_schemas
 from jupyter_nbedit.services.history.rename_listener import CONTENTS, ContentsEventListener
 from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
@@ -41,10 +41,7 @@ class NbEditApp(NbEditSettings, ExtensionApp):
             message = "jupyter_nbedit is an extension of a running Jupyter Server."
             raise RuntimeError(message)
         logger = serverapp.event_logger
-        for schema_id, schema in SCHEMAS.items():
-            # Tests start several servers in one process, and a schema can be registered only once.
-            if schema_id not in logger.schemas:
-                logger.register_event_schema(schema)
+        register_schemas(logger)
         self.wired = build_services(self, serverapp.web_app.settings, logger, self.log)
         services = self.wired.services
         contents_listener = ContentsEventListener(

@@ -21,11 +21,13 @@ from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.publish import Publisher
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.edits.undoable import UndoConflictFinder
-from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.service import HistoryService
 from jupyter_nbedit.services.history.store import EditHistory
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.copies import VersionCopies
+from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
+from jupyter_nbedit.services.outside.open_notebook import OpenNotebooks
 from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
 from jupyter_nbedit.services.outside.watcher import NotebookWatcher
 from jupyter_nbedit.services.proposals.service import ProposalService
@@ -158,18 +160,10 @@ def build_services(
     publisher = Publisher(edit_history, read_tracker, versions, tabs, events, log)
     watcher = None
     if settings.follow_outside_changes:
-        recorder = OutsideChangeRecorder(
-            storages=storages,
-            copies=VersionCopies(get_data_folder(), log, is_exposed=storages.is_served),
-            history=edit_history,
-            trust=trust,
-            modes=modes,
-            events=events,
-            documents=documents,
-            observers=path_observers,
-            log=log,
-        )
-        watcher = NotebookWatcher(storages, tabs, recorder, log)
+        copies = VersionCopies(get_data_folder(), log, is_exposed=storages.is_served)
+        recorder = OutsideChangeRecorder(edit_history, trust, modes, events, path_observers, log)
+        examiner = OutsideChangeExaminer(storages, OpenNotebooks(copies), recorder, documents, log)
+        watcher = NotebookWatcher(storages, tabs, examiner, log)
     edits = EditService(
         storages,
         publisher,
@@ -177,7 +171,7 @@ def build_services(
         proposals,
         modes,
         documents,
-        None if watcher is None else watcher.recorder,
+        None if watcher is None else watcher.examiner,
     )
     texts, search = TextService(reader, modes, tabs, has_server), SearchService(storages=storages)
     conflicts = UndoConflictFinder(edit_history, storages, documents)

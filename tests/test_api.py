@@ -173,7 +173,7 @@ async def test_a_forged_event_is_not_passed_to_listeners(
     api.on_edit(events.append)
     await api.edit(NAME, [REPLACE], user="ada")
     await wait_for(events, 1)
-    schema = "https://schema.jupyter.org/jupyter_nbedit/edit/v1"
+    schema = "urn:jupyter-nbedit:edit:v1"
     jp_serverapp.event_logger.emit(schema_id=schema, data={**events[0], "client": "forged"})
     await local.patch(NAME, {**REPLACE, "source": "2"})
     await wait_for(events, 2)

@@ -42,7 +42,7 @@ from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.service import HistoryService
 from jupyter_nbedit.services.models import MAX_LABEL_LENGTH, Author
 from jupyter_nbedit.services.modes import ModeManager

@@ -16,10 +16,11 @@ from jupyter_nbedit.db.link_paths import store_path
 from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames, fold, get_file_key
 from jupyter_nbedit.db.notebook_rows import get_strictness, write_older_modes
 from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
+from jupyter_nbedit.services.events.models import ModeEvent
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database
-    from jupyter_nbedit.services.events.emitters import EventEmitter
+    from jupyter_nbedit.services.events.emitter import EventEmitter
 
 #: In ``review``, changes become proposals; in ``plan``, only dry runs are allowed.
 Mode = Literal["edit", "review", "plan"]
@@ -174,7 +175,7 @@ class ModeManager:
         before, self._server = self.server, mode
         if was_unreadable or self.server != before:
             self.log.info("The server's mode is %r, by %r", self.server, user)
-            self.events.emit_mode(path=None, mode=self.server, user=user)
+            self.events.emit(ModeEvent(path=None, mode=self.server, user=user))
 
     async def change(self, path: str, mode: Mode | None, user: str) -> None:
         """Set a notebook's own mode; None to remove it.
@@ -194,7 +195,7 @@ class ModeManager:
         if problem is not None or mode != before:
             effective_mode = mode or self.server
             self.log.info("The mode of %r is %r, by %r", path, effective_mode, user)
-            self.events.emit_mode(path=path, mode=effective_mode, user=user)
+            self.events.emit(ModeEvent(path=path, mode=effective_mode, user=user))
 
     async def on_renamed(self, old: str, new: str) -> None:
         """Follow a notebook, or all notebooks in a folder, to a new path.
@@ -278,7 +279,7 @@ class ModeManager:
         if was_unreadable != (self._problem is not None):
             self.log.warning("%s", self._problem or "The modes of notebooks can be read again.")
             # The event makes pages request the mode, whose reply has the problem.
-            self.events.emit_mode(path=None, mode=self.server, user="")
+            self.events.emit(ModeEvent(path=None, mode=self.server, user=""))
 
     async def _read_modes(self) -> None:
         """Read the modes; other servers may have changed them."""

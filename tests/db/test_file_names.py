@@ -18,7 +18,7 @@ import pytest
 from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.db.link_paths import resolve_link_paths
 from jupyter_nbedit.db.schema import SCHEMA
-from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.models import NewEntry, encode_entry
 from jupyter_nbedit.services.history.store import EditHistory
 from jupyter_nbedit.services.models import Author

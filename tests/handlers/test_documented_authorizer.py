@@ -11,7 +11,7 @@ import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from jupyter_nbedit.services.events.emitters import SCHEMA_ID
+from jupyter_nbedit.services.events.models import EditEvent
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import get_json
 from tests.support import samples
@@ -58,7 +58,7 @@ async def test_a_writer_gets_events_of_edits(tmp_path: Path) -> None:
         assert client.patch("a.ipynb", REPLACE).status == 200
 
         schema = None
-        while schema != SCHEMA_ID:
+        while schema != EditEvent.get_schema_id():
             message = await asyncio.wait_for(socket.read_message(), LIMIT_SECONDS)
             schema = json.loads(message or b"{}").get("schema_id")
         socket.close()

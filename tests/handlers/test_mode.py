@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.services.events.emitters import MODE_SCHEMA_ID
+from jupyter_nbedit.services.events.models import ModeEvent
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import get_json, replace, send_json, send_json_locally, set_mode
 from tests.services.events.listener import open_listener
@@ -94,6 +94,6 @@ async def test_every_page_gets_the_event_of_a_mode_change(local: Local, jp_ws_fe
     async with open_listener(jp_ws_fetch) as listener:
         for body in ({"mode": "plan", "path": "a.ipynb"}, {"mode": "review"}, {"mode": "edit"}):
             assert (await send_json_locally(local, "PUT", "mode", body)).status == 200
-        events = await listener.wait_for(3, MODE_SCHEMA_ID)
+        events = await listener.wait_for(3, ModeEvent.get_schema_id())
     changes = [(event["path"], event["mode"]) for event in events]
     assert changes == [("a.ipynb", "plan"), (None, "review"), (None, "edit")]

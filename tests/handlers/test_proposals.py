@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from jupyter_nbedit.services.events.emitters import PROPOSAL_SCHEMA_ID
+from jupyter_nbedit.services.events.models import ProposalEvent
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import (
     ODD,
@@ -507,7 +507,7 @@ async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
         accepted = await send_json_locally(local, "POST", f"{target}/accept", body)
         proposal = (await local.request("GET", "nbedit", target)).json
         await send_json_locally(local, "POST", f"{target}/reject")
-        events = await listener.wait_for(3, PROPOSAL_SCHEMA_ID)
+        events = await listener.wait_for(3, ProposalEvent.get_schema_id())
         (edit,) = await listener.wait_for(1)
     changes = [
         (event["status"], event["client"], event["parts"], event["pending"]) for event in events

@@ -16,7 +16,7 @@ from pathlib import Path
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from jupyter_nbedit.services.events.emitters import SCHEMA_ID
+from jupyter_nbedit.services.events.models import EditEvent
 from tests.races.history import Edit, Event, Feed, HistoryRow, ObservedHistory
 from tests.races.servers import RaceServers, ServerRun, run_servers
 from tests.races.writers import NOTEBOOK, Observations, Writer, hash_source
@@ -102,7 +102,7 @@ class _Subscriber:
     async def listen(self) -> None:
         while (message := await self.socket.read_message()) is not None:
             event = json.loads(message)
-            if event["schema_id"] == SCHEMA_ID and event["path"] == NOTEBOOK:
+            if event["schema_id"] == EditEvent.get_schema_id() and event["path"] == NOTEBOOK:
                 self.events.append(
                     Event(event["seq"], event["edit_id"], event["hash_before"], event["hash"])
                 )

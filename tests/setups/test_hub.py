@@ -19,7 +19,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.client import Client as ReplyClient
 from jupyter_nbedit.client import find_server
-from jupyter_nbedit.services.events.emitters import SCHEMA_ID
+from jupyter_nbedit.services.events.models import EditEvent
 from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.routes import ROWS, write_files
 from tests.setups.hub import WRITE, Hub, run_hub
@@ -101,7 +101,7 @@ async def next_edit(socket: WebSocketClientConnection) -> Any:
     while True:
         message = await asyncio.wait_for(socket.read_message(), LIMIT_SECONDS)
         assert message is not None
-        if (event := json.loads(message))["schema_id"] == SCHEMA_ID:
+        if (event := json.loads(message))["schema_id"] == EditEvent.get_schema_id():
             return event
 
 

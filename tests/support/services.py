@@ -19,11 +19,14 @@ from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.services.edits.publish import Publisher
 from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.events.emitters import SCHEMA_ID, SCHEMAS, EventEmitter
+from jupyter_nbedit.services.events.emitter import EventEmitter, register_schemas
+from jupyter_nbedit.services.events.models import EVENTS, EditEvent
 from jupyter_nbedit.services.history.store import EditHistory
 from jupyter_nbedit.services.models import EditReply, WriteRequest
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.copies import VersionCopies
+from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
+from jupyter_nbedit.services.outside.open_notebook import OpenNotebooks
 from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
@@ -55,7 +58,7 @@ class EditingServices:
     editor: EditService
     reader: ReadService
     tabs: TabRegistry
-    outside_changes: OutsideChangeRecorder
+    outside_changes: OutsideChangeExaminer
     unseen: UnseenService
 
     async def edit(self, path: str, *operations: Operation, **fields: Any) -> EditReply:
@@ -93,7 +96,7 @@ class ServiceBuilder:
         self._databases: list[Database] = []
         self._proposal_services: list[ProposalService] = []
         self._notaries: list[NotebookNotary] = []
-        self._recorders: list[OutsideChangeRecorder] = []
+        self._open_notebooks: list[OpenNotebooks] = []
 
     # Events ------------------------------------------------------------------------------------
 
@@ -101,9 +104,9 @@ class ServiceBuilder:
     def event_logger(self) -> EventLogger:
         """The event logger, with all schemas; its events are recorded."""
         logger = EventLogger()
-        for schema_id, schema in SCHEMAS.items():
-            logger.register_event_schema(schema)
-            logger.add_listener(schema_id=schema_id, listener=self._record_event)
+        register_schemas(logger)
+        for event in EVENTS:
+            logger.add_listener(schema_id=event.get_schema_id(), listener=self._record_event)
         return logger
 
     async def _record_event(
@@ -112,7 +115,7 @@ class ServiceBuilder:
         assert logger is self.event_logger
         self._events.append((schema_id, data))
 
-    async def list_events(self, schema_id: str = SCHEMA_ID) -> list[dict[str, Any]]:
+    async def list_events(self, schema_id: str = EditEvent.get_schema_id()) -> list[dict[str, Any]]:
         """Return the events of one schema that were emitted until now."""
         await asyncio.sleep(0)
         return [data for heard, data in self._events if heard == schema_id]
@@ -185,18 +188,10 @@ class ServiceBuilder:
         )
         proposals = self.build_proposals(where, database, names=names)
         modes = modes or FixedMode()
-        outside_changes = OutsideChangeRecorder(
-            storages=where,
-            copies=VersionCopies(self.folder / "copies", LOG),
-            history=history,
-            trust=trust,
-            modes=modes,
-            events=publisher.events,
-            documents=DocumentCache(),
-            observers=(),
-            log=LOG,
-        )
-        self._recorders.append(outside_changes)
+        notebooks = OpenNotebooks(VersionCopies(self.folder / "copies", LOG))
+        recorder = OutsideChangeRecorder(history, trust, modes, publisher.events, (), LOG)
+        outside_changes = OutsideChangeExaminer(where, notebooks, recorder, DocumentCache(), LOG)
+        self._open_notebooks.append(notebooks)
         editor = EditService(
             where, publisher, trust, proposals, modes, outside_changes=outside_changes
         )
@@ -237,8 +232,8 @@ class ServiceBuilder:
 
     async def close(self) -> None:
         """Close everything that was built."""
-        while self._recorders:
-            self._recorders.pop().close()
+        while self._open_notebooks:
+            self._open_notebooks.pop().close()
         while self._proposal_services:
             self._proposal_services.pop().close()
         while self._databases:

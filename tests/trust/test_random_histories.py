@@ -305,13 +305,13 @@ class TrustHistory:
 
     async def look(self) -> None:
         """Look at the file, as the server does for a notebook that is open in a tab."""
-        outside_changes = self.served.services.outside_changes
-        outside_changes.set_open({self.path.name: {self.path.name}})
-        (notebook,) = outside_changes.list_open()
+        examiner = self.served.services.outside_changes
+        examiner.notebooks.set_open({self.path.name: {self.path.name}})
+        (notebook,) = examiner.notebooks
         notebook.os_path = str(self.path)
-        notebook.see(read_file_identity(notebook.os_path))
+        notebook.update_identity(read_file_identity(notebook.os_path))
         if notebook.must_be_examined:
-            await outside_changes.examine(notebook)
+            await examiner.examine(notebook)
         await self.note_outside_change()
 
     async def note_outside_change(self) -> None:
@@ -356,7 +356,7 @@ class TrustHistory:
             await step(self)
             await self.check()
         self.path.unlink()
-        self.served.services.outside_changes.set_open({})
+        self.served.services.outside_changes.notebooks.set_open({})
 
 
 STEPS: dict[Callable[[TrustHistory], Awaitable[None]], int] = {

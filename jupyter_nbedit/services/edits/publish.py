@@ -12,6 +12,7 @@ import msgspec
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.services.edits.planned_edit import EditResult, PlannedEdit
+from jupyter_nbedit.services.events.models import EditEvent
 from jupyter_nbedit.services.history.models import NewEntry
 from jupyter_nbedit.services.history.store import EditHistory, FollowUndo
 from jupyter_nbedit.services.models import WriteRequest
@@ -23,7 +24,7 @@ from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust.manager import PendingSignature
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.services.events.emitters import EventEmitter
+    from jupyter_nbedit.services.events.emitter import EventEmitter
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,18 @@ class Publisher:
             record = await run_in_thread_if_large(size, _encode_record, planned, written)
             result.edit_id = await self.history.add(entry, record, follow_undo)
         with self._report_as_warning(path, result, "open tabs could not be notified"):
-            self.events.emit_edit(
-                planned.affected_cells,
-                edit_id=result.edit_id,
-                path=path,
-                hash_before=planned.hash_before,
-                hash=written.hash,
-                last_modified=msgspec.to_builtins(written.last_modified),
-                user=request.author.user,
-                client=request.author.client,
-                total_cells=planned.plan.total_cells,
+            self.events.emit(
+                EditEvent(
+                    edit_id=result.edit_id,
+                    path=path,
+                    hash_before=planned.hash_before,
+                    hash=written.hash,
+                    last_modified=written.last_modified,
+                    user=request.author.user,
+                    client=request.author.client,
+                    total_cells=planned.plan.total_cells,
+                    operations=planned.affected_cells,
+                )
             )
         return result
 

@@ -47,7 +47,7 @@ from jupyter_nbedit.services.models import (
     WriteRequest,
 )
 from jupyter_nbedit.services.modes import ModeManager
-from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
+from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
 from jupyter_nbedit.services.policy import Action, build_refusal, decide
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook, load_notebook
@@ -79,7 +79,7 @@ class EditService:
     proposals: ProposalService
     modes: ModeManager
     documents: DocumentCache = field(default_factory=DocumentCache)
-    outside_changes: OutsideChangeRecorder | None = None
+    outside_changes: OutsideChangeExaminer | None = None
     # One for each change that is being decided on and written; it is set afterwards.
     _writes: set[asyncio.Event] = field(default_factory=set)
 
@@ -154,7 +154,7 @@ class EditService:
                 with suppress(ChangedDuringRead, StaleContent):
                     notebook = await load_notebook(storage, request.path, self.documents)
                     if self.outside_changes is not None:
-                        await self.outside_changes.catch_up(notebook)
+                        await self.outside_changes.record_unexamined_change(notebook)
                     await self._check_preconditions(request, notebook)
                     planned = await planner.plan(notebook)
                     changes = await self._find_changes_since(request, planned)

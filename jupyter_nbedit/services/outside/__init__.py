@@ -1,5 +1,5 @@
 """Outside changes: those that other programs make to notebooks on disk.
 
-`watcher` looks at open notebooks, `recorder` compares them with the last known version, records and
-reports the difference. `copies` keeps that version on disk while no record of it exists.
+`watcher` polls open notebooks, `examiner` compares them with the last known version, and `recorder`
+stores and reports the difference. `copies` has the known versions. The intervals: `timing`.
 """

@@ -11,26 +11,18 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from logging import Logger
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.services.outside.recorder import OpenNotebook, OutsideChangeRecorder
+from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
+from jupyter_nbedit.services.outside.open_notebook import OpenNotebook
+from jupyter_nbedit.services.outside.timing import TIMING
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.storage.write_log import Identity
 
-# How often files are looked at: on average, a change is found after half of this time.
-_FILE_SECONDS = 0.5
-# The same while a file was found that is still being written, or is not examined yet.
-_UNSETTLED_SECONDS = 0.1
-# How often other managers are asked, which may send a request to another computer.
-_MODEL_SECONDS = 2.0
-# If looking takes long, this many times as long passes until the next look.
-_FILE_PAUSES = 20
-_MODEL_PAUSES = 50
-# The longest pause between two looks at files: on a busy machine a look takes long once.
-_MAX_FILE_SECONDS = 2.0
 # How many notebooks are watched.
 _MAX_NOTEBOOKS = 1_000
 # How many notebooks are examined at the same time.
@@ -43,11 +35,11 @@ class NotebookWatcher:
 
     storages: StorageResolver
     tabs: TabRegistry
-    recorder: OutsideChangeRecorder
+    examiner: OutsideChangeExaminer
     log: Logger
     _task: asyncio.Task[None] | None = None
     _examinations: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    _next_model_look: float = 0.0
+    _next_model_poll: float = 0.0
 
     def start(self) -> None:
         """Watch until no notebook is open; call this when one may have been opened."""
@@ -60,27 +52,27 @@ class NotebookWatcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self.recorder.close()
+        self.examiner.notebooks.close()
 
     async def _watch(self) -> None:
         while True:
-            self.recorder.set_open(self.tabs.list_open())
-            notebooks = self.recorder.list_open()[:_MAX_NOTEBOOKS]
+            self.examiner.notebooks.set_open(self.tabs.list_open())
+            notebooks = list(islice(self.examiner.notebooks, _MAX_NOTEBOOKS))
             if not notebooks:
                 return
             begin = time.monotonic()
             try:
-                await self._look(notebooks)
+                await self._poll(notebooks)
             except Exception:
-                self.log.exception("Open notebooks could not be looked at")
+                self.log.exception("Open notebooks could not be polled")
             is_unsettled = any(notebook.is_unsettled for notebook in notebooks)
             pause = max(
-                _UNSETTLED_SECONDS if is_unsettled else _FILE_SECONDS,
-                min(_FILE_PAUSES * (time.monotonic() - begin), _MAX_FILE_SECONDS),
+                TIMING.unsettled_interval if is_unsettled else TIMING.file_interval,
+                min(TIMING.file_pauses * (time.monotonic() - begin), TIMING.max_file_pause),
             )
             await self.tabs.wait_for_open_change(pause)
 
-    async def _look(self, notebooks: Sequence[OpenNotebook]) -> None:
+    async def _poll(self, notebooks: Sequence[OpenNotebook]) -> None:
         in_files, others = list[OpenNotebook](), list[OpenNotebook]()
         for notebook in notebooks:
             try:
@@ -96,10 +88,10 @@ class NotebookWatcher:
         for notebook, identity in zip(in_files, identities, strict=True):
             if not (live_files and identity and identity[:2] in live_files):
                 self._examine_if_different(notebook, identity)
-        if others and time.monotonic() >= self._next_model_look:
-            await self._look_at_models(others, live_files)
+        if others and time.monotonic() >= self._next_model_poll:
+            await self._poll_models(others, live_files)
 
-    async def _look_at_models(
+    async def _poll_models(
         self, notebooks: Sequence[OpenNotebook], live_files: set[object]
     ) -> None:
         begin = time.monotonic()
@@ -112,19 +104,21 @@ class NotebookWatcher:
                 continue
             self._examine_if_different(notebook, identity)
         end = time.monotonic()
-        self._next_model_look = end + max(_MODEL_SECONDS, _MODEL_PAUSES * (end - begin))
+        self._next_model_poll = end + max(
+            TIMING.model_interval, TIMING.model_pauses * (end - begin)
+        )
 
     def _examine_if_different(self, notebook: OpenNotebook, identity: Identity) -> None:
         name = notebook.name
         if name in self._examinations:
             return
-        notebook.see(identity)
+        notebook.update_identity(identity)
         if notebook.must_be_examined and len(self._examinations) < _MAX_EXAMINATIONS:
             self._examinations[name] = asyncio.create_task(self._examine(notebook))
 
     async def _examine(self, notebook: OpenNotebook) -> None:
         try:
-            await self.recorder.examine(notebook)
+            await self.examiner.examine(notebook)
         except Exception:
             self.log.exception("A change of %r could not be examined", notebook.name)
         finally:

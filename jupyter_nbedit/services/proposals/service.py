@@ -23,6 +23,7 @@ from jupyter_nbedit.errors import (
 )
 from jupyter_nbedit.notebook.undo.part_states import PartState, list_part_states
 from jupyter_nbedit.notebook.undo.record import GapAnchor, UndoRecord
+from jupyter_nbedit.services.events.models import ProposalEvent
 from jupyter_nbedit.services.history.models import CellDiff, TouchedCellEntry, build_cell_diffs
 from jupyter_nbedit.services.models import Claim
 from jupyter_nbedit.services.proposals.models import (
@@ -40,7 +41,7 @@ from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 if TYPE_CHECKING:
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.edit_plan import EditPlan
-    from jupyter_nbedit.services.events.emitters import EventEmitter
+    from jupyter_nbedit.services.events.emitter import EventEmitter
     from jupyter_nbedit.services.models import Author, ProposalOrigin, WriteRequest
     from jupyter_nbedit.storage.resolver import StorageResolver
 
@@ -353,14 +354,16 @@ class ProposalService:
         self, proposal: Proposal, user: str | None, client: str | None, *, is_deleted: bool = False
     ) -> None:
         """Emit an event, and wake the requests that wait for a decision."""
-        self.events.emit_proposal(
-            proposal_id=proposal.proposal_id,
-            path=proposal.path,
-            status="expired" if is_deleted else proposal.status,
-            user=user,
-            client=client,
-            parts=len(proposal.parts),
-            pending=0 if is_deleted else len(proposal.pending),
+        self.events.emit(
+            ProposalEvent(
+                proposal_id=proposal.proposal_id,
+                path=proposal.path,
+                status="expired" if is_deleted else proposal.status,
+                user=user,
+                client=client,
+                parts=len(proposal.parts),
+                pending=0 if is_deleted else len(proposal.pending),
+            )
         )
         self._change.set()
         self._change = asyncio.Event()

@@ -18,6 +18,7 @@ from jupyter_nbedit.notebook.undo.net_change import (
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.edits.undo import describe_undone
+from jupyter_nbedit.services.events.models import UnseenEvent
 from jupyter_nbedit.services.history.models import Entry, SeenParts
 from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
@@ -113,7 +114,7 @@ class NetUndoPlanner:
             await seen.mark_parts(self.path, self.account, marks)
             await self.service.mark_revealed(self.path, self.account, net, newest_edit)
         finally:
-            events.emit_seen(path=self.path)
+            events.emit(UnseenEvent(path=self.path))
 
     def _undo(self, state: UnseenState) -> PlannedEdit:
         net = state.compute_net_change(self.account)

@@ -18,6 +18,7 @@ from jupyter_nbedit.notebook.undo.net_change import (
     NetChange,
 )
 from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.events.models import UnseenEvent
 from jupyter_nbedit.services.history.models import (
     EditOrigin,
     Entry,
@@ -38,7 +39,7 @@ from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.system.lru import LRUCache
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.services.events.emitters import EventEmitter
+    from jupyter_nbedit.services.events.emitter import EventEmitter
     from jupyter_nbedit.services.history.store import EditHistory
 
 #: The most edits whose net change is computed; older ones count as seen.
@@ -110,7 +111,7 @@ class UnseenService:
             except NbEditError as error:
                 # The keep is stored; what is revealed is only shown as moved.
                 self.log.info("Not all is marked as seen in %r: %s", path, error.message)
-        self.events.emit_seen(path=path)
+        self.events.emit(UnseenEvent(path=path))
         return await self.get(path, account)
 
     async def undo(
@@ -164,7 +165,7 @@ class UnseenService:
                     notebook = await load_notebook(storage, path, self.edits.documents)
                     if self.edits.outside_changes is not None:
                         # Else a cell that another program has just changed would count as seen.
-                        await self.edits.outside_changes.catch_up(notebook)
+                        await self.edits.outside_changes.record_unexamined_change(notebook)
                     return await self.read_state(notebook, account)
                 except ChangedDuringRead:
                     if attempt == _ATTEMPTS - 1:
@@ -189,7 +190,7 @@ class UnseenService:
             # The database can be read, so the user can go on; the next request tries again.
             self.log.info("What was seen of %r is not stored: %s", path, error.message)
             return
-        self.events.emit_seen(path=path)
+        self.events.emit(UnseenEvent(path=path))
 
     async def _is_readable(self, path: str) -> bool:
         try:

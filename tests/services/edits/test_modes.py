@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
-from jupyter_nbedit.services.events.emitters import MODE_SCHEMA_ID
+from jupyter_nbedit.services.events.models import ModeEvent
 from jupyter_nbedit.services.modes import Mode, ModeManager
 from tests.support.clock import Clock
 from tests.support.services import ServiceBuilder
@@ -24,7 +24,7 @@ LATER_SECONDS = 10
 
 async def list_mode_events(services: ServiceBuilder) -> list[tuple[str | None, str, str]]:
     """Return path, mode and user of all mode events."""
-    events = await services.list_events(MODE_SCHEMA_ID)
+    events = await services.list_events(ModeEvent.get_schema_id())
     return [(event["path"], event["mode"], event["user"]) for event in events]
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from jupyter_nbedit.services.events.emitters import SCHEMA_ID
+from jupyter_nbedit.services.events.models import EditEvent
 
 _LIMIT_SECONDS = 60
 
@@ -20,7 +20,9 @@ class Listener:
         self._socket = socket
         self.heard: list[dict[str, Any]] = []
 
-    async def wait_for(self, count: int, schema_id: str = SCHEMA_ID) -> list[dict[str, Any]]:
+    async def wait_for(
+        self, count: int, schema_id: str = EditEvent.get_schema_id()
+    ) -> list[dict[str, Any]]:
         """Listen until there were so many events of a schema; return all, also earlier ones."""
         while len(found := self._filter_events(schema_id)) < count:
             message = await asyncio.wait_for(self._socket.read_message(), _LIMIT_SECONDS)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jupyter_events.schema import EventSchema
 
-from jupyter_nbedit.services.events.emitters import SCHEMA_ID, SCHEMA_PATH
+from jupyter_nbedit.services.events.models import EditEvent
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import replace, send_json_locally
 from tests.services.events.listener import open_listener
@@ -59,8 +59,8 @@ async def test_an_edit_event_conforms_to_its_schema(
         )
         (event,) = await listener.wait_for(1)
     reply = answer.json
-    schema = EventSchema(SCHEMA_PATH)
-    assert schema.id == event.pop("schema_id") == SCHEMA_ID
+    schema = EventSchema(EditEvent.read_schema())
+    assert schema.id == event.pop("schema_id") == EditEvent.get_schema_id()
     schema.validate(event)
     properties = schema._schema["properties"]
     assert set(event) == set(schema._schema["required"]) == set(properties)
@@ -120,12 +120,12 @@ async def test_the_save_event_comes_before_the_edit_event_and_after_the_write(
     async def look(data: dict[str, Any], **_: Any) -> None:
         seen.append((data["hash"], samples.hash_file(notebook)))
 
-    jp_serverapp.event_logger.add_listener(schema_id=SCHEMA_ID, listener=look)
+    jp_serverapp.event_logger.add_listener(schema_id=EditEvent.get_schema_id(), listener=look)
     async with open_listener(jp_ws_fetch) as listener:
         answer = await local.patch(notebook.name, REPLACE)
         await listener.wait_for(1)
     save_events = [event for event in listener.heard if event.get("action") != "get"]
-    assert [event["schema_id"] for event in save_events] == [SAVE_ID, SCHEMA_ID]
+    assert [event["schema_id"] for event in save_events] == [SAVE_ID, EditEvent.get_schema_id()]
     assert save_events[0] == {"schema_id": SAVE_ID, "action": "save", "path": "a.ipynb"}
     assert seen == [(answer.json["hash"], answer.json["hash"])]
 
@@ -208,12 +208,12 @@ async def test_a_failure_to_emit_an_event_does_not_fail_the_edit(
     def censor(schema_id: str, data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{schema_id} in {jp_serverapp.root_dir}: {data}")
 
-    jp_serverapp.event_logger.add_modifier(schema_id=SCHEMA_ID, modifier=censor)
+    jp_serverapp.event_logger.add_modifier(schema_id=EditEvent.get_schema_id(), modifier=censor)
 
     async def listen(*_: Any, **__: Any) -> None:
         """Without listeners nothing is modified."""
 
-    jp_serverapp.event_logger.add_listener(schema_id=SCHEMA_ID, listener=listen)
+    jp_serverapp.event_logger.add_listener(schema_id=EditEvent.get_schema_id(), listener=listen)
     answer = await local.patch(notebook.name, REPLACE)
     assert answer.status == 200
     assert len(answer.json["warnings"]) == 1

@@ -18,15 +18,15 @@ NAME = "a.ipynb"
 
 def look(server: EditingServices, file: Path) -> None:
     """Let a server that shows the notebook in a tab look at the file."""
-    recorder = server.outside_changes
-    recorder.set_open({NAME: {NAME}})
-    (notebook,) = recorder.list_open()
+    examiner = server.outside_changes
+    examiner.notebooks.set_open({NAME: {NAME}})
+    (notebook,) = examiner.notebooks
     notebook.os_path = str(file)
-    notebook.see(read_file_identity(str(file)))
+    notebook.update_identity(read_file_identity(str(file)))
 
 
 async def examine(server: EditingServices) -> None:
-    (notebook,) = server.outside_changes.list_open()
+    (notebook,) = server.outside_changes.notebooks
     await server.outside_changes.examine(notebook)
 
 

@@ -28,7 +28,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from jupyter_nbedit.handlers.base import SERVICES
-from jupyter_nbedit.services.events.emitters import CHANGE_SCHEMA_ID, SCHEMAS
+from jupyter_nbedit.services.events.models import OutsideChangeEvent
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.requests import replace, send_json_locally
@@ -87,7 +87,7 @@ class OpenTab:
         status = self.file.stat()
 
         def is_known() -> bool:
-            notebooks = self.services.watcher.recorder.list_open()
+            notebooks = list(self.services.watcher.examiner.notebooks)
             versions = [notebook.version for notebook in notebooks]
             return bool(versions) and all(
                 version is not None
@@ -102,17 +102,17 @@ class OpenTab:
     def wait_until_looked_at(self) -> None:
         """Wait, outside of the event loop, until the server has seen the file as it is now."""
         identity = read_file_identity(os.path.realpath(self.file))
-        recorder = self.services.watcher.recorder
+        notebooks = self.services.watcher.examiner.notebooks
         wait_until(
-            lambda: all(notebook.identity == identity for notebook in recorder.list_open()),
+            lambda: all(notebook.identity == identity for notebook in notebooks),
             "a look at the file",
         )
 
     async def wait_for(self, count: int) -> list[dict[str, Any]]:
         """Wait for so many changes in all; no event may be missing or unknown to the schema."""
         async with self.advance_clock():
-            events = await self.listener.wait_for(count, CHANGE_SCHEMA_ID)
-        schema = EventSchema(SCHEMAS[CHANGE_SCHEMA_ID])
+            events = await self.listener.wait_for(count, OutsideChangeEvent.get_schema_id())
+        schema = EventSchema(OutsideChangeEvent.read_schema())
         for number, event in enumerate(events, 1):
             data = {name: value for name, value in event.items() if name not in _ENVELOPE}
             schema.validate(data)
@@ -372,7 +372,7 @@ async def test_a_change_after_writes_of_another_server_does_not_include_them(
     open_tab: Opener,
 ) -> None:
     async with open_tab() as tab:
-        (notebook,) = tab.services.watcher.recorder.list_open()
+        (notebook,) = tab.services.watcher.examiner.notebooks
         assert notebook.version is not None
         assert notebook.version.copy is not None
         copies = Path(notebook.version.copy.path).parent
@@ -402,7 +402,7 @@ async def test_a_write_of_this_server_that_is_found_before_it_is_logged_is_not_r
 ) -> None:
     async with open_tab() as tab:
         storages = tab.services.storages
-        (notebook,) = tab.services.watcher.recorder.list_open()
+        (notebook,) = tab.services.watcher.examiner.notebooks
         assert notebook.version is not None
         assert notebook.version.copy is not None
         copies = Path(notebook.version.copy.path).parent
@@ -544,9 +544,9 @@ async def test_a_problem_is_reported_once_and_so_is_its_end(
         other = tab.file.with_name("b.ipynb")
         other.write_bytes(TEXT)
         await tab.page.open_notebooks(NAME, other.name)
-        recorder = tab.services.watcher.recorder
+        notebooks = tab.services.watcher.examiner.notebooks
         await wait_until_async(
-            lambda: [one.version is not None for one in recorder.list_open()] == [True, True]
+            lambda: [one.version is not None for one in notebooks] == [True, True]
         )
         spoil(tab.file)
         (event,) = await tab.wait_for(1)
@@ -653,8 +653,8 @@ async def test_each_path_of_a_notebook_and_its_mode_are_reported(open_tab: Opene
     async with open_tab() as tab:
         (tab.local.root / "link.ipynb").symlink_to(NAME)
         await tab.page.open_notebooks(NAME, "link.ipynb")
-        recorder = tab.services.watcher.recorder
-        await wait_until_async(lambda: any(len(one.paths) == 2 for one in recorder.list_open()))
+        notebooks = tab.services.watcher.examiner.notebooks
+        await wait_until_async(lambda: any(len(one.paths) == 2 for one in notebooks))
         await send_json_locally(tab.local, "PUT", "mode", {"path": NAME, "mode": "review"})
         tab.file.write_bytes(CHANGED)
         events = await tab.wait_for(2)
@@ -672,8 +672,8 @@ async def test_nothing_runs_and_nothing_is_kept_without_open_tabs(
 
     async with open_tab() as tab:
         assert [file.read_bytes() for file in list_copies()] == [TEXT]
-        recorder = tab.services.watcher.recorder
-    await wait_until_async(lambda: not recorder.list_open())
+        notebooks = tab.services.watcher.examiner.notebooks
+    await wait_until_async(lambda: not list(notebooks))
     assert not list_copies()
 
 
@@ -710,15 +710,15 @@ async def test_a_manager_without_files_is_asked_for_versions(
         open_page_socket(jp_ws_fetch, NAME) as page,
     ):
         tab = OpenTab(local, file, listener, page, services, clock)
-        recorder = services.watcher.recorder
-        await wait_until_async(lambda: any(one.version for one in recorder.list_open()))
+        notebooks = services.watcher.examiner.notebooks
+        await wait_until_async(lambda: any(one.version for one in notebooks))
         await save_in_jupyterlab(tab)
         await edit_here(tab)
         (answer,) = [(await local.patch(NAME, replace("beta", "last"))).json]
         assert answer["applied_via"] == "contents"
 
         def has_seen_writes() -> bool:
-            (notebook,) = recorder.list_open()
+            (notebook,) = notebooks
             return bool(notebook.version.identity[2] == file.stat().st_size)
 
         await wait_until_async(has_seen_writes)
@@ -777,7 +777,7 @@ class WatchingServer:
             message = await asyncio.wait_for(self.socket.read_message(), LIMIT_SECONDS)
             assert message is not None
             event = json.loads(message)
-            if event["schema_id"] == CHANGE_SCHEMA_ID:
+            if event["schema_id"] == OutsideChangeEvent.get_schema_id():
                 changes.append(event)
         return changes
 

@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.notebook.undo.record import CellState
-from jupyter_nbedit.services.events.emitters import PROPOSAL_SCHEMA_ID
+from jupyter_nbedit.services.events.models import ProposalEvent
 from jupyter_nbedit.services.models import Author, Claim, ProposalOrigin
 from jupyter_nbedit.services.proposals.models import (
     Proposal,
@@ -83,7 +83,7 @@ async def list_proposals(board: ProposalService, path: str | None = None, **more
 async def list_proposal_events(services: ServiceBuilder) -> list[tuple[int, str, str | None, int]]:
     return [
         (event["proposal_id"], event["status"], event["user"], event["pending"])
-        for event in await services.list_events(PROPOSAL_SCHEMA_ID)
+        for event in await services.list_events(ProposalEvent.get_schema_id())
     ]
 
 

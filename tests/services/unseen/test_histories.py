@@ -292,12 +292,12 @@ class UnseenHistory:
         """Look at the file, as the server does for a notebook that a tab shows."""
         if not self.is_open:
             return
-        recorder = self.served.services.outside_changes
-        recorder.set_open({self.path.name: {self.path.name}})
-        (notebook,) = recorder.list_open()
+        examiner = self.served.services.outside_changes
+        examiner.notebooks.set_open({self.path.name: {self.path.name}})
+        (notebook,) = examiner.notebooks
         notebook.os_path = str(self.path)
-        notebook.see(read_file_identity(notebook.os_path))
-        await recorder.examine(notebook)
+        notebook.update_identity(read_file_identity(notebook.os_path))
+        await examiner.examine(notebook)
 
     async def undo_edit(self) -> None:
         if self.changes:

@@ -41,12 +41,12 @@ class Notebook:
 
     async def look(self) -> None:
         """Look at the file, as the server does for a notebook that a tab shows."""
-        recorder = self.served.services.outside_changes
-        recorder.set_open({NAME: {NAME}})
-        (notebook,) = recorder.list_open()
+        examiner = self.served.services.outside_changes
+        examiner.notebooks.set_open({NAME: {NAME}})
+        (notebook,) = examiner.notebooks
         notebook.os_path = str(self.served.root / NAME)
-        notebook.see(read_file_identity(notebook.os_path))
-        await recorder.examine(notebook)
+        notebook.update_identity(read_file_identity(notebook.os_path))
+        await examiner.examine(notebook)
 
     async def keep(self, *cells: UnseenCell, user: str = "ann") -> None:
         await self.served.services.unseen.keep(NAME, user, [cell.key for cell in cells], None)

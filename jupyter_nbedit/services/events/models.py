@@ -1,0 +1,125 @@
+"""The data of the events, a class for each schema; the schemas describe the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """What all events have in common: a schema, in the file with the name of the event."""
+
+    name: ClassVar[str]
+    #: The name in ids below schema.jupyter.org, which is for Jupyter's own events. Events with
+    #: these ids are emitted besides, until the release after 0.1.
+    old_name: ClassVar[str]
+
+    @classmethod
+    def get_schema_id(cls) -> str:
+        """Return the id of the schema, a URI."""
+        return f"urn:jupyter-nbedit:{cls.name}:v1"
+
+    @classmethod
+    def get_old_schema_id(cls) -> str:
+        """Return the id by which earlier versions have emitted the event."""
+        return f"https://schema.jupyter.org/jupyter_nbedit/{cls.old_name}/v1"
+
+    @classmethod
+    def read_schema(cls) -> dict[str, Any]:
+        """Return the schema, with its id."""
+        # It takes long to import, and work without a server emits no events.
+        from jupyter_events.yaml import load  # noqa: PLC0415
+
+        schema: dict[str, Any] = load(Path(__file__).with_name(f"{cls.name}.yaml"))
+        return schema
+
+
+class EditEvent(Event, frozen=True, kw_only=True):
+    """A notebook was edited through this server."""
+
+    name = "edit"
+    old_name = "edit"
+
+    edit_id: int | None
+    path: str
+    hash_before: str | None
+    hash: str
+    last_modified: datetime
+    user: str
+    client: str | None
+    total_cells: int
+    #: All of them; the event has the first ones.
+    operations: Sequence[Mapping[str, Any]]
+
+
+class OutsideChangeEvent(Event, frozen=True, kw_only=True):
+    """The file of an open notebook was changed, and not through this server."""
+
+    name = "outside-change"
+    old_name = "change"
+
+    kind: str
+    path: str
+    new_path: str | None = None
+    is_outside: bool = False
+    hash_before: str | None
+    hash: str | None = None
+    last_modified: datetime | None = None
+    edit_id: int | None = None
+    undoable: bool = False
+    #: All of them; the event has the first ones.
+    cells: Sequence[Mapping[str, Any]] = []
+    cells_changed: int | None = None
+    metadata_changed: bool = False
+    total_cells: int | None = None
+    mode: str | None = None
+    message: str | None = None
+
+
+class ProposalEvent(Event, frozen=True, kw_only=True):
+    """A proposal was made, decided or reopened, or has expired."""
+
+    name = "proposal"
+    old_name = "proposal"
+
+    proposal_id: int
+    path: str
+    status: str
+    user: str | None
+    client: str | None
+    parts: int
+    pending: int
+
+
+class ModeEvent(Event, frozen=True, kw_only=True):
+    """The mode of a notebook or of the server has changed."""
+
+    name = "mode"
+    old_name = "mode"
+
+    path: str | None
+    mode: str
+    user: str
+
+
+class UnseenEvent(Event, frozen=True, kw_only=True):
+    """A user has kept or undone changes of a notebook."""
+
+    name = "unseen"
+    old_name = "seen"
+
+    path: str
+
+
+#: The classes of all events.
+EVENTS: tuple[type[Event], ...] = (
+    EditEvent,
+    OutsideChangeEvent,
+    ProposalEvent,
+    ModeEvent,
+    UnseenEvent,
+)

@@ -1,0 +1,300 @@
+"""Find out whether the file of an open notebook has another version than the known one.
+
+Another program may write a notebook at any time and in any way: it may truncate the file and write
+it slowly, rename another file over it, remove it and create it anew. What it has made is compared
+with the last known version, of which a copy is kept.
+
+What this user's servers write is no outside change; the `WriteLog` has it. Rooms follow their files
+themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from logging import Logger
+from typing import TYPE_CHECKING
+
+from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook, NbEditError
+from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.document_diff import compare_documents
+from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, compute_sha256
+from jupyter_nbedit.notebook.lazy.scan import scan_cells
+from jupyter_nbedit.services.outside.open_notebook import KnownVersion, OpenNotebook, OpenNotebooks
+from jupyter_nbedit.services.outside.recorder import (
+    Difference,
+    NewVersion,
+    OutsideChangeRecorder,
+)
+from jupyter_nbedit.services.outside.timing import TIMING
+from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
+from jupyter_nbedit.storage.files.read import get_content_identity
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
+
+if TYPE_CHECKING:
+    from jupyter_nbedit.services.outside.copies import VersionCopy
+    from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook
+    from jupyter_nbedit.storage.base import Content
+    from jupyter_nbedit.storage.resolver import StorageResolver
+    from jupyter_nbedit.storage.write_log import Identity
+
+_LARGE_BYTES = 16 << 20
+
+
+@dataclass
+class OutsideChangeExaminer:
+    """Compares open notebooks with their known versions; `NotebookWatcher` says when."""
+
+    storages: StorageResolver
+    notebooks: OpenNotebooks
+    recorder: OutsideChangeRecorder
+    documents: DocumentCache
+    log: Logger
+
+    async def examine(self, notebook: OpenNotebook) -> None:
+        """Find out whether a file, which looks different now, has another version; report it."""
+        try:
+            await self._examine(notebook)
+        finally:
+            if not self.notebooks.is_open(notebook):
+                self.notebooks.set_version(notebook, None)
+
+    async def _examine(self, notebook: OpenNotebook) -> None:
+        notebook.compare_at = None
+        version = notebook.version
+        if (
+            version is None
+            or (notebook.needs_copy and notebook.identity == version.identity)
+            or self.storages.find_writer(notebook.name, notebook.identity) == "this server"
+        ):
+            await self._adopt_current_file(notebook)
+        elif notebook.identity is None:
+            if notebook.quiet_seconds >= TIMING.settle_time:
+                await self.recorder.report_missing(notebook, version)
+        elif not notebook.may_be_incomplete:
+            await self._examine_file(notebook, version)
+
+    async def _adopt_current_file(self, notebook: OpenNotebook) -> None:
+        """Take the file as it is for the known version, which no tab need be told."""
+        identity, is_first = notebook.identity, notebook.version is None
+        had_problem, notebook.has_problem = notebook.has_problem, False
+        write_mark = self.storages.read_write_mark(notebook.name)
+        self.notebooks.set_version(notebook, KnownVersion(identity, write_mark=write_mark))
+        newest = await self.recorder.find_newest_edit(notebook)
+        if newest is None:
+            notebook.newest_edit = 0
+        elif notebook.os_path is None or await self._read_identity(notebook) == identity:
+            # Otherwise it may be a later change, which another server has recorded already.
+            notebook.newest_edit = newest.edit_id
+        notebook.needs_copy = not (is_first or notebook.is_cheap_to_copy)
+        if identity is None or notebook.needs_copy or notebook.os_path is None:
+            # To read it from elsewhere may take long.
+            return
+        content, copy = None, None
+        with suppress(NbEditError):
+            storage = await self.storages.resolve(notebook.name)
+            if storage.kind == "room":
+                self.notebooks.set_version(notebook, None)
+                return
+            content = await storage.read(notebook.name)
+            notebook_hash = await self._compute_hash(content)
+            copy = await self._copy(content.data)
+        if content is None or not await self._is_identical(notebook, content, identity):
+            # The next look finds what there is now.
+            self.notebooks.copies.remove(copy)
+        else:
+            self.notebooks.set_version(
+                notebook, KnownVersion(identity, notebook_hash, copy, write_mark)
+            )
+            if had_problem:
+                await self.recorder.report_return(notebook, content, notebook_hash)
+
+    async def _examine_file(self, notebook: OpenNotebook, version: KnownVersion) -> None:
+        identity = notebook.identity
+        try:
+            storage = await self.storages.resolve(notebook.name)
+            if storage.kind == "room":
+                self.notebooks.set_version(notebook, None)
+                return
+            content = await storage.read(notebook.name)
+            notebook_hash = await self._compute_hash(content)
+            if notebook_hash == version.hash:
+                # Only times or permissions have changed.
+                notebook.version = replace(version, identity=identity)
+                if notebook.has_problem:
+                    await self.recorder.report_return(notebook, content, notebook_hash)
+                return
+            found = await self._read_version(notebook, content, notebook_hash)
+        except (Busy, ChangedDuringRead):
+            # It is being written; look again.
+            return
+        except NbEditError as error:
+            if notebook.quiet_seconds >= TIMING.settle_time:
+                await self.recorder.report_problem(notebook, "unreadable", message=error.message)
+            return
+        difference = await self._compare(version, found)
+        try:
+            async with self.storages.lock(notebook.name) as storage:
+                current = await self._read_identity(notebook)
+                # If a server has written since, it may be that one whose file was found.
+                write_mark = self.storages.read_write_mark(notebook.name)
+                is_outdated = current != identity and write_mark != version.write_mark
+                is_same = notebook.version is version and self.notebooks.is_open(notebook)
+                if is_same and not is_outdated and storage.kind != "room":
+                    await self._record(notebook, identity, found, difference, storage.kind)
+        except NbEditError:
+            # The lock cannot be had now, or the file is gone; look again.
+            pass
+        finally:
+            self.notebooks.remove_unused_copy(notebook, found.copy)
+
+    async def record_unexamined_change(self, loaded: LoadedNotebook) -> None:
+        """Record a change by another program that was not examined yet.
+
+        ``loaded`` is the notebook as it was read, such as for an edit; its lock is held.
+        """
+        if not self.notebooks:
+            return
+        names = self.storages.names
+        name = names.find(loaded.path)
+        path = names.get_path(name)
+        if path is None:
+            # Links lead there from the root, and the tabs may use another.
+            open_names = (notebook.name for notebook in self.notebooks)
+            path = next((each for each in open_names if names.find(each) == name), "")
+        notebook = self.notebooks.get(path)
+        identity = get_content_identity(loaded.content)
+        if notebook is None or notebook.version is None or identity is None:
+            return
+        version = notebook.version
+        if (
+            identity == version.identity
+            or self.storages.find_writer(notebook.name, identity) is not None
+        ):
+            return
+        notebook_hash = await loaded.compute_hash()
+        if version.hash is None or notebook_hash == version.hash:
+            return
+        # The next change is compared with this version, unless an edit follows. The lock is not
+        # held for long.
+        is_small = len(loaded.content.data) <= CHUNK_BYTES
+        copy = await self._copy(loaded.content.data) if is_small else None
+        found = NewVersion(loaded.content, notebook_hash, loaded.document, copy)
+        try:
+            difference = await self._compare(version, found)
+            await self._record(notebook, identity, found, difference, "file")
+            notebook.needs_copy = copy is None
+        finally:
+            self.notebooks.remove_unused_copy(notebook, copy)
+            if not self.notebooks.is_open(notebook):
+                self.notebooks.set_version(notebook, None)
+
+    async def _compute_hash(self, content: Content) -> str:
+        if content.hash is not None:
+            return content.hash
+        return await run_in_thread_if_large(len(content.data), compute_sha256, content.data)
+
+    async def _copy(self, data: Buffer) -> VersionCopy | None:
+        return await asyncio.to_thread(self.notebooks.copies.add, data)
+
+    async def _read_version(
+        self, notebook: OpenNotebook, content: Content, notebook_hash: str
+    ) -> NewVersion:
+        """Copy and parse what was read.
+
+        Raise `InvalidNotebook` if it is not a notebook, and `Busy` if it may become one.
+        """
+        is_fresh = notebook.quiet_seconds < TIMING.settle_time
+        # What cannot be scanned is read into memory to be parsed.
+        if (
+            len(content.data) > _LARGE_BYTES
+            and is_fresh
+            and await asyncio.to_thread(scan_cells, content.data, 0) is None
+        ):
+            message = "The notebook is probably still being written."
+            raise Busy(message)
+        copy = await self._copy(content.data)
+        try:
+            # From here on, the original may change.
+            data = content.data if copy is None else copy.read() or content.data
+            document = self.documents.get(notebook_hash)
+            if document is None:
+                document = await run_in_thread_if_large(len(data), Document.parse, data)
+                self.documents.put(notebook_hash, document)
+            else:
+                document = document.bind(data)
+        except BaseException:
+            self.notebooks.copies.remove(copy)
+            raise
+        return NewVersion(content, notebook_hash, document, copy)
+
+    async def _compare(self, version: KnownVersion, found: NewVersion) -> Difference:
+        data = None if version.copy is None else version.copy.read()
+        if data is None:
+            return Difference()
+        weight = len(data) + len(found.document.text)
+        try:
+            return await run_in_thread_if_large(weight, _compare, data, found.document)
+        except Exception:
+            # The change itself must be reported, whatever is in the notebook.
+            self.log.exception("Two versions of a notebook could not be compared")
+            return Difference()
+
+    async def _read_identity(self, notebook: OpenNotebook) -> Identity:
+        if notebook.os_path is None:
+            return await self.storages.read_model_identity(notebook.name)
+        return await asyncio.to_thread(read_file_identity, notebook.os_path)
+
+    async def _is_identical(
+        self, notebook: OpenNotebook, content: Content, identity: Identity
+    ) -> bool:
+        """Return whether content was read from a file of an identity."""
+        found = get_content_identity(content)
+        return identity == (await self._read_identity(notebook) if found is None else found)
+
+    async def _record(
+        self,
+        notebook: OpenNotebook,
+        identity: Identity,
+        found: NewVersion,
+        difference: Difference,
+        kind: str,
+    ) -> None:
+        """Record a change and make it the known version; the lock of the notebook is held."""
+        writer = self.storages.find_writer(notebook.name, identity)
+        if writer == "this server":
+            # It was found before this server had logged it.
+            await self._adopt_current_file(notebook)
+            return
+        version = notebook.version
+        hash_before = None if version is None else version.hash
+        write_mark = self.storages.read_write_mark(notebook.name)
+        if writer is None and version is not None and version.write_mark != write_mark:
+            # A server has written after that version: what it wrote is no part of this change.
+            difference, hash_before = Difference(), None
+        event = await self.recorder.record(
+            notebook, found, difference, hash_before, kind, is_outside=writer is None
+        )
+        notebook.has_problem = notebook.needs_copy = False
+        notebook.compare_at = notebook.compute_compare_time(identity)
+        new_version = KnownVersion(identity, found.hash, found.copy, write_mark)
+        self.notebooks.set_version(notebook, new_version)
+        await self.recorder.report(notebook, event)
+
+
+def _compare(data: Buffer, document: Document) -> Difference:
+    try:
+        before = Document.parse(data)
+    except InvalidNotebook:
+        return Difference()
+    diff = compare_documents(before, document, with_looks=False)
+    lines: ChangedLines | None = None
+    # A changed cell may be invalid.
+    with suppress(InvalidNotebook):
+        lines = count_changed_lines(diff.plan.changes)
+    record = diff.build_record()
+    if record is None:
+        return Difference(diff, lines=lines)
+    return Difference(diff, record.encode(), before, lines)
