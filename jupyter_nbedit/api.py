@@ -32,7 +32,6 @@ from jupyter_nbedit.services.models import (
     check_redo_body,
     get_or_none,
 )
-from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.services.unseen.models import UnseenReply
 from jupyter_nbedit.services.unseen.service import UnseenService
 
@@ -58,7 +57,6 @@ class PythonAPI:
     _edits: EditService
     _unseen: UnseenService
     _events: EventEmitter
-    _tabs: TabRegistry
     log: Logger
     #: Whether the server makes up users: then all of them are one account.
     _has_random_users: bool = False

@@ -56,7 +56,6 @@ class NbEditApp(NbEditSettings, ExtensionApp):
             services.edits,
             services.unseen,
             services.events,
-            services.tabs,
             self.log,
             has_random_users(serverapp.identity_provider),
         )

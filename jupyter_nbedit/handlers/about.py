@@ -7,14 +7,14 @@ from http import HTTPStatus
 from typing import Annotated
 
 import msgspec
-from jupyter_server.auth.decorator import authorized
 from msgspec import Meta
 from tornado import web
 
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.agents.tools import TOOLS
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.openapi import OperationSpec, Reply, build_document
+from jupyter_nbedit.handlers.openapi import build_document
+from jupyter_nbedit.handlers.operation_spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.added_lines import MAX_ADDED_LINES
 from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
 from jupyter_nbedit.services.models import MAX_OPERATIONS
@@ -101,16 +101,14 @@ class AboutHandler(NbEditHandler):
         has_text=True,
         replies={HTTPStatus.OK: Reply(AboutReply, "Name, version, mode, limits and links.")},
     )
-    @web.authenticated
-    @authorized
     async def get(self) -> None:
         """Return name, version, mode, limits and links; as text, a short manual for an agent."""
         services = self.services
         root = f"{self.base_url}nbedit"
         if self.prefers_text:
-            self.finish_text(render_manual(__version__, root))
+            self.send_reply(render_manual(__version__, root), str)
             return
-        self.finish_json(
+        self.send_reply(
             AboutReply(
                 name="jupyter_nbedit",
                 version=__version__,
@@ -159,12 +157,16 @@ class OpenAPIHandler(NbEditHandler):
         "The OpenAPI document",
         replies={HTTPStatus.OK: Reply({"type": "object"}, "An OpenAPI document.")},
     )
-    @web.authenticated
-    @authorized
     async def get(self) -> None:
         """Describe every route of this server, as OpenAPI 3.1."""
         # Building takes about 30 ms.
         document = await asyncio.to_thread(
             build_document, self.services.routes, base_url=self.base_url
         )
-        self.finish_json(document)
+        self.send_reply(document)
+
+
+routes: list[Route] = [
+    (r"/nbedit/?", AboutHandler),
+    (r"/nbedit/openapi\.json", OpenAPIHandler),
+]

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
-from tornado import web
 
 from jupyter_nbedit.agents.setup import TOKEN_VARIABLE
 from jupyter_nbedit.agents.setup.clients import (
@@ -27,7 +25,7 @@ from jupyter_nbedit.agents.setup.clients import (
 )
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.handlers.operation_spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.history.models import HistoryEdit
 
 _COMMAND = "jupyter-nbedit"
@@ -142,11 +140,8 @@ class AgentsHandler(NbEditHandler):
         query=AgentsQuery,
         replies={HTTPStatus.OK: Reply(AgentsReply, "The set-up of each client, and last edits.")},
     )
-    @web.authenticated
-    @authorized
-    async def get(self) -> None:
+    async def get(self, query: AgentsQuery) -> None:
         """List known clients with their set-up, and the last edit of each agent."""
-        query = self.parse_query(AgentsQuery)
         url = self._build_endpoint_url() if query.url is UNSET else query.url
         try:
             bridge = find_bridge()
@@ -156,7 +151,7 @@ class AgentsHandler(NbEditHandler):
             last_edits = await self.services.history.list_last_edits_by_agent()
         except HistoryUnavailable:
             last_edits = None
-        self.finish_json(
+        self.send_reply(
             AgentsReply(
                 clients=_list_clients(url, bridge, self.settings["server_root_dir"]),
                 bridge=None if bridge is None else bridge.command,
@@ -203,3 +198,6 @@ def _build_write_command(setup: ClientSetup, bridge: Bridge | None) -> str | Non
         return None
     words = [_COMMAND if bridge is None else bridge.command, "setup", setup.client.id, "--write"]
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
+
+
+routes: list[Route] = [(r"/nbedit/agents", AgentsHandler)]

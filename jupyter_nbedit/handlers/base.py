@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from asyncio import Future
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from http import HTTPStatus
@@ -30,7 +30,6 @@ from jupyter_nbedit.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from jupyter_nbedit.handlers.accept import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from jupyter_nbedit.handlers.large_requests import (
@@ -38,8 +37,11 @@ from jupyter_nbedit.handlers.large_requests import (
     LargeRequest,
     LargeRequestSlots,
 )
+from jupyter_nbedit.handlers.negotiation import TEXT_TYPE, prefers_text
+from jupyter_nbedit.handlers.operation_spec import CLIENT, IDEMPOTENCY_KEY, PAGE, SESSION
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES
+from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.emitter import EventEmitter
@@ -58,19 +60,12 @@ from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.text.errors import render_error
 from jupyter_nbedit.text.service import TextService
 
-#: The header of `handlers.idempotency`.
-IDEMPOTENCY_KEY = "Idempotency-Key"
-#: The header with the name of a session; see `ReadTracker`.
-SESSION_NAME = "X-NbEdit-Session"
-#: The header with the name of a client, of requests whose body does not have it.
-CLIENT_NAME = "X-NbEdit-Client"
-#: The header with the id of an open page: the request comes from the person in it.
-PAGE_ID = "X-NbEdit-Page"
 _CORS_HEADER = "Access-Control-Allow-Headers"
 #: The key of the services in the settings of the web application.
 SERVICES = "jupyter_nbedit_services"
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
+_Reply = TypeVar("_Reply")
 
 
 # The arguments that Jupyter itself reads from the query of a request, and `_`, the time that jQuery
@@ -129,13 +124,14 @@ class NbEditHandler(APIHandler):
     """
 
     auth_resource = "nbedit"
-    #: The permission for contents that each method needs.
+    #: The permission for contents that each method needs, unless its `OperationSpec` says it.
     contents_actions: ClassVar[Mapping[str, str]] = HTTP_METHOD_TO_AUTH_ACTION
     #: The headers that a page of another site may send, if the settings allow that site.
     request_headers: ClassVar[Sequence[str]] = (
         # Those that Jupyter Server allows.
         *("Accept", "Content-Type", "Authorization", "X-XSRFToken"),
-        *(IDEMPOTENCY_KEY, SESSION_NAME, CLIENT_NAME, PAGE_ID, "If-Match"),
+        *(header.name for header in (IDEMPOTENCY_KEY, SESSION, CLIENT, PAGE)),
+        "If-Match",
     )
     #: The headers of a request on which the form of the reply depends.
     varying_headers: ClassVar[Sequence[str]] = ("Accept",)
@@ -207,11 +203,11 @@ class NbEditHandler(APIHandler):
         InvalidRequest
             If the header is not valid.
         """
-        return f"{self.principal}\n{self.read_label(SESSION_NAME) or ''}"
+        return f"{self.principal}\n{self.read_label(SESSION.name) or ''}"
 
     def build_author(self, client: str | None = None, message: str | None = None) -> Author:
         """Return who sends the request; ``client`` and ``message`` are what the body states."""
-        client = self.read_label(CLIENT_NAME) if client is None else client
+        client = self.read_label(CLIENT.name) if client is None else client
         return Author(
             self.user_name,
             client,
@@ -227,7 +223,7 @@ class NbEditHandler(APIHandler):
         Raise `PageUnknown` if the server does not know the page: the request is never taken for
         that of a program, which may do other things.
         """
-        page_id = self.request.headers.get(PAGE_ID) if self.is_for_pages else None
+        page_id = self.request.headers.get(PAGE.name) if self.is_for_pages else None
         if page_id is not None and not self.services.tabs.has_page(page_id, self.account):
             raise PageUnknown
         return page_id is not None
@@ -307,7 +303,9 @@ class NbEditHandler(APIHandler):
     async def check_request(self) -> None:
         """Raise an error if the user may not send the request."""
         await super().prepare()
-        action = self.contents_actions.get(self.request.method or "")
+        method = self.request.method or ""
+        spec = getattr(getattr(self, method.lower(), None), "spec", None)
+        action = (spec and spec.action) or self.contents_actions.get(method)
         # jupyter_server itself rejects requests without a user, and other methods. `authorized`
         # checks the permission for ``nbedit``.
         if self.current_user and action:
@@ -381,7 +379,7 @@ class NbEditHandler(APIHandler):
         """
         self.check_media_type()
         body = await self.read_body()
-        if IDEMPOTENCY_KEY not in self.request.headers:
+        if IDEMPOTENCY_KEY.name not in self.request.headers:
             # Only the comparison with a retry reads it again.
             self.body = b""
         return await run_in_thread_if_large(
@@ -434,8 +432,8 @@ class NbEditHandler(APIHandler):
     async def replay_response(self) -> bool:
         """Send the earlier response if this request is a retry; return whether it is.
 
-        If it returns False, the verb must send its response with `send_response`, which stores it
-        for retries. Retries that arrive meanwhile wait for it.
+        If it returns False, the verb must send its response with `send_reply` or `send_response`,
+        which store it for retries. Retries that arrive meanwhile wait for it.
 
         Raises
         ------
@@ -465,7 +463,7 @@ class NbEditHandler(APIHandler):
         The caller must pass a response that is not an error to `store_response`. Raise errors as
         `replay_response` does.
         """
-        key = self.read_label(IDEMPOTENCY_KEY)
+        key = self.read_label(IDEMPOTENCY_KEY.name)
         if key is None:
             return None
         hasher = hashlib.sha256(repr((self.session, self._is_from_page())).encode())
@@ -482,6 +480,28 @@ class NbEditHandler(APIHandler):
         if self._idempotency_name is not None:
             self.services.idempotency.complete(self._idempotency_name, response)
             self._idempotency_name = None
+
+    def build_response(
+        self,
+        reply: _Reply,
+        render: Callable[[_Reply], str] | None = None,
+        *,
+        status: int = HTTPStatus.OK,
+        headers: Mapping[str, str] | None = None,
+    ) -> StoredResponse:
+        """Return the response with a reply, as text if there are texts and the client prefers them.
+
+        ``render`` returns the text of a reply. Without it, the response is always JSON.
+        """
+        is_text = render is not None and self.prefers_text
+        body = encode_text(render(reply)) if render and is_text else encode_json(reply)
+        return StoredResponse(body, status, headers or {}, is_text)
+
+    def send_reply(
+        self, reply: _Reply, render: Callable[[_Reply], str] | None = None, **options: Any
+    ) -> None:
+        """Send a reply and store it for retries of the request; see `build_response`."""
+        self.send_response(self.build_response(reply, render, **options))
 
     def send_response(self, response: StoredResponse) -> None:
         """Send a response and store it for retries of the request."""
@@ -511,18 +531,6 @@ class NbEditHandler(APIHandler):
         if self._idempotency_name is not None:
             self.services.idempotency.abandon(self._idempotency_name)
         super().on_finish()
-
-    def finish_json(self, reply: Any, *, tag: str | None = None) -> None:
-        """Send a reply as JSON, with ``tag`` as the ``ETag``."""
-        if tag is not None:
-            self.set_header("ETag", f'"{tag}"')
-        self.finish(encode_json(reply))
-
-    def finish_text(self, text: str, *, tag: str | None = None) -> None:
-        """Send a reply as text, with ``tag`` as the ``ETag``."""
-        if tag is not None:
-            self.set_header("ETag", f'"{tag}"')
-        self.finish(encode_text(text), set_content_type=_TEXT_CONTENT)
 
     def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
         """Send the reply, with the names of the headers on which its form depends.
@@ -557,10 +565,7 @@ class NbEditHandler(APIHandler):
             self.set_header("Allow", ", ".join(allowed_verbs))
         error = kwargs.get("exc_info", (None, None, None))[1]
         body = self.adapt_error(build_error_body(error, status_code))
-        if self.prefers_text:
-            self.finish_text(render_error(body.reason, body.message, body.details))
-        else:
-            self.finish(encode_json(body))
+        self.finish_response(self.build_response(body, _render_error, status=status_code))
 
     def adapt_error(self, body: ErrorBody) -> ErrorBody:
         """Return the error in the words of the request; for subclasses."""
@@ -574,6 +579,10 @@ class NbEditHandler(APIHandler):
             self.log.info("%s %s: %r", self.request.method, value.reason, value.message + suffix)
         else:
             super().log_exception(typ, value, tb)
+
+
+def _render_error(body: ErrorBody) -> str:
+    return render_error(body.reason, body.message, body.details)
 
 
 def encode_json(reply: Any) -> bytes:
@@ -607,3 +616,10 @@ def _is_list(field_type: msgspec.inspect.Type) -> bool:
     if isinstance(field_type, msgspec.inspect.UnionType):
         return any(map(_is_list, field_type.types))
     return isinstance(field_type, msgspec.inspect.ListType)
+
+
+def parse_number(text: str) -> int:
+    """Return the number of an edit or a proposal in an address; 0, which none has, for others."""
+    # Python refuses to parse thousands of digits.
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_INTEGER))
+    return int(text) if is_number and int(text) <= MAX_INTEGER else 0

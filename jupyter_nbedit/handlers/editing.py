@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -10,9 +11,8 @@ import msgspec
 from msgspec import UNSET, Meta
 
 from jupyter_nbedit.errors import InvalidRequest
-from jupyter_nbedit.handlers.base import NbEditHandler, encode_json, encode_text
-from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi import ETAG, LOCATION, Reply
+from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.operation_spec import ETAG, LOCATION, Reply
 from jupyter_nbedit.notebook.operations import Insert, Position
 from jupyter_nbedit.services.models import (
     ChangeMetadata,
@@ -114,11 +114,13 @@ class EditingHandler(NbEditHandler):
         reply: EditReply,
         status: HTTPStatus = HTTPStatus.OK,
         *,
+        location: str | None = None,
         shows_diff: bool = False,
     ) -> None:
-        """Send the reply to a change; ``status`` is the status if the change is made.
+        """Send the reply to a change.
 
-        For ``shows_diff`` see `render_edit`.
+        ``status`` is the status if the change is made, and ``location`` the address of what it has
+        created. For ``shows_diff`` see `render_edit`.
         """
         headers = {"ETag": f'"{reply.hash}"'}
         if reply.proposal_id is not UNSET:
@@ -126,21 +128,11 @@ class EditingHandler(NbEditHandler):
             headers["Location"] = f"{self.base_url}nbedit/proposals/{reply.proposal_id}"
         elif reply.dry_run:
             status = HTTPStatus.OK
-        elif location := self.build_location(reply):
+        elif location is not None:
             headers["Location"] = location
-        is_text = self.prefers_text
-        body = (
-            encode_text(
-                render_edit(reply, shows_diff=shows_diff, has_server=self.services.texts.has_server)
-            )
-            if is_text
-            else encode_json(reply)
-        )
-        self.send_response(StoredResponse(body, status, headers, is_text))
-
-    def build_location(self, reply: EditReply) -> str | None:  # noqa: ARG002 -- for subclasses
-        """Return the address of what the change has created; None if it created nothing."""
-        return None
+        has_server = self.services.texts.has_server
+        render = partial(render_edit, shows_diff=shows_diff, has_server=has_server)
+        self.send_reply(reply, render, status=status, headers=headers)
 
     def get_expected_hash(self, body_hash: str | None) -> str | None:
         """Return the hash of ``If-Match`` or of the body, since a browser may drop the header."""

@@ -13,7 +13,6 @@ from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
 from tornado import web
 
@@ -25,16 +24,17 @@ from jupyter_nbedit.agents.mcp.server import McpServer, ToolAnswer, ToolCall
 from jupyter_nbedit.agents.mcp.versions import SUPPORTED_VERSIONS
 from jupyter_nbedit.agents.tools import get_tool
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, TooLarge
-from jupyter_nbedit.handlers import openapi
-from jupyter_nbedit.handlers.base import (
-    IDEMPOTENCY_KEY,
-    SESSION_NAME,
-    NbEditHandler,
-    encode_json,
-)
+from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.handlers.operation_spec import (
+    IDEMPOTENCY_KEY,
+    SESSION,
+    Header,
+    OperationSpec,
+    Reply,
+    Route,
+)
 from jupyter_nbedit.handlers.tools import ToolRunner
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
@@ -70,14 +70,14 @@ class McpReply(msgspec.Struct, frozen=True, kw_only=True):
     error: McpError | UnsetType = UNSET
 
 
-_VERSION = openapi.Header(
+_VERSION = Header(
     "MCP-Protocol-Version",
     "The version of the protocol. `2026-07-28` requires it, and the next two headers.",
     f"^({'|'.join(SUPPORTED_VERSIONS)})$",
 )
-_METHOD = openapi.Header("Mcp-Method", "The same as `method` of the body.")
-_NAME = openapi.Header("Mcp-Name", "The same as `params.name` of the body.")
-_SESSION_ID = openapi.Header(
+_METHOD = Header("Mcp-Method", "The same as `method` of the body.")
+_NAME = Header("Mcp-Name", "The same as `params.name` of the body.")
+_SESSION_ID = Header(
     "Mcp-Session-Id",
     "What the response to `initialize` had: the name of your client, encoded.",
 )
@@ -122,7 +122,7 @@ class McpHandler(ToolRunner):
     @OperationSpec(
         "Model Context Protocol",
         body=McpMessage,
-        headers=[_VERSION, _METHOD, _NAME, _SESSION_ID, openapi.IDEMPOTENCY_KEY, openapi.SESSION],
+        headers=[_VERSION, _METHOD, _NAME, _SESSION_ID, IDEMPOTENCY_KEY, SESSION],
         replies={
             HTTPStatus.OK: Reply(McpReply, "The reply. In version 2025-03-26 it may be a list."),
             HTTPStatus.ACCEPTED: Reply(None, "The message was a notification."),
@@ -133,9 +133,8 @@ class McpHandler(ToolRunner):
                 McpReply, "Version 2026-07-28 has no such method, or this server has not."
             ),
         },
+        action="read",
     )
-    @web.authenticated
-    @authorized("read")  # type: ignore[untyped-decorator] # its author typed the bare form
     async def post(self) -> None:
         """Answer a message of a client of the Model Context Protocol.
 
@@ -166,8 +165,8 @@ class McpHandler(ToolRunner):
         self._message_bytes, self.body = len(body), b""
         try:
             # Only calls of tools need them, but a client should know early.
-            self.read_label(IDEMPOTENCY_KEY)
-            self.read_label(SESSION_NAME)
+            self.read_label(IDEMPOTENCY_KEY.name)
+            self.read_label(SESSION.name)
             content: Message | Batch = await run_in_thread_if_large(len(body), parse, body)
             del body
         except InvalidRequest as error:
@@ -176,8 +175,8 @@ class McpHandler(ToolRunner):
             raise TooLarge(error.message, **(error.data or {})) from None
         except ProtocolError as error:
             return build_error_answer(error)
-        if isinstance(content, Batch) and IDEMPOTENCY_KEY in self.request.headers:
-            message = f"A batch cannot have an `{IDEMPOTENCY_KEY}`. Send each message alone."
+        if isinstance(content, Batch) and IDEMPOTENCY_KEY.name in self.request.headers:
+            message = f"A batch cannot have an `{IDEMPOTENCY_KEY.name}`. Send each message alone."
             return build_error_answer(ProtocolError(INVALID_REQUEST, message))
         return await answer_post(McpServer(self, __version__), content, headers)
 
@@ -214,3 +213,6 @@ def _encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     except RecursionError:
         message = "The arguments are nested too deeply."
         raise InvalidRequest(message) from None
+
+
+routes: list[Route] = [(r"/nbedit/mcp/?", McpHandler)]

@@ -1,26 +1,23 @@
-"""The OpenAPI document: what each verb declares with `OperationSpec`, and what is made of it."""
+"""The OpenAPI document, which is made of what each verb declares with `OperationSpec`."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
-from tornado import web
 
 from jupyter_nbedit import errors
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.handlers.accept import TEXT_TYPE
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS, ErrorBody
+from jupyter_nbedit.handlers.negotiation import TEXT_TYPE
+from jupyter_nbedit.handlers.operation_spec import Header, OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
-
-Route = tuple[str, type[web.RequestHandler]]
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 _ABOUT = """\
 Agents edit the cells of notebooks over HTTP; the open tab in JupyterLab follows, and nothing else \
@@ -76,156 +73,6 @@ _GROUP = re.compile(r"\(\?P<(\w+)>[^()]*\)")
 _LOOK = re.compile(r"\(\?<?[!=][^()]*\)")
 # Part of the pattern of a route for notebooks only.
 _NOTEBOOKS_ONLY = r"\.ipynb)"
-
-#: The errors of reading a notebook.
-READ_ERRORS: tuple[type[NbEditError], ...] = (
-    errors.NotebookNotFound,
-    errors.NotAPlainFile,
-    errors.InvalidNotebook,
-    errors.Busy,
-    errors.StorageFailure,
-)
-#: The errors of writing a notebook.
-WRITE_ERRORS: tuple[type[NbEditError], ...] = (
-    errors.PlanMode,
-    errors.TooManyProposals,
-    errors.HistoryUnavailable,
-    errors.ModesUnreadable,
-    errors.NoSpace,
-    errors.IdempotencyMismatch,
-)
-
-#: The errors of changing a notebook that exists.
-EDIT_ERRORS: tuple[type[NbEditError], ...] = (
-    *READ_ERRORS,
-    *WRITE_ERRORS,
-    errors.HashMismatch,
-    errors.ReadRequired,
-    errors.PageUnknown,
-)
-#: The errors of creating a notebook.
-CREATE_ERRORS: tuple[type[NbEditError], ...] = (
-    errors.NotebookNotFound,
-    errors.NotebookExists,
-    errors.NotAPlainFile,
-    errors.Busy,
-    errors.StorageFailure,
-    *WRITE_ERRORS,
-    errors.InvalidOperation,
-    errors.PageUnknown,
-)
-
-#: The errors of applying an operation to a notebook.
-OPERATION_ERRORS: tuple[type[NbEditError], ...] = (
-    errors.InvalidOperation,
-    errors.CellProtected,
-    errors.CellNotFound,
-    errors.SectionNotFound,
-    errors.AmbiguousCell,
-    errors.AmbiguousSection,
-    errors.TextMismatch,
-    errors.CellChanged,
-)
-
-
-@dataclass(frozen=True)
-class Header:
-    """A header of requests or responses; ``pattern`` is a regular expression for valid values."""
-
-    name: str
-    description: str
-    pattern: str | None = None
-
-
-IF_MATCH = Header(
-    "If-Match",
-    "The `ETag` of the only version that the request is for, or `*` for any. If the notebook has "
-    'another version: 412 `hash_mismatch`. A weak tag, `W/"…"`, never matches (RFC 9110, 13.1.1); '
-    "if a proxy weakens tags, send the hash in the body.",
-    r'^(\*|(W/)?"[!#-+\--~]+")$',
-)
-IF_NONE_MATCH = Header(
-    "If-None-Match",
-    "The `ETag` of the version you have: if it is the current one, the status is 304.",
-)
-IF_NONE_MATCH_ANY = Header(
-    "If-None-Match",
-    "`*`, which is the default for creating.",
-    r"^\*$",
-)
-IDEMPOTENCY_KEY = Header(
-    "Idempotency-Key",
-    "A new key for every new request. The same request with the same key gets the first response "
-    "again, and nothing is done twice; another request with it: 422 `idempotency_mismatch`. Errors "
-    "are not remembered, and a restart of the server forgets all keys.",
-    r"^[ -~]{1,200}$",
-)
-SESSION = Header(
-    "X-NbEdit-Session",
-    "The name of your session among those of your user, if the server requires clients to read a "
-    "notebook before they edit it.",
-    r"^[ -~]{1,200}$",
-)
-CLIENT = Header(
-    "X-NbEdit-Client",
-    "The name of your client, for the log, the history and JupyterLab; not verified. The field "
-    "`client` of a body comes first.",
-    r"^[ -~]{1,200}$",
-)
-PAGE = Header(
-    "X-NbEdit-Page",
-    "Only sent by the buttons of JupyterLab: the id of the open page, which the server sends on "
-    "the socket `nbedit/tabs`. The request then comes from a person. If the server does not know "
-    "the page: 409 `page_unknown`, and nothing is changed.",
-    r"^[0-9a-f]{32}$",
-)
-ETAG = Header("ETag", "The hash of the notebook, in quotation marks.", r'^"[0-9a-f]{64}"$')
-LOCATION = Header("Location", "The address of the new cell, notebook or proposal.", r"^/")
-#: The headers of requests that read, change or create a notebook.
-READ_HEADERS = (IF_NONE_MATCH, SESSION)
-EDIT_HEADERS = (IF_MATCH, IDEMPOTENCY_KEY, SESSION, CLIENT, PAGE)
-CREATE_HEADERS = (IDEMPOTENCY_KEY, IF_NONE_MATCH_ANY, SESSION, CLIENT, PAGE)
-#: The headers of a decision about changes, proposals, modes or the history.
-DECISION_HEADERS = (CLIENT, PAGE)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A response that is not an error, or an error in a form of its own.
-
-    ``body`` is a struct or one of several, a JSON Schema, or None for no body.
-    """
-
-    body: type[msgspec.Struct] | tuple[type[msgspec.Struct], ...] | Mapping[str, Any] | None
-    description: str
-    headers: Sequence[Header] = ()
-
-
-@dataclass(frozen=True)
-class OperationSpec:
-    """The specification of a verb of a route; a decorator.
-
-    With ``has_text`` the replies may be texts for models and terminals, too. ``errors`` are those
-    besides the errors of every request; ``error_type`` is the type of their bodies. The description
-    is the docstring of the verb, unless there is another. For a route whose only parameter is
-    ``address``, ``addresses`` has the specification of each value; the verb itself then has none.
-    """
-
-    summary: str
-    replies: Mapping[HTTPStatus, Reply]
-    query: type[msgspec.Struct] | None = None
-    body: type[msgspec.Struct] | None = None
-    headers: Sequence[Header] = ()
-    errors: Sequence[type[NbEditError]] = ()
-    error_type: type[msgspec.Struct] | None = None
-    addresses: Mapping[str, OperationSpec] = field(default_factory=dict)
-    description: str = ""
-    has_text: bool = False
-
-    def __call__(self, verb: _Verb) -> _Verb:
-        """Attach the specification to a verb."""
-        vars(verb)["spec"] = self
-        return verb
 
 
 def build_document(routes: Sequence[Route], *, base_url: str) -> dict[str, Any]:

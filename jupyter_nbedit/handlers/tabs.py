@@ -8,14 +8,12 @@ from http import HTTPStatus
 from typing import Annotated
 
 import msgspec
-from jupyter_server.auth.decorator import authorized
 from msgspec import UNSET, Meta, UnsetType
-from tornado import web
 from tornado.websocket import WebSocketHandler
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.handlers.operation_spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.tabs import ApiPath, TabConnection, TabReport
 
 #: The size of a message in bytes, and the number of notebooks in it.
@@ -73,9 +71,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         "Report open tabs",
         replies={HTTPStatus.SWITCHING_PROTOCOLS: Reply(None, "The socket is open.")},
     )
-    @web.authenticated
-    @authorized
-    async def get(self) -> None:  # type: ignore[override] # as the decorators have it
+    async def get(self) -> None:
         """Open a WebSocket, on which a page of JupyterLab reports the notebooks that it has open.
 
         The page sends ``{"tabs": {path: count}}`` whenever that changes, and ``{"saw": {"path",
@@ -132,3 +128,6 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         self._messages += message_count
         if self._messages > MAX_MESSAGES:
             await sleep(second + 1 - time.monotonic())
+
+
+routes: list[Route] = [(r"/nbedit/tabs", TabsHandler)]

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from jupyter_server.auth.decorator import authorized
-from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from msgspec import UNSET, Meta, UnsetType
-from tornado import web
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.agents.tools import TOOLS, get_tool
 from jupyter_nbedit.agents.tools.base import Tool, ToolError, ToolResult, build_input_schema
-from jupyter_nbedit.handlers import openapi
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import build_error_body, remove_operation
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.openapi import OperationSpec, Reply
+from jupyter_nbedit.handlers.operation_spec import (
+    CLIENT,
+    IDEMPOTENCY_KEY,
+    LOCATION,
+    OPERATION_ERRORS,
+    READ_ERRORS,
+    SESSION,
+    WRITE_ERRORS,
+    Header,
+    OperationSpec,
+    Reply,
+    Route,
+)
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.services.models import Author
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
@@ -68,8 +75,6 @@ class ToolsHandler(NbEditHandler):
             )
         },
     )
-    @web.authenticated
-    @authorized
     async def get(self) -> None:
         """List the definitions of all tools."""
         definitions = [
@@ -87,11 +92,11 @@ class ToolsHandler(NbEditHandler):
             )
             for tool in TOOLS.values()
         ]
-        self.finish_json(ToolsReply(definitions))
+        self.send_reply(ToolsReply(definitions))
 
 
-_CLIENT = openapi.Header(
-    openapi.CLIENT.name,
+_CLIENT = Header(
+    CLIENT.name,
     "The name of your client, for the history and JupyterLab; without it the name of the tool.",
     r"^[ -~]{1,200}$",
 )
@@ -103,21 +108,21 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
     accepted = Reply(
         output_type,
         "In review mode: nothing is changed, but a change is proposed.",
-        [openapi.LOCATION],
+        [LOCATION],
     )
     return OperationSpec(
         f"{tool.name} of {tool.toolset.name}",
         description=tool.description,
         body=tool.arguments_type,
-        headers=[openapi.IDEMPOTENCY_KEY, openapi.SESSION, _CLIENT],
+        headers=[IDEMPOTENCY_KEY, SESSION, _CLIENT],
         replies={
             HTTPStatus.OK: Reply(output_type, "What the tool did, in the form of the toolset."),
             **({HTTPStatus.ACCEPTED: accepted} if tool.can_propose else {}),
         },
         errors=[
-            *openapi.READ_ERRORS,
-            *openapi.WRITE_ERRORS,
-            *openapi.OPERATION_ERRORS,
+            *READ_ERRORS,
+            *WRITE_ERRORS,
+            *OPERATION_ERRORS,
             errors.FileNotFound,
             errors.HashMismatch,
             errors.ReadRequired,
@@ -199,8 +204,6 @@ class ToolHandler(ToolRunner):
             address: _build_spec(tool) for address, tool in TOOLS.items() if tool.right == "write"
         },
     )
-    @web.authenticated
-    @authorized
     async def post(self, address: str) -> None:
         """Call a tool with the arguments in the body."""
         await self.call_tool(address)
@@ -249,17 +252,22 @@ class ToolHandler(ToolRunner):
 class ReadingToolHandler(ToolHandler):
     """The addresses of tools of which some calls, or all, only read."""
 
-    contents_actions: ClassVar[Mapping[str, str]] = {**HTTP_METHOD_TO_AUTH_ACTION, "POST": "read"}
-
     @OperationSpec(
         "Call a tool that can only read",
         replies={},
         addresses={
             address: _build_spec(tool) for address, tool in TOOLS.items() if tool.right == "read"
         },
+        action="read",
     )
-    @web.authenticated
-    @authorized("read")  # type: ignore[untyped-decorator] # its author typed the bare form
     async def post(self, address: str) -> None:
         """Call a tool with the arguments in the body."""
         await self.call_tool(address)
+
+
+_READING_TOOLS = "|".join(address for address, tool in TOOLS.items() if tool.right == "read")
+routes: list[Route] = [
+    (r"/nbedit/tools", ToolsHandler),
+    (rf"/nbedit/tools/(?P<address>{_READING_TOOLS})", ReadingToolHandler),
+    (r"/nbedit/tools/(?P<address>.*)", ToolHandler),
+]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.handlers.accept import prefers_text
+from jupyter_nbedit.handlers.negotiation import prefers_text
 from tests.handlers.error_checks import assert_no_local_names, no_changes
 from tests.handlers.requests import send_json, set_mode
 from tests.support import samples

@@ -1,0 +1,57 @@
+"""The route that returns a notebook to an earlier state."""
+
+from __future__ import annotations
+
+import dataclasses
+from http import HTTPStatus
+
+from jupyter_nbedit import errors
+from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
+from jupyter_nbedit.handlers.operation_spec import (
+    EDIT_ERRORS,
+    EDIT_HEADERS,
+    ETAG,
+    NOTEBOOK,
+    OperationSpec,
+    Reply,
+    Route,
+)
+from jupyter_nbedit.services.edits.restore import RestoreReply
+from jupyter_nbedit.services.models import RestoreBody
+
+
+class RestoreHandler(EditingHandler):
+    """``/nbedit/notebooks/{path}/restore``."""
+
+    @OperationSpec(
+        "Restore an earlier state",
+        has_text=True,
+        query=TabsQuery,
+        body=RestoreBody,
+        headers=EDIT_HEADERS,
+        replies={
+            HTTPStatus.OK: Reply(RestoreReply, "What was done.", [ETAG]),
+            HTTPStatus.ACCEPTED: dataclasses.replace(
+                PROPOSED[HTTPStatus.ACCEPTED], body=RestoreReply
+            ),
+        },
+        errors=(
+            *EDIT_ERRORS,
+            errors.EditNotFound,
+            errors.NothingToUndo,
+            errors.UndoConflict,
+        ),
+    )
+    async def post(self, path: str, body: RestoreBody, query: TabsQuery) -> None:
+        """Return the notebook to what it was after an edit; this is an edit, which can be undone.
+
+        Changes that are not in the history, such as a person's own in JupyterLab, stay. In review
+        mode the restore becomes a proposal, and while a person has paused edits it is refused. A
+        person in an open page (`X-NbEdit-Page`) restores at once, unless edits of the whole server
+        are paused.
+        """
+        request = self.build_request(path, body, query.wait_tabs)
+        self.send_edit(await self.services.edits.restore(request, body.edit_id), shows_diff=True)
+
+
+routes: list[Route] = [(rf"{NOTEBOOK}/restore", RestoreHandler)]

@@ -1,0 +1,100 @@
+"""The routes that undo and redo edits."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from msgspec import UNSET
+
+from jupyter_nbedit import errors
+from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
+from jupyter_nbedit.handlers.operation_spec import (
+    EDIT_ERRORS,
+    EDIT_HEADERS,
+    ETAG,
+    NOTEBOOK,
+    OperationSpec,
+    Reply,
+    Route,
+)
+from jupyter_nbedit.services.models import (
+    EditReply,
+    RedoBody,
+    UndoBody,
+    check_redo_body,
+    check_undo_body,
+    get_or_none,
+)
+
+_ERRORS = (
+    *EDIT_ERRORS,
+    errors.EditNotFound,
+    errors.NothingToUndo,
+    errors.UndoConflict,
+)
+
+
+class UndoHandler(EditingHandler):
+    """``/nbedit/notebooks/{path}/undo``."""
+
+    @OperationSpec(
+        "Undo an edit",
+        has_text=True,
+        query=TabsQuery,
+        body=UndoBody,
+        headers=EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [ETAG]), **PROPOSED},
+        errors=(*_ERRORS, errors.ChangeNotFound, errors.CellChanged),
+    )
+    async def post(self, path: str, body: UndoBody, query: TabsQuery) -> None:
+        """Undo an edit, or with `cells` the changes that you have not kept.
+
+        Without `edit_id` and `cells` it is your own newest edit. Later changes of other cells stay.
+        In review mode the undo becomes a proposal, and while a person has paused edits it is
+        refused. A person in an open page (`X-NbEdit-Page`) undoes at once, unless edits of the
+        whole server are paused. `undone` of the reply says whose edit it was.
+        """
+        check_undo_body(body)
+        request = self.build_request(path, body, query.wait_tabs)
+        if body.cells is not UNSET:
+            reply = await self.services.unseen.undo(request, body.cells, get_or_none(body.until))
+        else:
+            reply = await self.services.edits.undo(
+                request, get_or_none(body.edit_id), whose=get_or_none(body.whose) or "own"
+            )
+        self.send_edit(reply, shows_diff=True)
+
+
+class RedoHandler(EditingHandler):
+    """``/nbedit/notebooks/{path}/redo``."""
+
+    @OperationSpec(
+        "Redo an undone edit",
+        has_text=True,
+        query=TabsQuery,
+        body=RedoBody,
+        headers=EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [ETAG]), **PROPOSED},
+        errors=_ERRORS,
+    )
+    async def post(self, path: str, body: RedoBody, query: TabsQuery) -> None:
+        """Redo an undone edit, by default the one that you have undone last.
+
+        In review mode it becomes a proposal, and while a person has paused edits it is refused. A
+        person in an open page (`X-NbEdit-Page`) redoes at once, unless edits of the whole server
+        are paused.
+        """
+        check_redo_body(body)
+        reply = await self.services.edits.undo(
+            self.build_request(path, body, query.wait_tabs),
+            get_or_none(body.edit_id),
+            redo=True,
+            whose=get_or_none(body.whose) or "own",
+        )
+        self.send_edit(reply, shows_diff=True)
+
+
+routes: list[Route] = [
+    (rf"{NOTEBOOK}/undo", UndoHandler),
+    (rf"{NOTEBOOK}/redo", RedoHandler),
+]
