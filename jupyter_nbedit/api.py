@@ -193,6 +193,7 @@ class PythonAPI:
             Author(user, client, message, account=self._get_account(user)),
             dry_run=body.dry_run,
             hash=get_or_none(body.hash),
+            must_have_read=False,
             rev=get_or_none(getattr(body, "rev", UNSET)),
             wait_tabs=wait_tabs / 1000,
         )

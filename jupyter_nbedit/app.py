@@ -11,7 +11,8 @@ from traitlets import default
 from jupyter_nbedit.agents.jupyter_server_mcp import OFFERED_TOOLS
 from jupyter_nbedit.api import PythonAPI
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.base import SERVICES, has_random_users
+from jupyter_nbedit.handlers.base import has_random_users
+from jupyter_nbedit.handlers.context import CONTEXT
 from jupyter_nbedit.services.events.emitter import register_schemas
 from jupyter_nbedit.services.history.rename_listener import CONTENTS, ContentsEventListener
 from jupyter_nbedit.settings import NbEditSettings
@@ -43,14 +44,14 @@ class NbEditApp(NbEditSettings, ExtensionApp):
         logger = serverapp.event_logger
         register_schemas(logger)
         self.wired = build_services(self, serverapp.web_app.settings, logger, self.log)
-        services = self.wired.services
+        context, services = self.wired.context, self.wired.services
         contents_listener = ContentsEventListener(
             services.storages.exists, self.wired.path_observers, services.modes, self.log
         )
         logger.add_listener(schema_id=CONTENTS, listener=contents_listener.on_event)
-        self.settings[SERVICES] = services
+        self.settings[CONTEXT] = context
         if self.offer_to_jupyter_server_mcp:
-            self.settings[OFFERED_TOOLS] = services.tools
+            self.settings[OFFERED_TOOLS] = context.tools
         # Jupyter Server has put this object there, which other extensions have no use for.
         self.settings[self.name] = PythonAPI(
             services.edits,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from traitlets import Bool, Enum, Float, HasTraits, Integer, List, Unicode
+from traitlets import Bool, Enum, Float, Integer, List, Unicode
+from traitlets.config import Configurable
 
 
-class NbEditSettings(HasTraits):
+class NbEditSettings(Configurable):
     """The settings, for a server and for edits without one."""
 
     mode = Enum(
@@ -84,22 +85,14 @@ class NbEditSettings(HasTraits):
 
     section_files = List(
         Unicode(),
-        default_value=["external-communications", "reminders", "standing-orders"],
         config=True,
-        help="""Short names of files for the tool `sections/notebook_edit`: each means the Markdown
-        file of that name in the folder `runtime` below the root, such as `runtime/reminders.md`.
-        The default is external-communications, reminders and standing-orders. The tool accepts the
-        path of any Markdown file or notebook as well.""",
+        help="""Deprecated: set `SectionsToolset.section_files`, whose default are three names.""",
     )
 
     owners = List(
         Unicode(),
         config=True,
-        help="""The names of the users who may call the tool `sections/notebook_edit`; for others it
-        is an error, 403 `forbidden`. Empty (the default) means every user with write permission.
-        The names are those of the server's identity provider. Jupyter's own provider makes up a
-        name for each request with a token, so use this only with JupyterHub or another
-        provider.""",
+        help="""Deprecated: set `SectionsToolset.owners`, whose default is everybody.""",
     )
 
     history_max_bytes = Integer(

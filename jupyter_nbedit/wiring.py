@@ -12,11 +12,12 @@ from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.agents.tools.base import ToolContext
+from jupyter_nbedit.agents.tools.section_settings import SectionsToolset
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.link_paths import resolve_link_paths
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.base import Services
-from jupyter_nbedit.handlers.idempotency import IdempotencyCache
+from jupyter_nbedit.handlers.context import HandlerContext
+from jupyter_nbedit.services.all_services import Services
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.publish import Publisher
 from jupyter_nbedit.services.edits.service import EditService
@@ -43,7 +44,6 @@ from jupyter_nbedit.services.unseen.store import SeenEditStore
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.storage.text_files import TextFileService
-from jupyter_nbedit.text.service import TextService
 from jupyter_nbedit.trust.manager import TrustManager
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class WiredServices:
-    """The services with what only their owner uses."""
+    """What handlers need, with what only its owner uses."""
 
-    services: Services
+    context: HandlerContext
     database: Database
     edit_history: EditHistory
     #: What follows renames and deletions of notebooks.
@@ -67,6 +67,11 @@ class WiredServices:
     log: Logger
     # The names of open resources and the functions that close them, in order.
     _closers: tuple[tuple[str, Callable[[], Awaitable[None] | None]], ...]
+
+    @property
+    def services(self) -> Services:
+        """The services that handlers and tools call."""
+        return self.context.services
 
     async def resolve_link_paths(self) -> None:
         """Resolve the links in the history of an older release."""
@@ -90,6 +95,20 @@ class WiredServices:
 def get_data_folder() -> Path:
     """Return the folder of the database, which all servers of a user share."""
     return Path(jupyter_data_dir()) / "nbedit"
+
+
+def build_section_settings(settings: NbEditSettings, log: Logger) -> SectionsToolset:
+    """Return the settings of the toolset ``sections``, which the application had before."""
+    config = settings.config
+    sections = SectionsToolset(config=config)
+    for name in ("section_files", "owners"):
+        value = getattr(settings, name)
+        # An empty list may be meant.
+        if value or name in config.NbEditApp:
+            log.warning("NbEditApp.%s is deprecated: set SectionsToolset.%s", name, name)
+            if name not in config.SectionsToolset:
+                setattr(sections, name, value)
+    return sections
 
 
 def build_services(
@@ -117,7 +136,7 @@ def build_services(
     trust = TrustManager(get_notary)
     read_tracker = ReadTracker(names)
     documents, versions = DocumentCache(), VersionCache()
-    tabs = TabRegistry(names)
+    tabs = TabRegistry(names, has_server)
     events = EventEmitter(event_logger)
     database = Database(
         get_data_folder(),
@@ -172,42 +191,31 @@ def build_services(
         modes,
         documents,
         None if watcher is None else watcher.examiner,
+        settings.read_before_edit,
     )
-    texts, search = TextService(reader, modes, tabs, has_server), SearchService(storages=storages)
     conflicts = UndoConflictFinder(edit_history, storages, documents)
-    history = HistoryService(edit_history, storages, conflicts)
-    tools = ToolContext(
-        editor=edits,
-        reader=reader,
-        texts=texts,
-        search=search,
-        history=history,
-        tabs=tabs,
-        text_files=TextFileService(web_settings, locks),
-        read_tracker=read_tracker,
-        read_before_edit=settings.read_before_edit,
-        section_files=tuple(settings.section_files),
-        owners=tuple(settings.owners),
-    )
     services = Services(
         edits=edits,
         accept=AcceptService(edits, proposals, settings.own_decisions),
         reader=reader,
-        texts=texts,
-        search=search,
-        history=history,
+        read_tracker=read_tracker,
+        search=SearchService(storages=storages),
+        history=HistoryService(edit_history, storages, conflicts),
         proposals=proposals,
         unseen=UnseenService(edits, edit_history, seen, events, log),
         modes=modes,
         tabs=tabs,
         watcher=watcher,
-        tools=tools,
         storages=storages,
+        text_files=TextFileService(web_settings, locks),
         events=events,
-        idempotency=IdempotencyCache(),
-        read_before_edit=settings.read_before_edit,
-        request_limit=settings.max_request_bytes,
-        routes=tuple(default_handlers),
+    )
+    sections = build_section_settings(settings, log)
+    context = HandlerContext(
+        services=services,
+        tools=ToolContext(services, tuple(sections.section_files), tuple(sections.owners)),
+        routes=default_handlers,
+        max_request_bytes=settings.max_request_bytes,
         log=log,
     )
     closers = (
@@ -217,4 +225,4 @@ def build_services(
         ("signatures", trust.flush),
         ("database", database.close),
     )
-    return WiredServices(services, database, edit_history, path_observers, log, closers)
+    return WiredServices(context, database, edit_history, path_observers, log, closers)

@@ -115,7 +115,7 @@ class AboutHandler(NbEditHandler):
                 mode=services.modes.server,
                 epoch=services.events.epoch,
                 limits=Limits(
-                    max_request_bytes=services.request_limit,
+                    max_request_bytes=self.context.max_request_bytes,
                     max_json_values=MAX_JSON_VALUES,
                     max_created_json_values=MAX_CREATED_JSON_VALUES,
                     max_added_lines=MAX_ADDED_LINES,
@@ -161,7 +161,7 @@ class OpenAPIHandler(NbEditHandler):
         """Describe every route of this server, as OpenAPI 3.1."""
         # Building takes about 30 ms.
         document = await asyncio.to_thread(
-            build_document, self.services.routes, base_url=self.base_url
+            build_document, self.context.routes, base_url=self.base_url
         )
         self.send_reply(document)
 

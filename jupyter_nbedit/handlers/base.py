@@ -7,7 +7,6 @@ import json
 import re
 from asyncio import Future
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, partial
 from http import HTTPStatus
 from logging import Logger
@@ -21,7 +20,6 @@ from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.web import RequestHandler, stream_request_body
 
-from jupyter_nbedit.agents.tools.base import ToolContext
 from jupyter_nbedit.errors import (
     Forbidden,
     InvalidRequest,
@@ -30,39 +28,25 @@ from jupyter_nbedit.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
+from jupyter_nbedit.handlers.context import CONTEXT, HandlerContext
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
-from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
+from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.large_requests import (
     LARGE_BODY_BYTES,
     LargeRequest,
-    LargeRequestSlots,
 )
 from jupyter_nbedit.handlers.negotiation import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.operation_spec import CLIENT, IDEMPOTENCY_KEY, PAGE, SESSION
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
-from jupyter_nbedit.services.edits.accept import AcceptService
-from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.events.emitter import EventEmitter
-from jupyter_nbedit.services.history.service import HistoryService
+from jupyter_nbedit.services.all_services import Services
 from jupyter_nbedit.services.models import MAX_LABEL_LENGTH, Author
-from jupyter_nbedit.services.modes import ModeManager
-from jupyter_nbedit.services.outside.watcher import NotebookWatcher
 from jupyter_nbedit.services.policy import Decision, build_refusal, decide
-from jupyter_nbedit.services.proposals.service import ProposalService
-from jupyter_nbedit.services.reading.service import ReadService
-from jupyter_nbedit.services.search.service import SearchService
-from jupyter_nbedit.services.tabs import TabRegistry
-from jupyter_nbedit.services.unseen.service import UnseenService
-from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.text.errors import render_error
-from jupyter_nbedit.text.service import TextService
 
 _CORS_HEADER = "Access-Control-Allow-Headers"
-#: The key of the services in the settings of the web application.
-SERVICES = "jupyter_nbedit_services"
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _Reply = TypeVar("_Reply")
@@ -74,36 +58,6 @@ _JUPYTER_ARGUMENTS = frozenset(("token", "_xsrf", "no_track_activity", "_"))
 # JupyterLab's `ServerConnection.makeRequest` adds the time as a name without a value.
 _TIME = re.compile("[0-9]+")
 _TEXT_CONTENT = f"{TEXT_TYPE}; charset=UTF-8"
-
-
-@dataclass(frozen=True)
-class Services:
-    """The services that handlers call; they are in the settings of the web application.
-
-    ``read_before_edit`` and ``request_limit``, in bytes, are settings of the extension.
-    """
-
-    edits: EditService
-    accept: AcceptService
-    reader: ReadService
-    texts: TextService
-    search: SearchService
-    history: HistoryService
-    proposals: ProposalService
-    unseen: UnseenService
-    modes: ModeManager
-    tabs: TabRegistry
-    #: None if changes by other programs are not followed.
-    watcher: NotebookWatcher | None
-    tools: ToolContext
-    storages: StorageResolver
-    events: EventEmitter
-    idempotency: IdempotencyCache
-    read_before_edit: bool
-    request_limit: int
-    routes: Sequence[tuple[str, type[RequestHandler]]]
-    log: Logger
-    large_requests: LargeRequestSlots = field(default_factory=LargeRequestSlots)
 
 
 #: Who has the token or the password of a server without user names. Rights never depend on it.
@@ -146,15 +100,20 @@ class NbEditHandler(APIHandler):
     _received_bytes = 0
 
     @property
+    def context(self) -> HandlerContext:
+        """What all handlers need."""
+        context: HandlerContext = self.settings[CONTEXT]
+        return context
+
+    @property
     def services(self) -> Services:
         """The services of the extension."""
-        services: Services = self.settings[SERVICES]
-        return services
+        return self.context.services
 
     @property
     def log(self) -> Logger:
         """The log of the extension."""
-        return self.services.log
+        return self.context.log
 
     @property
     def prefers_text(self) -> bool:
@@ -179,7 +138,7 @@ class NbEditHandler(APIHandler):
         whichever browser: Jupyter's own identity providers make up a new user for each of them.
         Who works without a server is this person, too.
         """
-        is_unnamed = self._has_random_users or not self.services.texts.has_server
+        is_unnamed = self._has_random_users or not self.services.tabs.has_server
         return "" if is_unnamed else self.current_user.username
 
     @property
@@ -319,7 +278,7 @@ class NbEditHandler(APIHandler):
         if self._is_refused:
             return
         declared_bytes = int(self.request.headers.get("Content-Length", "0"))
-        limit = self.services.request_limit
+        limit = self.context.max_request_bytes
         if max(declared_bytes, self._received_bytes) > limit:
             # Of a body that is sent in chunks, only the end tells the length.
             size = declared_bytes or self._received_bytes
@@ -332,7 +291,7 @@ class NbEditHandler(APIHandler):
             return
         self._received += chunk
         if self._received_bytes > LARGE_BODY_BYTES and self._large_request is None:
-            self._large_request = LargeRequest(self.services.large_requests)
+            self._large_request = LargeRequest(self.context.large_requests)
             await self._large_request.acquire_receive_slot()
 
     async def read_body(self) -> bytes:
@@ -470,7 +429,7 @@ class NbEditHandler(APIHandler):
         for part in content:
             hasher.update(part)
         name = (self.principal, key)
-        response = await self.services.idempotency.begin(name, hasher.hexdigest())
+        response = await self.context.idempotency.begin(name, hasher.hexdigest())
         if response is None:
             self._idempotency_name = name
         return response
@@ -478,7 +437,7 @@ class NbEditHandler(APIHandler):
     def store_response(self, response: StoredResponse) -> None:
         """Store a response for retries of the request, if it has an ``Idempotency-Key``."""
         if self._idempotency_name is not None:
-            self.services.idempotency.complete(self._idempotency_name, response)
+            self.context.idempotency.complete(self._idempotency_name, response)
             self._idempotency_name = None
 
     def build_response(
@@ -529,7 +488,7 @@ class NbEditHandler(APIHandler):
         if self._large_request is not None:
             self._large_request.release()
         if self._idempotency_name is not None:
-            self.services.idempotency.abandon(self._idempotency_name)
+            self.context.idempotency.abandon(self._idempotency_name)
         super().on_finish()
 
     def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:

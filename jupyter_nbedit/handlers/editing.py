@@ -105,7 +105,6 @@ class EditingHandler(NbEditHandler):
             dry_run=change.dry_run,
             hash=self.get_expected_hash(get_or_none(getattr(change, "hash", UNSET))),
             rev=get_or_none(getattr(change, "rev", UNSET)),
-            must_have_read=self.services.read_before_edit,
             wait_tabs=wait_tabs / 1000,
         )
 
@@ -130,7 +129,7 @@ class EditingHandler(NbEditHandler):
             status = HTTPStatus.OK
         elif location is not None:
             headers["Location"] = location
-        has_server = self.services.texts.has_server
+        has_server = self.services.tabs.has_server
         render = partial(render_edit, shows_diff=shows_diff, has_server=has_server)
         self.send_reply(reply, render, status=status, headers=headers)
 

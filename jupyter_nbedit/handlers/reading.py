@@ -9,6 +9,7 @@ from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.editing import parse_etags
 from jupyter_nbedit.handlers.operation_spec import ETAG, Reply
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
+from jupyter_nbedit.text.reading import read_as_text
 
 #: The replies to a request that reads.
 READ_REPLIES = {
@@ -23,8 +24,8 @@ class ReadingHandler(NbEditHandler):
     async def send_notebook(self, path: str, options: ReadOptions) -> None:
         """Read a notebook and send it, or 304 if the client has this version."""
         if self.prefers_text:
-            notebook_hash, text = await self.services.texts.read(
-                path, options, session=self.session, is_known=self.is_known
+            notebook_hash, text = await read_as_text(
+                self.services, path, options, session=self.session, is_known=self.is_known
             )
             if text is None:
                 self.send_not_modified(notebook_hash)

@@ -168,7 +168,7 @@ class ToolRunner(NbEditHandler):
             way="tools",
             tool_names=() if client else _list_addresses(tool),
         )
-        return await tool.run(self.services.tools, author, decoded)
+        return await tool.run(self.context.tools, author, decoded)
 
     def build_failure(
         self, tool: Tool[Any], error: BaseException | None, status: int, arguments: dict[str, Any]

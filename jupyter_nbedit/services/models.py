@@ -113,8 +113,9 @@ class WriteRequest:
     rev: str | None = None
     #: The address by which a tool names the cell, if the operations do not have it.
     cell: str | None = None
-    #: Whether the session must have read the current version of the notebook.
-    must_have_read: bool = False
+    #: Whether the session must have read the current version of the notebook; None if the setting
+    #: `read_before_edit` decides.
+    must_have_read: bool | None = None
     #: For how many seconds the reply waits until open tabs have reported the edit.
     wait_tabs: float = 0.0
     #: The user who has accepted the change, if it is a proposal, and the claim on that proposal,

@@ -95,6 +95,8 @@ class TabRegistry:
     """
 
     notebook_names: NotebookNames
+    #: False if no server runs, so that no page can connect.
+    has_server: bool = True
     _pages: set[TabConnection] = field(default_factory=set)
     _pages_by_id: dict[str, TabConnection] = field(default_factory=dict, repr=False)
     # Is set at the next change of any page, and is then replaced.

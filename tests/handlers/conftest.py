@@ -22,14 +22,14 @@ _NUMBERS = itertools.count()
 # What the tables call servers, and their settings.
 _OPTIONS = {
     "nobody": [
-        "--NbEditApp.owners=nobody",
+        "--SectionsToolset.owners=nobody",
         "--NbEditApp.mode_is_fixed=True",
     ],
     "no own decisions": ["--NbEditApp.own_decisions=False"],
     "owners": [
-        "--NbEditApp.owners=ada",
-        "--NbEditApp.section_files=else",
-        "--NbEditApp.section_files=reminders",
+        "--SectionsToolset.owners=ada",
+        "--SectionsToolset.section_files=else",
+        "--SectionsToolset.section_files=reminders",
         "--NbEditApp.max_proposals=1",
         "--NbEditApp.read_before_edit=True",
         "--ServerApp.identity_provider_class=tests.handlers.identity_provider.AdaProvider",

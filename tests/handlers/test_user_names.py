@@ -52,8 +52,29 @@ def test_requests_with_the_token_have_one_user_name_also_after_a_restart(tmp_pat
 
 @pytest.mark.parametrize("owner", ["anonymous", ""])
 def test_nobody_without_a_name_is_an_owner(tmp_path: Path, owner: str) -> None:
-    with run_server(tmp_path, configuration=f"c.NbEditApp.owners = [{owner!r}]\n") as client:
+    with run_server(tmp_path, configuration=f"c.SectionsToolset.owners = [{owner!r}]\n") as client:
         tool = json.dumps({"file": "reminders", "action": "read"}).encode()
         answer = client.request("POST", "nbedit/tools/sections/notebook_edit", tool, JSON)
 
     assert answer.status == 403
+
+
+FORMER = 'c.NbEditApp.owners = ["nobody"]\n'
+PRESENT = "c.SectionsToolset.owners = []\n"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "status"), [(FORMER, 403), (FORMER + PRESENT, 200)], ids=["alone", "both"]
+)
+def test_the_former_name_of_the_owners_counts_without_the_present_one(
+    tmp_path: Path, configuration: str, status: int
+) -> None:
+    with run_server(tmp_path, configuration=configuration) as client:
+        (client.root / "runtime").mkdir()
+        (client.root / "runtime" / "reminders.md").write_text("# A\n")
+        tool = json.dumps({"file": "reminders", "action": "read"}).encode()
+        answer = client.request("POST", "nbedit/tools/sections/notebook_edit", tool, JSON)
+
+    assert answer.status == status
+    log = (tmp_path / "server.log").read_text()
+    assert "NbEditApp.owners is deprecated: set SectionsToolset.owners" in log

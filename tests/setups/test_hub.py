@@ -35,7 +35,7 @@ ODD = "ü@b"
 PLAIN = """
 c.ServerApp.jpserver_extensions = {"jupyter_server_ydoc": False, "jupyterlab_jupytext": False}
 """
-OWNERS = f'{PLAIN}\nc.NbEditApp.owners = ["ada"]'
+OWNERS = f'{PLAIN}\nc.SectionsToolset.owners = ["ada"]'
 #: Like an administrator's authorizer that lets some people only read.
 READ_ONLY = f"""{PLAIN}
 from jupyterhub.singleuser.extension import JupyterHubAuthorizer

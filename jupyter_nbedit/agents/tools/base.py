@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -17,22 +18,15 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
     NotebookNotFound,
 )
-from jupyter_nbedit.notebook.operations import Insert, Operation
+from jupyter_nbedit.notebook.operations import Insert
 from jupyter_nbedit.notebook.shown_text import quote_name, read_name
-from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.history.service import HistoryService
-from jupyter_nbedit.services.models import Author, EditReply, OperationFactory, WriteRequest
+from jupyter_nbedit.services.all_services import Services
+from jupyter_nbedit.services.models import Author, EditReply, WriteRequest
 from jupyter_nbedit.services.policy import build_refusal, decide
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
-from jupyter_nbedit.services.reading.read_tracker import ReadTracker
-from jupyter_nbedit.services.reading.service import ReadService
-from jupyter_nbedit.services.search.service import SearchService
-from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.storage.api_paths import to_api_path
 from jupyter_nbedit.storage.paths import SUFFIX, check_suffix, is_unsafe
-from jupyter_nbedit.storage.text_files import TextFileService
 from jupyter_nbedit.system.lru import LRUCache
-from jupyter_nbedit.text.service import TextService
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -126,22 +120,9 @@ def _hash_diff(reply: EditReply) -> bytes:
 
 @dataclass(frozen=True)
 class ToolContext:
-    """The services that tools use, and the settings of the server that are about tools.
+    """What tools need: the services, and the settings of the toolset ``sections``."""
 
-    With ``read_before_edit`` all who edit a notebook must have read it. The sections tool knows
-    ``section_files`` under ``runtime/`` by their names; only ``owners``, if there are any, may call
-    it.
-    """
-
-    editor: EditService
-    reader: ReadService
-    texts: TextService
-    search: SearchService
-    history: HistoryService
-    tabs: TabRegistry
-    text_files: TextFileService
-    read_tracker: ReadTracker
-    read_before_edit: bool
+    services: Services
     section_files: Sequence[str]
     owners: Sequence[str]
     shown_diffs: ShownDiffs = field(default_factory=ShownDiffs)
@@ -155,7 +136,9 @@ class ToolContext:
         """
         requested_path = read_name(requested_path)
         check_suffix(requested_path)
-        path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
+        path = to_api_path(
+            self.services.text_files.manager, requested_path, allow_relative=relative
+        )
         if path is None:
             raise NotebookNotFound
         self._check_not_hidden(path, NotebookNotFound())
@@ -163,7 +146,7 @@ class ToolContext:
 
     def _check_not_hidden(self, path: str, error: NotebookNotFound) -> None:
         """Raise an error with the part of a path that is hidden by its name, if there is one."""
-        if self.text_files.manager.allow_hidden or is_unsafe(path):
+        if self.services.text_files.manager.allow_hidden or is_unsafe(path):
             return
         # Two dots are an attempt to leave the root, about which nothing is said.
         hidden = (part for part in path.split("/") if part[:1] == "." != part[1:2])
@@ -179,7 +162,7 @@ class ToolContext:
         requested_path = read_name(requested_path)
         if not requested_path.strip("/"):
             return ""
-        path = to_api_path(self.text_files.manager, requested_path, allow_relative=True)
+        path = to_api_path(self.services.text_files.manager, requested_path, allow_relative=True)
         if path is None:
             raise FolderNotFound
         self._check_not_hidden(path, FolderNotFound())
@@ -188,7 +171,9 @@ class ToolContext:
     def map_file_path(self, requested_path: str, *, relative: bool) -> str:
         """Return the API path of any other file; raise errors as `map_notebook_path` does."""
         requested_path = read_name(requested_path)
-        path = to_api_path(self.text_files.manager, requested_path, allow_relative=relative)
+        path = to_api_path(
+            self.services.text_files.manager, requested_path, allow_relative=relative
+        )
         if path is None:
             raise FileNotFound
         if path.endswith(SUFFIX):
@@ -201,57 +186,40 @@ class ToolContext:
 
     async def read_notebook(self, path: str, options: ReadOptions, session: str = "") -> ReadReply:
         """Read a notebook; the session has then read it."""
-        reply = await self.reader.read(path, options, session=session, is_known=lambda _: False)
+        reply = await self.services.reader.read(
+            path, options, session=session, is_known=lambda _: False
+        )
         if isinstance(reply, str):
             raise TypeError(reply)
         return reply
 
-    async def edit(
-        self,
-        request: WriteRequest,
-        operations: Sequence[Operation] | OperationFactory,
-        *,
-        is_guarded: bool = False,
-    ) -> EditReply:
-        """Edit a notebook, or propose the edit, depending on the mode.
-
-        The session must have read the notebook if the server or the request says so. The server
-        does not if the operations are guarded: they show that their cells were read.
-        """
-        must_have_read = request.must_have_read or (self.read_before_edit and not is_guarded)
-        request = replace(request, must_have_read=must_have_read)
-        return await self.editor.edit(request, operations)
-
     async def create(self, author: Author, path: str, content: bytes) -> EditReply:
         """Create a notebook from its whole text, or propose it, depending on the mode."""
-        creation = self.editor.create_from_bytes(WriteRequest(path, author), content)
-        return await self._create(creation)
+        with _note_that_notebook_is_new():
+            return await self.services.edits.create_from_bytes(WriteRequest(path, author), content)
 
     async def create_from_cells(
         self, request: WriteRequest, cells: Sequence[Insert], kernelspec: str | None
     ) -> EditReply:
         """Create a notebook with some cells, or propose it, depending on the mode."""
-        creation = self.editor.create(request, cells, kernelspec=kernelspec)
-        return await self._create(creation)
-
-    async def _create(self, creation: Awaitable[EditReply]) -> EditReply:
-        """Wait for a creation; say of a path that is not found that it was for a new notebook."""
-        try:
-            return await creation
-        except NotebookNotFound as error:
-            error.details["is_new"] = True
-            raise
-
-    async def undo(self, request: WriteRequest, edit_id: int | None, *, redo: bool) -> EditReply:
-        """Undo or redo an edit, by default the newest possible."""
-        request = replace(request, must_have_read=self.read_before_edit)
-        return await self.editor.undo(request, edit_id, redo=redo)
+        with _note_that_notebook_is_new():
+            return await self.services.edits.create(request, cells, kernelspec=kernelspec)
 
     def check_mode_of_files(self, author: Author) -> None:
         """Raise `PlanMode` if the server is in plan mode; only notebooks have modes themselves."""
-        mode = self.editor.modes.server
+        mode = self.services.modes.server
         if decide("edit_text_file", author, mode, mode) == "refuse":
             raise build_refusal("edit_text_file", author, mode, mode)
+
+
+@contextmanager
+def _note_that_notebook_is_new() -> Iterator[None]:
+    """Say of a path that is not found that it was for a new notebook."""
+    try:
+        yield
+    except NotebookNotFound as error:
+        error.details["is_new"] = True
+        raise
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from tornado.httputil import (
 )
 from tornado.web import Application, RequestHandler
 from traitlets import TraitError
-from traitlets.config import Config, Configurable
+from traitlets.config import Config
 
 from jupyter_nbedit.cli.offline.config import load_config
 from jupyter_nbedit.cli.offline.root import choose_root
@@ -35,7 +35,7 @@ from jupyter_nbedit.client.errors import ResponseTimeout
 from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
 from jupyter_nbedit.errors import FolderNotFound, ModesUnreadable
 from jupyter_nbedit.handlers import default_handlers
-from jupyter_nbedit.handlers.base import SERVICES
+from jupyter_nbedit.handlers.context import CONTEXT
 from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
 
@@ -196,7 +196,7 @@ class _OwnIdentity(IdentityProvider):
         return User(_get_user_name())
 
 
-class _OfflineSettings(NbEditSettings, Configurable):
+class _OfflineSettings(NbEditSettings):
     """The settings, from Jupyter's configuration files."""
 
     @classmethod
@@ -257,7 +257,7 @@ def _build_application(
         raise ModesUnreadable(message) from error
     settings.follow_outside_changes = False
     wired = build_services(settings, web_settings, manager.event_logger, _LOG, has_server=False)
-    web_settings[SERVICES] = wired.services
+    web_settings[CONTEXT] = wired.context
     return Application(default_handlers, **web_settings), wired
 
 

@@ -72,6 +72,7 @@ class AcceptService:
             replace(author, user=proposal.user, client=proposal.client, message=proposal.message),
             dry_run=dry_run,
             hash=hash,
+            must_have_read=False,
             accepted_by=author.user,
             claim=None if dry_run else claim,
             origin=origin,

@@ -80,6 +80,8 @@ class EditService:
     modes: ModeManager
     documents: DocumentCache = field(default_factory=DocumentCache)
     outside_changes: OutsideChangeExaminer | None = None
+    #: Whether a session must have read a notebook, unless the request says otherwise.
+    read_before_edit: bool = False
     # One for each change that is being decided on and written; it is set afterwards.
     _writes: set[asyncio.Event] = field(default_factory=set)
 
@@ -286,7 +288,10 @@ class EditService:
                 "send the edit with its new hash."
             )
             raise HashMismatch(message, expected=request.hash, hash=notebook.hash)
-        if request.must_have_read and not request.dry_run:
+        must_have_read = request.must_have_read
+        if must_have_read is None:
+            must_have_read = self.read_before_edit
+        if must_have_read and not request.dry_run:
             self.publisher.read_tracker.require(
                 request.author.session, request.path, await notebook.compute_hash()
             )

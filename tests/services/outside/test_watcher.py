@@ -27,7 +27,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from jupyter_nbedit.handlers.base import SERVICES
+from jupyter_nbedit.handlers.context import CONTEXT
 from jupyter_nbedit.services.events.models import OutsideChangeEvent
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.locks import PathLocks
@@ -150,7 +150,7 @@ def open_tab(local: Local, jp_ws_fetch: Any, jp_serverapp: Any, clock: Clock) ->
     async def open_notebook(text: bytes = TEXT) -> AsyncIterator[OpenTab]:
         file = local.root / NAME
         file.write_bytes(text)
-        services = jp_serverapp.web_app.settings[SERVICES]
+        services = jp_serverapp.web_app.settings[CONTEXT].services
         async with (
             open_listener(jp_ws_fetch) as listener,
             open_page_socket(jp_ws_fetch, NAME) as page,
@@ -686,7 +686,7 @@ async def test_the_setting_switches_everything_off(
     (local.root / NAME).write_bytes(TEXT)
     async with open_page_socket(jp_ws_fetch, NAME):
         assert (await local.patch(NAME, replace("beta", "x"))).status == 200
-    assert jp_serverapp.web_app.settings[SERVICES].watcher is None
+    assert jp_serverapp.web_app.settings[CONTEXT].services.watcher is None
 
 
 class Bucket(AsyncLargeFileManager):
@@ -704,7 +704,7 @@ async def test_a_manager_without_files_is_asked_for_versions(
 ) -> None:
     file = local.root / NAME
     file.write_bytes(TEXT)
-    services = jp_serverapp.web_app.settings[SERVICES]
+    services = jp_serverapp.web_app.settings[CONTEXT].services
     async with (
         open_listener(jp_ws_fetch) as listener,
         open_page_socket(jp_ws_fetch, NAME) as page,

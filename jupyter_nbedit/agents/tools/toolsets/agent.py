@@ -33,6 +33,7 @@ from jupyter_nbedit.services.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.text.edit import render_edit
 from jupyter_nbedit.text.errors import render_error
 from jupyter_nbedit.text.history import render_detailed_edit, render_history, render_proposal
+from jupyter_nbedit.text.reading import read_as_text
 from jupyter_nbedit.text.search import render_rest, render_search
 
 _MAX_CHARACTERS = 40_000
@@ -125,9 +126,7 @@ async def _read(context: ToolContext, author: Author, arguments: AgentReadInput)
 
 
 async def _read_text(context: ToolContext, author: Author, path: str, options: ReadOptions) -> str:
-    _, text = await context.texts.read(
-        path, options, session=author.session, is_known=lambda _: False
-    )
+    _, text = await read_as_text(context.services, path, options, session=author.session)
     return text or ""
 
 
@@ -186,10 +185,11 @@ async def _edit(context: ToolContext, author: Author, arguments: AgentEditInput)
         dry_run=arguments.dry_run,
         rev=get_or_none(arguments.rev),
         wait_tabs=_TAB_SECONDS,
+        # Operations that are guarded show that their cells were read.
+        must_have_read=False if all(each.is_guarded for each in arguments.operations) else None,
     )
-    is_guarded = all(operation.is_guarded for operation in arguments.operations)
     try:
-        reply = await context.edit(request, translator.translate, is_guarded=is_guarded)
+        reply = await context.services.edits.edit(request, translator.translate)
     except NbEditError as error:
         translator.restore_number(error)
         raise
@@ -204,7 +204,7 @@ def _build_edit_result(
     text = render_edit(
         reply,
         shows_diff=shows_diff,
-        has_server=context.texts.has_server,
+        has_server=context.services.tabs.has_server,
         is_diff_known=is_diff_known,
     )
     return _build_result(text, reply.proposal_id)
@@ -250,7 +250,7 @@ async def _search(context: ToolContext, author: Author, arguments: AgentSearchIn
         limit=arguments.limit,
         cursor=arguments.cursor or UNSET,
     )
-    reply = await context.search.search(request, is_cancelled=lambda: False)
+    reply = await context.services.search.search(request, is_cancelled=lambda: False)
     text = None
     # A notebook may be gone since; the lines are then shown as they were found.
     with suppress(NbEditError):
@@ -288,8 +288,8 @@ def _choose_outputs(hits: Sequence[Hit]) -> TextOutputs:
 
 
 async def _list_notebooks(context: ToolContext, folder: str) -> str:
-    paths = await context.search.list_notebooks(folder, limit=_SHOWN_NOTEBOOKS)
-    counts = {path: context.tabs.count_open(path) for path in paths}
+    paths = await context.services.search.list_notebooks(folder, limit=_SHOWN_NOTEBOOKS)
+    counts = {path: context.services.tabs.count_open(path) for path in paths}
     lines = [f"{len(paths)} notebook{'' if len(paths) == 1 else 's'}"]
     for path in sorted(paths, key=lambda path: not counts[path]):
         is_open = f" | open in {counts[path]} tab{'' if counts[path] == 1 else 's'}"
@@ -377,23 +377,23 @@ async def _history(
         if arguments.proposal_id is UNSET:
             message = "`proposal` needs `proposal_id`, the number that the answer to the edit had."
             raise InvalidRequest(message)
-        proposals = context.editor.proposals
+        proposals = context.services.proposals
         proposal = await proposals.wait(arguments.proposal_id, arguments.wait)
         proposal = await proposals.compare(proposal)
         return _build_result(await asyncio.to_thread(render_proposal, proposal))
     path = context.map_notebook_path(arguments.path, relative=True)
     edit_id = get_or_none(arguments.edit_id)
     if arguments.action == "list":
-        page = await context.history.list_edits(path, limit=_SHOWN_EDITS, before=edit_id)
+        page = await context.services.history.list_edits(path, limit=_SHOWN_EDITS, before=edit_id)
         return _build_result(render_history(page))
     if arguments.action == "show":
         if edit_id is None:
             message = "`show` needs `edit_id`, the number of an edit that `list` shows."
             raise InvalidRequest(message)
-        edit = await context.history.get_edit(path, edit_id)
+        edit = await context.services.history.get_edit(path, edit_id)
         return _build_result(await asyncio.to_thread(render_detailed_edit, edit))
     request = WriteRequest(path, author, wait_tabs=_TAB_SECONDS)
-    reply = await context.undo(request, edit_id, redo=arguments.action == "redo")
+    reply = await context.services.edits.undo(request, edit_id, redo=arguments.action == "redo")
     return _build_edit_result(context, author, reply, shows_diff=True)
 
 

@@ -138,11 +138,11 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
         blocks, notebook_hash = await asyncio.to_thread(render_notebook, reply), reply.hash
     else:
         path = context.map_file_path(arguments.file_path, relative=False)
-        data = (await context.text_files.read(path)).text
+        data = (await context.services.text_files.read(path)).text
         # A PDF takes long even if it is small.
         blocks = await asyncio.to_thread(render_file, data, arguments.offset, arguments.limit)
         notebook_hash = compute_sha256(data)
-    context.read_tracker.record(author.session, path, notebook_hash)
+    context.services.read_tracker.record(author.session, path, notebook_hash)
     return ToolResult(ClaudeCodeOutput(content=blocks))
 
 
@@ -239,15 +239,15 @@ async def _save(
 
     def check_and_change(base: Content | None) -> tuple[bytes, str]:
         if base is not None and must_have_read:
-            context.read_tracker.require(author.session, path, compute_sha256(base.text))
+            context.services.read_tracker.require(author.session, path, compute_sha256(base.text))
         return change(base)
 
-    result, description = await context.text_files.update(path, check_and_change)
+    result, description = await context.services.text_files.update(path, check_and_change)
     if result is None:
         return _build_result(f"{file_path} has this content already; nothing was written.")
     # A hook may have changed the bytes.
     if result.text is None:
-        context.read_tracker.record(author.session, path, result.hash)
+        context.services.read_tracker.record(author.session, path, result.hash)
     return _build_result(description, result.warnings)
 
 
@@ -369,7 +369,7 @@ async def _edit_notebook(
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
     plan = plan_edit(arguments)
     request = WriteRequest(path, author, cell=arguments.cell_id, must_have_read=True)
-    reply = await context.edit(request, plan)
+    reply = await context.services.edits.edit(request, plan)
     description = CellEditResult.from_reply(reply).describe(arguments.notebook_path)
     return _build_result(description, proposal_id=reply.proposal_id)
 

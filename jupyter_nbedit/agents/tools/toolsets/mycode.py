@@ -77,12 +77,14 @@ async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) ->
     plan = plan_edit(arguments, accepts_numbers=True)
     path = context.map_notebook_path(arguments.notebook_path, relative=True)
     version, copy_path, cell = None, None, str(arguments.cell_id)
-    if arguments.backup and await context.editor.modes.get_effective(path) == "edit":
+    if arguments.backup and await context.services.modes.get_effective(path) == "edit":
         # A dry run first: a call that fails leaves no copy.
-        preview = await context.edit(WriteRequest(path, author, dry_run=True, cell=cell), plan)
+        preview = await context.services.edits.edit(
+            WriteRequest(path, author, dry_run=True, cell=cell), plan
+        )
         version = preview.hash_before
-        if context.read_before_edit and version is not None:
-            context.read_tracker.require(author.session, path, version)
+        if context.services.edits.read_before_edit and version is not None:
+            context.services.read_tracker.require(author.session, path, version)
         if preview.hash != version:
             name, copied_version = await _copy_file(context, path)
             # In the notation of the caller, which may have backslashes.
@@ -91,7 +93,9 @@ async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) ->
             if copied_version != version:
                 raise _build_changed_error(copy_path)
     try:
-        reply = await context.edit(WriteRequest(path, author, hash=version, cell=cell), plan)
+        reply = await context.services.edits.edit(
+            WriteRequest(path, author, hash=version, cell=cell), plan
+        )
     except HashMismatch as error:
         if copy_path is None:
             raise
@@ -113,12 +117,14 @@ async def _edit(context: ToolContext, author: Author, arguments: MycodeInput) ->
 
 async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
     """Copy a file to an unused name in the same folder; return that name and the copy's hash."""
-    content = await context.text_files.read(path)
+    content = await context.services.text_files.read(path)
     folder, slash, name = path.rpartition("/")
     for number in range(1, _MAX_COPIES):
         copy = f"{name}.bak" if number == 1 else f"{name}.bak-{number}"
         try:
-            result = await context.text_files.create(f"{folder}{slash}{copy}", content.text)
+            result = await context.services.text_files.create(
+                f"{folder}{slash}{copy}", content.text
+            )
         except NotebookExists:
             continue
         return copy, result.hash

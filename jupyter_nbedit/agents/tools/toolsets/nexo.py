@@ -83,7 +83,9 @@ def _create_id() -> str:
 async def _edit(context: ToolContext, author: Author, arguments: NexoInput) -> ToolResult:
     plan = plan_edit(arguments, create_id=_create_id)
     path = context.map_notebook_path(arguments.notebook_path, relative=False)
-    reply = await context.edit(WriteRequest(path, author, cell=arguments.cell_id), plan)
+    reply = await context.services.edits.edit(
+        WriteRequest(path, author, cell=arguments.cell_id), plan
+    )
     result = CellEditResult.from_reply(reply)
     proposal = [] if reply.proposal_id is UNSET else [describe_proposal(reply)]
     output = NexoOutput(

@@ -106,7 +106,7 @@ async def _edit(context: ToolContext, author: Author, arguments: OmpInput) -> To
         message = f"`{arguments.action}` needs `content`, the cell's whole source; found none."
         raise InvalidRequest(message)
     path = context.map_notebook_path(arguments.notebook_path, relative=True)
-    reply = await context.edit(WriteRequest(path, author), _plan_edit(arguments))
+    reply = await context.services.edits.edit(WriteRequest(path, author), _plan_edit(arguments))
     result = CellEditResult.from_reply(reply)
     source = result.source
     if arguments.content is not UNSET and arguments.action != "delete":

@@ -112,7 +112,7 @@ class SectionsOutput(msgspec.Struct, frozen=True, kw_only=True):
 async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -> ToolResult:
     # Who has no name has no account either, and is no owner, whatever the setting says.
     if context.owners and not (author.account and author.account in context.owners):
-        message = "Only the owners of this server may use this tool (NbEditApp.owners)."
+        message = "Only the owners of this server may use this tool (SectionsToolset.owners)."
         raise Forbidden(message)
     if arguments.section is not UNSET:
         sections.check_section_name(arguments.section)
@@ -122,7 +122,7 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
     operation = _build_operation(arguments)
     if name.endswith(SUFFIX):
         path = context.map_notebook_path(name, relative=True)
-        reply = await context.edit(WriteRequest(path, author), [operation])
+        reply = await context.services.edits.edit(WriteRequest(path, author), [operation])
         if reply.proposal_id is UNSET:
             sentence = _describe(arguments, is_changed=reply.is_written)
         else:
@@ -140,7 +140,7 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
         text = sections.apply_operation(decode_text(base.text), operation)
         return encode_text(text), None
 
-    result, _ = await context.text_files.update(path, change)
+    result, _ = await context.services.text_files.update(path, change)
     warnings = [] if result is None else result.warnings
     message = " ".join([_describe(arguments, is_changed=result is not None), *warnings])
     return ToolResult(SectionsOutput(success=True, message=message))
@@ -192,11 +192,11 @@ async def _read(
         content = _render_markdown(await context.read_notebook(path, options, author.session))
     else:
         path = context.map_file_path(name, relative=True)
-        data = (await context.text_files.read(path)).text
+        data = (await context.services.text_files.read(path)).text
         content = decode_text(data)
         if section is not UNSET:
             content = sections.read(content, section)
-        context.read_tracker.record(author.session, path, compute_sha256(data))
+        context.services.read_tracker.record(author.session, path, compute_sha256(data))
     subject = arguments.file if section is UNSET else _name_section(arguments)
     return ToolResult(SectionsOutput(success=True, message=f"This is {subject}.", content=content))
 
