@@ -51,7 +51,7 @@ def run_unseen(options: argparse.Namespace) -> int:
         if options.notebook is None:
             request = requests.list_unseen_notebooks()
         else:
-            request = requests.read_unseen(connection.path)
+            request = requests.get_unseen(connection.path)
         print_reply(connection.send(request))
     return exit_codes.DONE
 

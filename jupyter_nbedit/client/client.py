@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol
 from urllib.parse import quote, urlencode
 
 from jupyter_nbedit import errors
@@ -24,6 +25,7 @@ from jupyter_nbedit.client.hub import is_from_hub
 from jupyter_nbedit.client.requests import QueryValue, Reply, Request
 from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response, Server
 
+_Parameters = ParamSpec("_Parameters")
 _REPLIES = (200, 201, 202)
 _REDIRECTS = range(300, 400)
 _TEXT = "text/plain"
@@ -51,14 +53,30 @@ class Sender(Protocol):
         ...
 
 
+def _as_method(
+    build_request: Callable[_Parameters, Request],
+) -> Callable[Concatenate[Client, _Parameters], dict[str, Any]]:
+    """Return the method of `Client` that sends a request and returns the decoded reply."""
+
+    @wraps(build_request)
+    def send(
+        client: Client, /, *arguments: _Parameters.args, **fields: _Parameters.kwargs
+    ) -> dict[str, Any]:
+        content: dict[str, Any] = client.send(build_request(*arguments, **fields)).decode()
+        return content
+
+    return send
+
+
 class Client:
     """Sends requests to a server, one at a time.
 
     ``name`` is the name of the client for the history and for people in JupyterLab.
 
-    The methods return decoded JSON and take API paths; `Server.to_api_path` maps a file. They raise
-    the errors of `jupyter_nbedit.errors`, as on the server, and those of
-    `jupyter_nbedit.client.errors` if there is no reply.
+    `jupyter_nbedit.client.requests` says what its methods do and take. They return decoded JSON and
+    take API paths; `Server.to_api_path` maps a file. They raise the errors of
+    `jupyter_nbedit.errors`, as on the server, and those of `jupyter_nbedit.client.errors` if there
+    is no reply.
     """
 
     def __init__(
@@ -94,99 +112,30 @@ class Client:
         name = {"client": self._name} if is_change and self._name is not None else {}
         return {**name, **(request.body or {})}
 
-    def read(self, path: str, **query: QueryValue) -> dict[str, Any]:
-        """Return a notebook; see `requests.read`."""
-        return self._decode(requests.read(path, **query))
-
     def read_text(self, path: str, **query: QueryValue) -> str:
-        """Return a notebook as compact text; see `requests.read`."""
+        """Return a notebook as compact text; see `read`."""
         return self.send(requests.read(path, **query), as_text=True).text
 
-    def edit(
-        self, path: str, operations: Sequence[Mapping[str, Any]], **body: Any
-    ) -> dict[str, Any]:
-        """Apply a batch of operations; see `requests.edit`."""
-        return self._decode(requests.edit(path, operations, **body))
-
-    def create(
-        self, path: str, cells: Sequence[Mapping[str, Any]] = (), **body: Any
-    ) -> dict[str, Any]:
-        """Create a notebook; see `requests.create`."""
-        return self._decode(requests.create(path, cells, **body))
-
-    def search(self, **body: Any) -> dict[str, Any]:
-        """Search notebooks; see `requests.search`."""
-        return self._decode(requests.search(**body))
-
-    def list_edits(self, path: str, **query: QueryValue) -> dict[str, Any]:
-        """Return a page of the history of a notebook."""
-        return self._decode(requests.list_edits(path, **query))
-
-    def read_edit(self, path: str, edit_id: int) -> dict[str, Any]:
-        """Return an edit, cell by cell."""
-        return self._decode(requests.read_edit(path, edit_id))
-
-    def undo(self, path: str, edit_id: int | None = None, **body: Any) -> dict[str, Any]:
-        """Undo an edit, by default the newest."""
-        return self._decode(requests.undo(path, edit_id, **body))
-
-    def redo(self, path: str, edit_id: int | None = None, **body: Any) -> dict[str, Any]:
-        """Redo an edit, by default the one that was undone last."""
-        return self._decode(requests.redo(path, edit_id, **body))
-
-    def undo_cells(self, path: str, keys: Sequence[str], **body: Any) -> dict[str, Any]:
-        """Undo the changes of cells, across edits; see `requests.undo_cells`."""
-        return self._decode(requests.undo_cells(path, keys, **body))
-
-    def restore(self, path: str, edit_id: int, **body: Any) -> dict[str, Any]:
-        """Return a notebook to what it was after an edit."""
-        return self._decode(requests.restore(path, edit_id, **body))
-
-    def get_unseen(self, path: str) -> dict[str, Any]:
-        """Return the changes of a notebook that the user has not kept."""
-        return self._decode(requests.read_unseen(path))
-
-    def list_unseen_notebooks(self) -> dict[str, Any]:
-        """Return the notebooks with edits that the user has not kept."""
-        return self._decode(requests.list_unseen_notebooks())
-
-    def keep(
-        self, path: str, keys: Sequence[str] | None = None, *, until: int | None = None
-    ) -> dict[str, Any]:
-        """Keep changes, all without ``keys``; return what is left."""
-        return self._decode(requests.keep(path, keys, until=until))
-
-    def list_proposals(self, path: str | None = None, **query: QueryValue) -> dict[str, Any]:
-        """Return the proposals of a notebook or of all."""
-        return self._decode(requests.list_proposals(path, **query))
-
-    def read_proposal(self, proposal_id: int, *, wait: float = 0) -> dict[str, Any]:
-        """Return a proposal, after waiting up to ``wait`` seconds for a decision."""
-        return self._decode(requests.read_proposal(proposal_id, wait=wait))
-
-    def accept_proposal(self, proposal_id: int, **body: Any) -> dict[str, Any]:
-        """Accept a proposal; see `requests.accept_proposal`."""
-        return self._decode(requests.accept_proposal(proposal_id, **body))
-
-    def reject_proposal(self, proposal_id: int, **body: Any) -> dict[str, Any]:
-        """Reject a proposal; see `requests.reject_proposal`."""
-        return self._decode(requests.reject_proposal(proposal_id, **body))
-
-    def reopen_proposal(self, proposal_id: int, **body: Any) -> dict[str, Any]:
-        """Reopen a proposal; see `requests.reopen_proposal`."""
-        return self._decode(requests.reopen_proposal(proposal_id, **body))
-
-    def read_mode(self, path: str | None = None) -> dict[str, Any]:
-        """Return the mode of a notebook or of the server."""
-        return self._decode(requests.read_mode(path))
-
-    def describe_server(self) -> dict[str, Any]:
-        """Return version, mode and limits of the server."""
-        return self._decode(requests.describe_server())
-
-    def _decode(self, request: Request) -> dict[str, Any]:
-        content: dict[str, Any] = self.send(request).decode()
-        return content
+    describe_server = _as_method(requests.describe_server)
+    read = _as_method(requests.read)
+    edit = _as_method(requests.edit)
+    create = _as_method(requests.create)
+    search = _as_method(requests.search)
+    list_edits = _as_method(requests.list_edits)
+    read_edit = _as_method(requests.read_edit)
+    undo = _as_method(requests.undo)
+    redo = _as_method(requests.redo)
+    undo_cells = _as_method(requests.undo_cells)
+    restore = _as_method(requests.restore)
+    get_unseen = _as_method(requests.get_unseen)
+    list_unseen_notebooks = _as_method(requests.list_unseen_notebooks)
+    keep = _as_method(requests.keep)
+    list_proposals = _as_method(requests.list_proposals)
+    read_proposal = _as_method(requests.read_proposal)
+    accept_proposal = _as_method(requests.accept_proposal)
+    reject_proposal = _as_method(requests.reject_proposal)
+    reopen_proposal = _as_method(requests.reopen_proposal)
+    read_mode = _as_method(requests.read_mode)
 
 
 def _build_target(request: Request) -> str:

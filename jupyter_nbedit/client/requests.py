@@ -1,4 +1,8 @@
-"""The requests of the REST API that a `Client` sends, as values; and replies."""
+"""The requests of the REST API that a `Client` sends, as values; and replies.
+
+Each function returns the request for what its docstring says; `Client` has a method of its name,
+which sends the request.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +66,12 @@ class Reply:
 
 
 def describe_server() -> Request:
-    """Return the request for version, mode and limits."""
+    """Get version, mode and limits of the server."""
     return Request("GET", ())
 
 
 def read(path: str, **query: QueryValue) -> Request:
-    """Return the request to read a notebook.
+    """Read a notebook.
 
     The query is that of ``GET /nbedit/notebooks/{path}``: ``cell``, ``section``, ``start``,
     ``limit``, ``view``, ``outputs``, ``max_chars``, ``since``, ``rev``.
@@ -75,122 +79,102 @@ def read(path: str, **query: QueryValue) -> Request:
     return Request("GET", ("notebooks", path), query)
 
 
-def edit(
-    path: str, operations: Sequence[Mapping[str, Any]], *, wait_tabs: int = 0, **body: Any
-) -> Request:
-    """Return the request to apply a batch; ``body`` is all but the operations."""
-    query: dict[str, QueryValue] = {"wait_tabs": wait_tabs} if wait_tabs else {}
-    content = {"operations": list(operations), **_leave_out_none(body)}
-    return Request("PATCH", ("notebooks", path), query, content)
+def edit(path: str, operations: Sequence[Mapping[str, Any]], **body: Any) -> Request:
+    """Apply a batch of operations; ``body`` is all but these, and ``wait_tabs`` of the query."""
+    return _build("PATCH", "notebooks", path, operations=list(operations), **body)
 
 
 def create(path: str, cells: Sequence[Mapping[str, Any]] = (), **body: Any) -> Request:
-    """Return the request to create a notebook; ``body`` is all but the cells."""
-    return Request("PUT", ("notebooks", path), body={"cells": list(cells), **_leave_out_none(body)})
+    """Create a notebook; ``body`` is all but the cells."""
+    return _build("PUT", "notebooks", path, cells=list(cells), **body)
 
 
 def search(**body: Any) -> Request:
-    """Return the request to search; ``body`` is that of ``POST /nbedit/search``."""
-    return Request("POST", ("search",), body=_leave_out_none(body))
+    """Search notebooks; ``body`` is that of ``POST /nbedit/search``."""
+    return _build("POST", "search", **body)
 
 
 def list_edits(path: str, **query: QueryValue) -> Request:
-    """Return the request for a page of the history of a notebook: ``limit``, ``before``."""
+    """Get a page of the history of a notebook: ``limit``, ``before``."""
     return Request("GET", ("notebooks", path, "history"), query)
 
 
 def read_edit(path: str, edit_id: int) -> Request:
-    """Return the request for one edit, cell by cell."""
+    """Get one edit, cell by cell."""
     return Request("GET", ("notebooks", path, "history", str(edit_id)))
 
 
-def undo(path: str, edit_id: int | None = None, *, wait_tabs: int = 0, **body: Any) -> Request:
-    """Return the request to undo an edit, by default the newest."""
-    return _build_undo("undo", path, edit_id, wait_tabs, body)
+def undo(path: str, edit_id: int | None = None, **body: Any) -> Request:
+    """Undo an edit, by default the newest."""
+    return _build("POST", "notebooks", path, "undo", edit_id=edit_id, **body)
 
 
-def redo(path: str, edit_id: int | None = None, *, wait_tabs: int = 0, **body: Any) -> Request:
-    """Return the request to redo an edit, by default the one that was undone last."""
-    return _build_undo("redo", path, edit_id, wait_tabs, body)
+def redo(path: str, edit_id: int | None = None, **body: Any) -> Request:
+    """Redo an edit, by default the one that was undone last."""
+    return _build("POST", "notebooks", path, "redo", edit_id=edit_id, **body)
 
 
-def _build_undo(
-    verb: str, path: str, edit_id: int | None, wait_tabs: int, body: Mapping[str, Any]
-) -> Request:
-    query: dict[str, QueryValue] = {"wait_tabs": wait_tabs} if wait_tabs else {}
-    content = _leave_out_none({"edit_id": edit_id, **body})
-    return Request("POST", ("notebooks", path, verb), query, content)
-
-
-def undo_cells(
-    path: str,
-    keys: Sequence[str],
-    *,
-    until: int | None = None,
-    wait_tabs: int = 0,
-    **body: Any,
-) -> Request:
-    """Return the request to undo the changes of cells, which `read_unseen` lists with their keys.
+def undo_cells(path: str, keys: Sequence[str], **body: Any) -> Request:
+    """Undo the changes of cells, across edits; `get_unseen` has their keys.
 
     ``until`` is the newest edit that the caller knows.
     """
-    return _build_undo("undo", path, None, wait_tabs, {"cells": [*keys], "until": until, **body})
+    return _build("POST", "notebooks", path, "undo", cells=[*keys], **body)
 
 
-def restore(path: str, edit_id: int, *, wait_tabs: int = 0, **body: Any) -> Request:
-    """Return the request to return a notebook to what it was after an edit."""
-    return _build_undo("restore", path, edit_id, wait_tabs, body)
+def restore(path: str, edit_id: int, **body: Any) -> Request:
+    """Return a notebook to what it was after an edit."""
+    return _build("POST", "notebooks", path, "restore", edit_id=edit_id, **body)
 
 
-def read_unseen(path: str) -> Request:
-    """Return the request for the changes of a notebook that the user has not kept."""
+def get_unseen(path: str) -> Request:
+    """Get the changes of a notebook that the user has not kept."""
     return Request("GET", ("notebooks", path, "unseen"))
 
 
 def list_unseen_notebooks() -> Request:
-    """Return the request for the notebooks with edits that the user has not kept."""
+    """List the notebooks with edits that the user has not kept."""
     return Request("GET", ("unseen",))
 
 
 def keep(path: str, keys: Sequence[str] | None = None, *, until: int | None = None) -> Request:
-    """Return the request to keep changes, all without ``keys``, but no edits after ``until``."""
+    """Keep changes, all without ``keys``, but no edits after ``until``; get what is left."""
     cells = None if keys is None else [*keys]
-    content = _leave_out_none({"cells": cells, "until": until})
-    return Request("POST", ("notebooks", path, "keep"), body=content)
-
-
-def read_proposal(proposal_id: int, *, wait: float = 0) -> Request:
-    """Return the request for a proposal, after waiting up to ``wait`` seconds for a decision."""
-    query: dict[str, QueryValue] = {"wait": str(wait)} if wait else {}
-    return Request("GET", ("proposals", str(proposal_id)), query)
-
-
-def accept_proposal(proposal_id: int, *, wait_tabs: int = 0, **body: Any) -> Request:
-    """Return the request to accept a proposal: ``parts``, ``merge``, ``sources``, ..."""
-    query: dict[str, QueryValue] = {"wait_tabs": wait_tabs} if wait_tabs else {}
-    parts = ("proposals", str(proposal_id), "accept")
-    return Request("POST", parts, query, _leave_out_none(body))
-
-
-def reject_proposal(proposal_id: int, **body: Any) -> Request:
-    """Return the request to reject a proposal: ``parts``, ``reason``."""
-    return Request("POST", ("proposals", str(proposal_id), "reject"), body=_leave_out_none(body))
-
-
-def reopen_proposal(proposal_id: int, **body: Any) -> Request:
-    """Return the request to make rejected ``parts`` of a proposal pending again."""
-    return Request("POST", ("proposals", str(proposal_id), "reopen"), body=_leave_out_none(body))
+    return _build("POST", "notebooks", path, "keep", cells=cells, until=until)
 
 
 def list_proposals(path: str | None = None, **query: QueryValue) -> Request:
-    """Return the request for the proposals of a notebook or of all: ``status``, ``limit``."""
+    """Get the proposals of a notebook or of all: ``status``, ``limit``."""
     return Request("GET", ("proposals",), {"path": path, **query})
 
 
+def read_proposal(proposal_id: int, *, wait: float = 0) -> Request:
+    """Get a proposal, after waiting up to ``wait`` seconds for a decision."""
+    return Request("GET", ("proposals", str(proposal_id)), {"wait": str(wait)} if wait else {})
+
+
+def accept_proposal(proposal_id: int, **body: Any) -> Request:
+    """Accept a proposal: ``parts``, ``merge``, ``sources``, ..."""
+    return _build("POST", "proposals", str(proposal_id), "accept", **body)
+
+
+def reject_proposal(proposal_id: int, **body: Any) -> Request:
+    """Reject a proposal: ``parts``, ``reason``."""
+    return _build("POST", "proposals", str(proposal_id), "reject", **body)
+
+
+def reopen_proposal(proposal_id: int, **body: Any) -> Request:
+    """Make rejected ``parts`` of a proposal pending again."""
+    return _build("POST", "proposals", str(proposal_id), "reopen", **body)
+
+
 def read_mode(path: str | None = None) -> Request:
-    """Return the request for the mode of a notebook or of the server."""
+    """Get the mode of a notebook or of the server."""
     return Request("GET", ("mode",), {"path": path})
 
 
-def _leave_out_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+def _build(method: str, *parts: str, wait_tabs: int = 0, **body: Any) -> Request:
+    """Return a request with a body, without what is None."""
+    query = {"wait_tabs": wait_tabs} if wait_tabs else {}
+    content = {name: value for name, value in body.items() if value is not None}
+    return Request(method, parts, query, content)
