@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.events.emitters import EventEmitter
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.service import HistoryService
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.watcher import NotebookWatcher
