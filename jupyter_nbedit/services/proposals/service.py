@@ -14,7 +14,6 @@ from msgspec import UNSET
 
 from jupyter_nbedit.errors import (
     Busy,
-    ChangedDuringRead,
     HistoryUnavailable,
     NbEditError,
     ProposalClosed,
@@ -35,7 +34,7 @@ from jupyter_nbedit.services.proposals.models import (
     choose_rejected_parts,
 )
 from jupyter_nbedit.services.proposals.store import ProposalStore, UndoFollower
-from jupyter_nbedit.services.reading.loading import load_notebook
+from jupyter_nbedit.services.reading.loading import load_notebook, repeat_while_changed
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 if TYPE_CHECKING:
@@ -53,8 +52,6 @@ _MAX_NUMBER = 2**63 - 1
 _MAX_OPERATIONS = 20
 # How often proposals expire, and decisions that could not be stored are stored, without a request.
 _EXPIRY_SECONDS = 10.0
-# How often a notebook is read again because it changed meanwhile.
-_ATTEMPTS = 8
 
 
 @dataclass
@@ -172,24 +169,21 @@ class ProposalService:
         """
         if proposal.kind == "create" or not proposal.pending:
             return proposal
-        for _ in range(_ATTEMPTS):
-            try:
-                return await self._try_compare(proposal)
-            except ChangedDuringRead:
-                pass
-            except (ProposalNotFound, ProposalClosed):
-                break
-            except NbEditError as error:
-                self.log.info(
-                    "Could not compare proposal %d with %r: %s",
-                    proposal.proposal_id,
-                    proposal.path,
-                    error.message,
-                )
-                break
+        try:
+            return await self._compare(proposal)
+        except (ProposalNotFound, ProposalClosed):
+            pass
+        except NbEditError as error:
+            self.log.info(
+                "Could not compare proposal %d with %r: %s",
+                proposal.proposal_id,
+                proposal.path,
+                error.message,
+            )
         return proposal
 
-    async def _try_compare(self, proposal: Proposal) -> Proposal:
+    @repeat_while_changed
+    async def _compare(self, proposal: Proposal) -> Proposal:
         claim = Claim(proposal.proposal_id, proposal.pending, "", None)
         accepted_hash = await self.store.get_accepted_hash(proposal.proposal_id)
         proposal, payload = await self.store.get_payload(claim)

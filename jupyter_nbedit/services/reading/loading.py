@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook
 from jupyter_nbedit.notebook.document import Document
@@ -21,6 +24,11 @@ _POLL_SECONDS = 0.05
 _TIMEOUT_SECONDS = 6.0
 # The size of the cache; a cell takes some hundred bytes.
 _MAX_CELLS = 30_000
+# How often a notebook is read again because it changed meanwhile.
+_ATTEMPTS = 8
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,21 @@ class DocumentCache(LRUCache[str, Document]):
     def put(self, notebook_hash: str, document: Document) -> None:
         """Add the document of a hash; `get` returns it without its bytes."""
         super().put(notebook_hash, document.bind(b""))
+
+
+def repeat_while_changed(
+    read: Callable[_Parameters, Awaitable[_Result]],
+) -> Callable[_Parameters, Coroutine[Any, Any, _Result]]:
+    """Let an asynchronous function begin again if a notebook changes while it is read."""
+
+    @wraps(read)
+    async def repeat(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(ChangedDuringRead):
+                return await read(*args, **kwargs)
+        return await read(*args, **kwargs)
+
+    return repeat
 
 
 async def load_notebook(

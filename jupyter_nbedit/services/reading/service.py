@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.errors import ChangedDuringRead, NbEditError
+from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.document import REV_LENGTH, Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.sections import Outline
@@ -33,7 +33,12 @@ from jupyter_nbedit.services.history.numbered_ids import check_numbered_ids
 from jupyter_nbedit.services.history.store import EditHistory
 from jupyter_nbedit.services.models import get_or_none
 from jupyter_nbedit.services.reading.delta import list_parts, read_metadata
-from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook, load_notebook
+from jupyter_nbedit.services.reading.loading import (
+    DocumentCache,
+    LoadedNotebook,
+    load_notebook,
+    repeat_while_changed,
+)
 from jupyter_nbedit.services.reading.models import (
     ChangesSince,
     DeltaReply,
@@ -48,9 +53,6 @@ from jupyter_nbedit.services.reading.versions import VersionCache, build_unknown
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust.manager import TrustManager
-
-# How often a notebook is read again because it changed meanwhile.
-_ATTEMPTS = 8
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class ReadService:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @repeat_while_changed
     async def read(
         self,
         path: str,
@@ -99,40 +102,53 @@ class ReadService:
         Raise the errors of `load_notebook`, and `CellNotFound`, `AmbiguousCell`, `CellChanged`,
         `SectionNotFound`, `AmbiguousSection` or `VersionUnknown` for the options.
         """
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(ChangedDuringRead):
-                return await self._try_read(path, options, session, is_known)
-        return await self._try_read(path, options, session, is_known)
+        selection = await self._load(path, options)
+        notebook, indexes = selection.notebook, selection.indexes
+        document, notebook_hash = notebook.document, notebook.hash
+        if is_known(notebook_hash):
+            self.read_tracker.record(session, path, notebook_hash)
+            return notebook_hash
+        page = indexes[: get_or_none(options.limit)]
+        views, omitted = await run_in_thread_if_large(
+            len(document.text), _render_page, document, page, options
+        )
+        self.read_tracker.record(session, path, notebook_hash)
+        return ReadReply(
+            path=path,
+            hash=notebook_hash,
+            last_modified=notebook.content.last_modified,
+            nbformat=4,
+            nbformat_minor=document.nbformat_minor,
+            language=document.language,
+            kernelspec=_read_kernelspec(document.metadata.get("kernelspec")),
+            trusted=await self._is_trusted(notebook),
+            live=selection.is_room,
+            total_cells=len(document),
+            cells=views,
+            next=indexes[len(views)] if len(views) < len(indexes) else None,
+            omitted=omitted,
+            since=selection.since,
+        )
 
+    @repeat_while_changed
     async def read_hash(self, path: str) -> str:
         """Return the hash of a notebook; its bytes are read only if the hash is not known.
 
         Raise the errors of `Storage.read`.
         """
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(ChangedDuringRead):
-                return await self._try_read_hash(path)
-        return await self._try_read_hash(path)
-
-    async def _try_read_hash(self, path: str) -> str:
         storage = await self.storages.resolve(path)
         content = await storage.read(path)
         if content.hash is not None:
             return content.hash
         return await run_in_thread_if_large(len(content.data), compute_sha256, content.data)
 
+    @repeat_while_changed
     async def read_delta(self, path: str, since: str) -> DeltaReply:
         """Return the difference of a notebook from the version of a hash.
 
         Raise `VersionUnknown` if the server does not know that version, or does not store the
         notebook as the file that the Contents API shows, and the errors of `load_notebook`.
         """
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(ChangedDuringRead):
-                return await self._try_read_delta(path, since)
-        return await self._try_read_delta(path, since)
-
-    async def _try_read_delta(self, path: str, since: str) -> DeltaReply:
         storage = await self.storages.resolve(path)
         if storage.kind != "file":
             raise build_unknown_error(since)
@@ -197,6 +213,7 @@ class ReadService:
                 size, self.versions.remember, notebook_hash, notebook.document
             )
 
+    @repeat_while_changed
     async def read_text(
         self,
         path: str,
@@ -206,28 +223,6 @@ class ReadService:
         is_known: Callable[[str], bool],
     ) -> NotebookText | str:
         """Read a notebook as compact text; everything else is as in `read`."""
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(ChangedDuringRead):
-                return await self._try_read_text(path, options, session, is_known)
-        return await self._try_read_text(path, options, session, is_known)
-
-    async def _load(self, path: str, options: ReadOptions) -> _Selection:
-        """Load a notebook and select the requested cells; invalid options raise an error."""
-        storage = await self.storages.resolve(path)
-        notebook = await load_notebook(storage, path, self.documents)
-        document, notebook_hash = notebook.document, await notebook.compute_hash()
-        self.documents.put(notebook_hash, document)
-        if self.history is not None:
-            await check_numbered_ids(self.history, path, document, options.cell)
-        size = len(document.text)
-        indexes, since = await run_in_thread_if_large(
-            size, self._select_cells, document, notebook_hash, options
-        )
-        return _Selection(notebook, storage.kind == "room", indexes, since)
-
-    async def _try_read_text(
-        self, path: str, options: ReadOptions, session: str, is_known: Callable[[str], bool]
-    ) -> NotebookText | str:
         selection = await self._load(path, options)
         notebook, since = selection.notebook, selection.since
         document = notebook.document
@@ -250,36 +245,19 @@ class ReadService:
             since=since,
         )
 
-    async def _try_read(
-        self, path: str, options: ReadOptions, session: str, is_known: Callable[[str], bool]
-    ) -> ReadReply | str:
-        selection = await self._load(path, options)
-        notebook, indexes = selection.notebook, selection.indexes
-        document, notebook_hash = notebook.document, notebook.hash
-        if is_known(notebook_hash):
-            self.read_tracker.record(session, path, notebook_hash)
-            return notebook_hash
-        page = indexes[: get_or_none(options.limit)]
-        views, omitted = await run_in_thread_if_large(
-            len(document.text), _render_page, document, page, options
+    async def _load(self, path: str, options: ReadOptions) -> _Selection:
+        """Load a notebook and select the requested cells; invalid options raise an error."""
+        storage = await self.storages.resolve(path)
+        notebook = await load_notebook(storage, path, self.documents)
+        document, notebook_hash = notebook.document, await notebook.compute_hash()
+        self.documents.put(notebook_hash, document)
+        if self.history is not None:
+            await check_numbered_ids(self.history, path, document, options.cell)
+        size = len(document.text)
+        indexes, since = await run_in_thread_if_large(
+            size, self._select_cells, document, notebook_hash, options
         )
-        self.read_tracker.record(session, path, notebook_hash)
-        return ReadReply(
-            path=path,
-            hash=notebook_hash,
-            last_modified=notebook.content.last_modified,
-            nbformat=4,
-            nbformat_minor=document.nbformat_minor,
-            language=document.language,
-            kernelspec=_read_kernelspec(document.metadata.get("kernelspec")),
-            trusted=await self._is_trusted(notebook),
-            live=selection.is_room,
-            total_cells=len(document),
-            cells=views,
-            next=indexes[len(views)] if len(views) < len(indexes) else None,
-            omitted=omitted,
-            since=selection.since,
-        )
+        return _Selection(notebook, storage.kind == "room", indexes, since)
 
     async def _is_trusted(self, notebook: LoadedNotebook) -> bool:
         """Return whether the notebook is trusted, by the notary if the storage does not know."""

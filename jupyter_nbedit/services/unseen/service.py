@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from jupyter_nbedit.errors import (
-    ChangedDuringRead,
     HistoryUnavailable,
     NbEditError,
 )
@@ -25,7 +24,11 @@ from jupyter_nbedit.services.history.models import (
     build_cell_diffs,
 )
 from jupyter_nbedit.services.models import EditReply, WriteRequest
-from jupyter_nbedit.services.reading.loading import LoadedNotebook, load_notebook
+from jupyter_nbedit.services.reading.loading import (
+    LoadedNotebook,
+    load_notebook,
+    repeat_while_changed,
+)
 from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.services.unseen.planner import (
     NetUndoPlanner,
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
 MAX_EDITS = 200
 # The most bytes of the undo records of these edits, which are in memory together.
 _MAX_BYTES = 64 << 20
-_ATTEMPTS = 8
 # How often changes are compared again; what is revealed then is only shown as moved.
 _MAX_ROUNDS = 8
 # How many replies are kept, and how many cells they have together.
@@ -157,20 +159,15 @@ class UnseenService:
         await notebook.compute_hash()
         return UnseenState(notebook, entries, seen, has_more)
 
+    @repeat_while_changed
     async def _load(self, path: str, account: str) -> UnseenState:
         # Under the lock the history has all edits that are in the file.
         async with self.edits.storages.lock(path) as storage:
-            for attempt in range(_ATTEMPTS):
-                try:
-                    notebook = await load_notebook(storage, path, self.edits.documents)
-                    if self.edits.outside_changes is not None:
-                        # Else a cell that another program has just changed would count as seen.
-                        await self.edits.outside_changes.record_unexamined_change(notebook)
-                    return await self.read_state(notebook, account)
-                except ChangedDuringRead:
-                    if attempt == _ATTEMPTS - 1:
-                        raise
-            raise AssertionError
+            notebook = await load_notebook(storage, path, self.edits.documents)
+            if self.edits.outside_changes is not None:
+                # Else a cell that another program has just changed would count as seen.
+                await self.edits.outside_changes.record_unexamined_change(notebook)
+            return await self.read_state(notebook, account)
 
     async def _build_reply(self, state: UnseenState, account: str) -> UnseenReply:
         notebook, seen = state.notebook, state.seen
