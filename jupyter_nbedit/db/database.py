@@ -106,8 +106,8 @@ class Database:
             result = None
             if self._file.read_state() is not None or self.is_exposed(self.folder):
                 result = self._run_with_recovery(query, "BEGIN", deadline, may_be_newer=True)
-            # The mark is read last, because a quarantine writes it before it moves the file.
-            return result, self._file.read_mark()
+            # The note is read last, because a quarantine writes it before it moves the file.
+            return result, self._file.read_quarantine_reason()
 
         return await self._submit(run, purpose)
 
@@ -251,12 +251,12 @@ class Database:
 
     def _create(self) -> None:
         """Make the file under another name first, so that no server opens an incomplete one."""
-        path = self._file.prepare_new()
+        path = self._file.create_new_file()
         try:
             self._prepare(_connect(path.as_uri())).close()
-            self._file.publish_new(path)
+            self._file.publish_new_file(path)
         finally:
-            self._file.discard_new(path)
+            self._file.discard_new_file(path)
 
     def _prepare(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         """Migrate a database to the newest version, and check its tables."""

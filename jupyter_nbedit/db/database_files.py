@@ -22,7 +22,7 @@ from jupyter_nbedit.system.os_calls import (
 _DAY_SECONDS = 86_400.0
 _QUARANTINE_INFIX = ".corrupt-"
 _NEW_INFIX = ".new-"
-_MARK_INFIX = ".quarantined"
+_NOTE_INFIX = ".quarantined"
 # The database and the files that SQLite makes next to it.
 _SUFFIXES = ("", "-wal", "-shm")
 
@@ -75,14 +75,14 @@ class PrivateFile:
                 # A server was killed while it made the file.
                 _delete_if_old(path, 1)
 
-    def prepare_new(self) -> Path:
+    def create_new_file(self) -> Path:
         """Make an empty file with a unique name, which will become the database."""
         path = Path(f"{self.path}{_NEW_INFIX}{uuid.uuid4().hex}")
         # SQLite gives its other files the permissions of the database, whatever the umask is.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         return path
 
-    def publish_new(self, path: Path) -> None:
+    def publish_new_file(self, path: Path) -> None:
         """Rename a complete file to the name of the database, unless another server was faster."""
         try:
             os.link(path, self.path)
@@ -94,7 +94,7 @@ class PrivateFile:
                 path.rename(self.path)
 
     @staticmethod
-    def discard_new(path: Path) -> None:
+    def discard_new_file(path: Path) -> None:
         """Remove the unique name of a new file, and the files of SQLite next to it."""
         for suffix in _SUFFIXES:
             with suppress(FileNotFoundError):
@@ -103,24 +103,24 @@ class PrivateFile:
     def quarantine(self, problem: str) -> Path:
         """Rename the damaged files, and return the new path of the database file.
 
-        Also leave a mark, a file with the problem. It is never removed: the later decision of a
+        Also leave a note, a file with the problem. It is never removed: the later decision of a
         person is stored in the new database, and is lost with it if that is damaged, too. Raise
         `OSError` if the database cannot be renamed; then nothing has changed.
         """
         infix = f"{_QUARANTINE_INFIX}{datetime.now(tz=timezone.utc):%Y%m%dT%H%M%S%f}"
         reason = f"{problem}; the file was renamed to {self.path.name}{infix}"
-        mark = Path(f"{self.path}{_MARK_INFIX}")
-        # The mark comes first: after a crash there must be no new database without it. Another
+        note = Path(f"{self.path}{_NOTE_INFIX}")
+        # The note comes first: after a crash there must be no new database without it. Another
         # server may do the same at this moment, and only one of the two may succeed: until then the
-        # mark of each has a name of its own.
-        own_mark = Path(f"{mark}-{uuid.uuid4().hex}")
-        self._write_mark(own_mark, reason)
+        # note of each has a name of its own.
+        own_note = Path(f"{note}-{uuid.uuid4().hex}")
+        self._write_note(own_note, reason)
         try:
             _move(self.path, infix)
         except OSError as error:
             if self.read_state() is not None:
-                # Or another server has moved it, and made a new one: then it has left a mark.
-                retry_while_in_use(own_mark.unlink)
+                # Or another server has moved it, and made a new one: then it has left a note.
+                retry_while_in_use(own_note.unlink)
             if is_in_use(error) or is_denied_by_windows(error):
                 message = (
                     f"it is damaged, and Windows does not let {self.path.name} be renamed while "
@@ -132,33 +132,33 @@ class PrivateFile:
         for suffix in _SUFFIXES[1:]:
             _move(Path(f"{self.path}{suffix}"), infix)
         # Older releases know this name only.
-        self._write_mark(mark, reason)
-        # If this fails, there are two marks that say the same.
+        self._write_note(note, reason)
+        # If this fails, there are two notes that say the same.
         with suppress(OSError):
-            retry_while_in_use(own_mark.unlink)
+            retry_while_in_use(own_note.unlink)
         return Path(f"{self.path}{infix}")
 
-    def read_mark(self) -> str | None:
+    def read_quarantine_reason(self) -> str | None:
         """Return the reason of the last quarantine; None if there was none."""
-        while marks := self._list_marks():
-            for path in marks:
-                # A server removes its own mark after the common mark is there, or if it could not
+        while notes := self._list_notes():
+            for path in notes:
+                # A server removes its own note after the common note is there, or if it could not
                 # rename the database: then the folder is read again.
                 with suppress(FileNotFoundError):
                     problem = path.read_text(encoding="utf-8", errors="replace").strip()
-                    # A crash may have left the mark empty; the quarantine took place nevertheless.
+                    # A crash may have left the note empty; the quarantine took place nevertheless.
                     return problem or "it was damaged and renamed"
         return None
 
-    def _list_marks(self) -> list[Path]:
-        beginning = f"{self.path.name}{_MARK_INFIX}"
+    def _list_notes(self) -> list[Path]:
+        beginning = f"{self.path.name}{_NOTE_INFIX}"
         try:
             # Not `glob`, which finds nothing in a folder that must not be listed.
             return [path for path in self.path.parent.iterdir() if path.name.startswith(beginning)]
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def _write_mark(self, path: Path, problem: str) -> None:
+    def _write_note(self, path: Path, problem: str) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             os.write(descriptor, f"{problem}\n".encode(errors="replace"))

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
 from jupyter_nbedit.notebook import json_edit, json_spans, sections, source_edit
-from jupyter_nbedit.notebook.cell_order import Slot
+from jupyter_nbedit.notebook.cell_order import InsertionPoint
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.metadata_rules import check_members, list_defined_members
 from jupyter_nbedit.notebook.operations import (
@@ -112,12 +112,12 @@ def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: in
 @apply_operation.register
 def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     cell_id = working_copy.create_id(operation.id)
-    slot = working_copy.find_slot(operation)
+    point = working_copy.find_insertion_point(operation)
     metadata = {} if operation.metadata is UNSET else operation.metadata
     check_members(metadata, operation.cell_type, working_copy.document.nbformat_minor)
-    style = working_copy.style.get_new_cell_style(slot.gap, operation.cell_type)
+    style = working_copy.style.get_new_cell_style(point.gap, operation.cell_type)
     cell = working_copy.insert(
-        slot,
+        point,
         cell_id=cell_id,
         cell_type=operation.cell_type,
         source=use_line_feeds(operation.source),
@@ -150,10 +150,10 @@ def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> Affect
 def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedCells:
     affected_cells = _find_addressed_cells(working_copy, operation)
     first, *other_cells = _list_all(affected_cells)
-    arrangement = working_copy.cell_order
-    arrangement.move(first.token, working_copy.find_slot(operation))
+    cell_order = working_copy.cell_order
+    cell_order.move(first.token, working_copy.find_insertion_point(operation))
     for cell in other_cells:
-        arrangement.move(cell.token, arrangement.get_slot_at_cell(first.token, is_after=True))
+        cell_order.move(cell.token, cell_order.get_point_at_cell(first.token, is_after=True))
     return affected_cells
 
 
@@ -180,7 +180,7 @@ def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> Affecte
     # Before what an earlier operation has split off, and after what it has inserted.
     following = parts[part + 1].token if part + 1 < len(parts) else None
     new_cell = working_copy.insert(
-        working_copy.cell_order.get_slot_at_cell(
+        working_copy.cell_order.get_point_at_cell(
             cell.token if following is None else following, is_after=following is None
         ),
         cell_id=working_copy.create_id(),
@@ -295,12 +295,12 @@ def _append_to_section(
 ) -> AffectedCells:
     section = working_copy.outline.find_section(operation.section)
     if not section.ends_within_cell:
-        slot = working_copy.cell_order.get_slot_in_gap(section.cells.stop)
-        return AffectedCells(_build_new_cell(working_copy, slot, operation))
+        point = working_copy.cell_order.get_point_in_gap(section.cells.stop)
+        return AffectedCells(_build_new_cell(working_copy, point, operation))
     cell = _get_markdown_cell(working_copy, section, section.cells[-1])
     _check_markdown(working_copy, operation, cell)
     extent = _find_extent(working_copy, section, cell)
-    with _checking_editable(working_copy, cell):
+    with _protect_source(working_copy, cell):
         cell.section_text.append(extent, use_line_feeds(operation.source))
     return AffectedCells(cell)
 
@@ -315,24 +315,24 @@ def _replace_section(
     extent = _find_extent(working_copy, section, heading_cell)
     if not others and (operation.cell_type == _MARKDOWN or section.ends_within_cell):
         _check_markdown(working_copy, operation, heading_cell)
-        with _checking_editable(working_copy, heading_cell):
+        with _protect_source(working_copy, heading_cell):
             heading_cell.section_text.replace(extent, use_line_feeds(operation.source))
         return AffectedCells(heading_cell, [heading_cell])
-    with _checking_editable(working_copy, heading_cell):
+    with _protect_source(working_copy, heading_cell):
         heading_cell.section_text.replace(extent, "")
     affected_cells: list[EditedCell] = []
     for index in others:
         if section.ends_within_cell and index == section.cells[-1]:
             last_cell = _get_markdown_cell(working_copy, section, index)
             extent = _find_extent(working_copy, section, last_cell)
-            with _checking_editable(working_copy, last_cell):
+            with _protect_source(working_copy, last_cell):
                 last_cell.section_text.remove(extent)
             affected_cells.append(last_cell)
         elif (cell := working_copy.get_cell_by_token(index)).removed_by is None:
             working_copy.remove(cell, number)
             affected_cells.append(cell)
-    slot = working_copy.cell_order.get_slot_at_cell(heading_cell.token, is_after=True)
-    new_cell = _build_new_cell(working_copy, slot, operation)
+    point = working_copy.cell_order.get_point_at_cell(heading_cell.token, is_after=True)
+    new_cell = _build_new_cell(working_copy, point, operation)
     return AffectedCells(new_cell, [heading_cell, new_cell, *affected_cells])
 
 
@@ -355,10 +355,10 @@ def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: in
 
 
 def _build_new_cell(
-    working_copy: WorkingCopy, slot: Slot, operation: AppendToSection | ReplaceSection
+    working_copy: WorkingCopy, point: InsertionPoint, operation: AppendToSection | ReplaceSection
 ) -> EditedCell:
     return working_copy.insert(
-        slot,
+        point,
         cell_id=working_copy.create_id(),
         cell_type=operation.cell_type,
         source=use_line_feeds(operation.source),
@@ -367,7 +367,7 @@ def _build_new_cell(
 
 
 @contextmanager
-def _checking_editable(working_copy: WorkingCopy, cell: EditedCell) -> Iterator[None]:
+def _protect_source(working_copy: WorkingCopy, cell: EditedCell) -> Iterator[None]:
     """Run the block, then raise if it changed the source of a cell that is not editable."""
     if cell.metadata.get("editable") is not False:
         yield

@@ -20,35 +20,35 @@ from jupyter_nbedit.notebook.splices import Splice
 
 
 @dataclass(eq=False)
-class Slot:
+class InsertionPoint:
     """A position; what is placed there follows what was placed there before."""
 
     #: The index of the gap that contains it.
     gap: int
-    places: list[_Place] = field(default_factory=list)
+    placed_cells: list[_PlacedCell] = field(default_factory=list)
 
     def list_tokens(self) -> list[int]:
         """Return the cells that are placed here, in order."""
         tokens: list[int] = []
-        pending: list[Slot | int | None] = [self]
+        pending: list[InsertionPoint | int | None] = [self]
         while pending:
             item = pending.pop()
-            if isinstance(item, Slot):
-                for place in reversed(item.places):
-                    pending += (place.after, place.token, place.before)
+            if isinstance(item, InsertionPoint):
+                for placed_cell in reversed(item.placed_cells):
+                    pending += (placed_cell.after, placed_cell.token, placed_cell.before)
             elif item is not None:
                 tokens.append(item)
         return tokens
 
 
 @dataclass(eq=False)
-class _Place:
+class _PlacedCell:
     """Where a cell was inserted, or moved to, and the positions beside it."""
 
     #: None if the cell was removed or moved again.
     token: int | None
-    before: Slot
-    after: Slot
+    before: InsertionPoint
+    after: InsertionPoint
 
 
 @dataclass
@@ -60,57 +60,59 @@ class CellOrder:
     """
 
     document: Document
-    _gaps: dict[int, Slot] = field(default_factory=dict)
-    _places: dict[int, _Place] = field(default_factory=dict)
+    _gaps: dict[int, InsertionPoint] = field(default_factory=dict)
+    _placed_cells: dict[int, _PlacedCell] = field(default_factory=dict)
     _removed_indexes: set[int] = field(default_factory=set)
     _inserted_count: int = 0
 
-    def get_slot_in_gap(self, index: int) -> Slot:
+    def get_point_in_gap(self, index: int) -> InsertionPoint:
         """Return the next free position in a gap."""
-        return self._gaps.setdefault(index, Slot(index))
+        return self._gaps.setdefault(index, InsertionPoint(index))
 
-    def get_slot_at_cell(self, token: int, *, is_after: bool) -> Slot:
+    def get_point_at_cell(self, token: int, *, is_after: bool) -> InsertionPoint:
         """Return the next free position before or after a cell, or where a removed cell was."""
-        place = self._places.get(token)
-        if place is None:
-            return self.get_slot_in_gap(token + is_after)
-        return place.after if is_after else place.before
+        placed_cell = self._placed_cells.get(token)
+        if placed_cell is None:
+            return self.get_point_in_gap(token + is_after)
+        return placed_cell.after if is_after else placed_cell.before
 
-    def insert(self, slot: Slot) -> int:
+    def insert(self, point: InsertionPoint) -> int:
         """Insert a new cell at a position and return its token."""
         self._inserted_count += 1
-        self._place_cell(-self._inserted_count, slot)
+        self._place_cell(-self._inserted_count, point)
         return -self._inserted_count
 
-    def move(self, token: int, slot: Slot) -> None:
+    def move(self, token: int, point: InsertionPoint) -> None:
         """Move an existing cell to another position."""
         self.remove(token)
-        self._place_cell(token, slot)
+        self._place_cell(token, point)
 
     def remove(self, token: int) -> None:
         """Remove a cell; positions next to it stay valid."""
         if token >= 0:
             self._removed_indexes.add(token)
-        if token in self._places:
-            self._places[token].token = None
+        if token in self._placed_cells:
+            self._placed_cells[token].token = None
 
-    def _place_cell(self, token: int, slot: Slot) -> None:
-        self._places[token] = _Place(token, Slot(slot.gap), Slot(slot.gap))
-        slot.places.append(self._places[token])
+    def _place_cell(self, token: int, point: InsertionPoint) -> None:
+        self._placed_cells[token] = _PlacedCell(
+            token, InsertionPoint(point.gap), InsertionPoint(point.gap)
+        )
+        point.placed_cells.append(self._placed_cells[token])
 
     def iterate_after(self, token: int) -> Iterator[int]:
         """Yield the cells that now follow a cell."""
-        if token in self._places:
-            gap = self._places[token].before.gap
+        if token in self._placed_cells:
+            gap = self._placed_cells[token].before.gap
             tokens = self._gaps[gap].list_tokens()
             yield from tokens[tokens.index(token) + 1 :]
         else:
             gap = token + 1
-            yield from self.get_slot_in_gap(gap).list_tokens()
+            yield from self.get_point_in_gap(gap).list_tokens()
         for index in range(gap, len(self.document)):
             if index not in self._removed_indexes:
                 yield index
-            yield from self.get_slot_in_gap(index + 1).list_tokens()
+            yield from self.get_point_in_gap(index + 1).list_tokens()
 
     def build_order(self) -> FinalOrder:
         """Return the current order."""

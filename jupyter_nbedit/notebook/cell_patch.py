@@ -14,7 +14,7 @@ from typing import Any, Final
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.cell_matching import match_cells
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.sequence_diff import find_longest_rise, is_still_applied
+from jupyter_nbedit.notebook.sequence_diff import find_increasing_subsequence, is_still_applied
 
 #: The new value of a removed member.
 ABSENT: Final = object()
@@ -260,9 +260,11 @@ def _list_changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 def _find_unmoved(pairs: list[tuple[int, int]], edited_indexes: Collection[int]) -> set[int]:
     """Return the new indexes of the cells that need not move; cells of the edit move first."""
-    unmoved = find_longest_rise(pairs)
+    unmoved = find_increasing_subsequence(pairs)
     if len(unmoved) < len(pairs) and edited_indexes:
-        others = find_longest_rise([pair for pair in pairs if pair[1] not in edited_indexes])
+        others = find_increasing_subsequence(
+            [pair for pair in pairs if pair[1] not in edited_indexes]
+        )
         new_indexes = [pair[0] for pair in others]
         old_indexes = [pair[1] for pair in others]
         # The cells of the edit that are in place among them.
@@ -272,7 +274,7 @@ def _find_unmoved(pairs: list[tuple[int, int]], edited_indexes: Collection[int])
             if old_index in edited_indexes
             and bisect_left(new_indexes, new_index) == bisect_left(old_indexes, old_index)
         ]
-        unmoved = find_longest_rise(sorted([*others, *in_place]))
+        unmoved = find_increasing_subsequence(sorted([*others, *in_place]))
     return {new_index for new_index, _ in unmoved}
 
 

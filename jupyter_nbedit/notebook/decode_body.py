@@ -108,18 +108,18 @@ def decode_body(
 
 
 def _decode_lenient(body: bytes, form: type[BodyType], budget: _ValueBudget) -> BodyType:
-    info = msgspec.inspect.type_info(form)
-    return msgspec.convert(_relax(msgspec.json.decode(body), info, budget), form, strict=False)
+    value = _convert_leniently(msgspec.json.decode(body), msgspec.inspect.type_info(form), budget)
+    return msgspec.convert(value, form, strict=False)
 
 
-def _relax(value: Any, info: msgspec.inspect.Type, budget: _ValueBudget) -> Any:
+def _convert_leniently(value: Any, info: msgspec.inspect.Type, budget: _ValueBudget) -> Any:
     """Remove members that are null and may not be, and decode lists that were sent as strings."""
     if isinstance(info, msgspec.inspect.Metadata):
-        return _relax(value, info.type, budget)
+        return _convert_leniently(value, info.type, budget)
     if isinstance(info, msgspec.inspect.UnionType):
         # Of plain types with UNSET; no union in the input of a tool has two types with members.
         types = [each for each in info.types if not isinstance(each, _SIMPLE_TYPES)]
-        return _relax(value, types[0], budget) if types else value
+        return _convert_leniently(value, types[0], budget) if types else value
     if isinstance(info, msgspec.inspect.ListType):
         if isinstance(value, str) and value.lstrip().startswith("["):
             # What is not JSON stays a string, and is then refused as one.
@@ -128,12 +128,15 @@ def _relax(value: Any, info: msgspec.inspect.Type, budget: _ValueBudget) -> Any:
                 inner = msgspec.json.decode(value)
                 json.loads(value, object_pairs_hook=_check_single, parse_int=str, parse_float=str)
                 value = inner
-        is_list = isinstance(value, list)
-        return [_relax(item, info.item_type, budget) for item in value] if is_list else value
+        if not isinstance(value, list):
+            return value
+        return [_convert_leniently(item, info.item_type, budget) for item in value]
     if isinstance(info, msgspec.inspect.StructType) and isinstance(value, dict):
         fields = {field.encode_name: field for field in info.fields}
         return {
-            name: _relax(member, fields[name].type, budget) if name in fields else member
+            name: _convert_leniently(member, fields[name].type, budget)
+            if name in fields
+            else member
             for name, member in value.items()
             if member is not None or name not in fields or _has_null(fields[name].type)
         }

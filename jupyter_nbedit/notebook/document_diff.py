@@ -25,7 +25,7 @@ from jupyter_nbedit.notebook.members import (
     join_attachment,
     join_outputs,
 )
-from jupyter_nbedit.notebook.sequence_diff import count_common_start, find_longest_rise
+from jupyter_nbedit.notebook.sequence_diff import count_common_start, find_increasing_subsequence
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 
@@ -88,25 +88,25 @@ def compare_documents(
     after: Document,
     matching: CellMatching | None = None,
     *,
-    with_looks: bool = True,
+    with_display: bool = True,
 ) -> DocumentDiff:
     """Compare two versions of a notebook; the time is linear in their size.
 
     If it is not known which cells are the same, they are matched by their ids and contents. Without
-    ``with_looks``, a cell has not changed if only what JupyterLab or an executor stores about looks
-    and runs is different, or unused attachments were dropped.
+    ``with_display``, a cell has not changed if only metadata about display and runs are different,
+    which JupyterLab or an executor stores, or unused attachments were dropped.
     """
     old_hashes, new_hashes = _hash_cells(before), _hash_cells(after)
     if matching is None:
         matched = match_cells(before, after, old_hashes, new_hashes)
-        matching = CellMatching(matched, find_longest_rise(sorted(matched.items())))
+        matching = CellMatching(matched, find_increasing_subsequence(sorted(matched.items())))
     new_indexes, unmoved = matching.new_indexes, matching.unmoved
     equal_cells = [pair for pair in unmoved if old_hashes[pair[0]] == new_hashes[pair[1]]]
     changes = list(
         _iterate_changes(before, after, new_indexes, frozenset(unmoved), frozenset(equal_cells))
     )
-    if not with_looks:
-        changes = [change for change in changes if not _is_about_looks(change)]
+    if not with_display:
+        changes = [change for change in changes if not _changes_only_display(change)]
     splices = _compute_splices(before, after, equal_cells)
     changes_metadata = not is_json_equal(before.metadata, after.metadata)
     has_both = None not in (before.written_metadata, after.written_metadata)
@@ -166,7 +166,7 @@ def _iterate_changes(
             yield CellChange(cell_id, before=None, after=cell, index=index)
 
 
-def _is_about_looks(change: CellChange) -> bool:
+def _changes_only_display(change: CellChange) -> bool:
     """Return whether the content of a cell, and its position, are as before."""
     before, after = change.before, change.after
     if before is None or after is None or change.is_moved:

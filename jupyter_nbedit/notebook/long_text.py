@@ -9,17 +9,17 @@ _NOTE_CHARACTERS = 100
 _MIN_CHARACTERS = 2
 
 
-def fold_frames(text: str) -> str:
+def apply_control_characters(text: str) -> str:
     """Return a text as a terminal shows it in the end.
 
     What follows a carriage return overwrites its line, and a backspace removes a character.
     """
     if "\r" not in text and "\b" not in text:
         return text
-    return "\n".join(_fold_line(line.removesuffix("\r")) for line in text.split("\n"))
+    return "\n".join(_apply_carriage_returns(line.removesuffix("\r")) for line in text.split("\n"))
 
 
-def _fold_line(line: str) -> str:
+def _apply_carriage_returns(line: str) -> str:
     if "\r" not in line and "\b" not in line:
         return line
     # From the last frame back, so that each character is looked at once.

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 RUN_METADATA = frozenset(("execution", "ExecuteTime", "papermill", "trusted"))
 #: The keys of metadata in which JupyterLab stores how a cell is shown. They are compared only for a
 #: change that sets them itself.
-LOOK_METADATA = frozenset(
+DISPLAY_METADATA = frozenset(
     ("collapsed", "jupyter", "scrolled", "heading_collapsed", "jp-MarkdownHeadingCollapsed")
 )
 #: The keys of metadata that are not the content of a cell.
-SIDE_METADATA = RUN_METADATA | LOOK_METADATA
+SIDE_METADATA = RUN_METADATA | DISPLAY_METADATA
 #: The name of the member that an insertion and a deletion touch.
 EXISTENCE = "existence"
 
@@ -98,13 +98,13 @@ def list_conflicts(
         return [EXISTENCE] if is_changed else []
     names: list[str] = []
 
-    def collide(name: str, old: object, first: object, second: object) -> None:
+    def add_if_changed_by_both(name: str, old: object, first: object, second: object) -> None:
         if old not in (first, second) and (first != second or not is_same_change_allowed):
             names.append(name)
 
-    collide("type", base.cell_type, mine.cell_type, theirs.cell_type)
+    add_if_changed_by_both("type", base.cell_type, mine.cell_type, theirs.cell_type)
     if mine.source == theirs.source:
-        collide("source", base.source, mine.source, theirs.source)
+        add_if_changed_by_both("source", base.source, mine.source, theirs.source)
     elif merge_lines(base.source, mine.source, theirs.source) is None:
         names.append("source")
     names += [
@@ -118,7 +118,7 @@ def list_conflicts(
     ]
     for name in sorted({*base.attachments, *mine.attachments, *theirs.attachments}):
         first, second = (side.get_attachment(name, base) for side in (mine, theirs))
-        collide(f"attachments.{name}", base.attachments.get(name), first, second)
+        add_if_changed_by_both(f"attachments.{name}", base.attachments.get(name), first, second)
     return names
 
 

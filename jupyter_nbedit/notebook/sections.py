@@ -84,7 +84,7 @@ def read(text: str, name: str) -> str:
     return section_text.read(section)
 
 
-def apply_operation(text: str, operation: SectionOperation) -> str:
+def apply_to_text(text: str, operation: SectionOperation) -> str:
     """Return a Markdown text after an operation.
 
     Raise what `read` does, or `TextMismatch` if no list item contains a text to remove.
@@ -122,7 +122,7 @@ class Outline:
         self._document = document
         self.headings: list[tuple[int, Heading]] = []
         # The headings that follow only blank lines in their cell.
-        self._is_first: set[int] = set()
+        self._leading_headings: set[int] = set()
         for index, (_, cell_type) in enumerate(document.headers):
             if cell_type != "markdown":
                 continue
@@ -130,7 +130,7 @@ class Outline:
             source = document.find_source(index) or ""
             headings = blocks.list_headings(source)
             if headings and not source[: headings[0].start].strip():
-                self._is_first.add(len(self.headings))
+                self._leading_headings.add(len(self.headings))
             self.headings += [(index, heading) for heading in headings]
         all_headings = [heading for _, heading in self.headings]
         places = [
@@ -157,7 +157,7 @@ class Outline:
             return NotebookSection(heading, cells, ends_within_cell=False)
         index = self.headings[end][0]
         # Blank lines before a heading are not a visible part of a section.
-        ends_within_cell = index == cell or end not in self._is_first
+        ends_within_cell = index == cell or end not in self._leading_headings
         return NotebookSection(heading, range(cell, index + ends_within_cell), ends_within_cell)
 
 

@@ -2,9 +2,9 @@
 
 ``difflib`` finds good alignments, but takes quadratic time for some texts and cubic time for
 others, such as many equal lines. It is used only where an upper bound of its steps is within a
-limit. Longer sequences are first trimmed at both ends and then split at the items that occur
-exactly once in both, in the order of the longest common subsequence of these items. A part that is
-still too long counts as different as a whole.
+limit. Longer sequences are first trimmed at both ends and then split, as patience diff does, at the
+items that occur exactly once in both, in the order of the longest common subsequence of these
+items. A part that is still too long counts as different as a whole.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def list_differences(old: Sequence[str], new: Sequence[str]) -> list[Difference]
     """List the differences of two sequences, in order; no two are adjacent."""
     differences: list[Difference] = []
     limit = _STEPS + _STEPS_PER_CHARACTER * (sum(map(len, old)) + sum(map(len, new)))
-    for part in _refine(old, new, _find_change(old, new), limit):
+    for part in _refine_difference(old, new, _find_change(old, new), limit):
         if differences and (differences[-1].stop, differences[-1].new_stop) == (
             part.start,
             part.new_start,
@@ -69,19 +69,19 @@ def count_common_start(first: Sequence[Any], second: Sequence[Any]) -> int:
     return low
 
 
-def _refine(
+def _refine_difference(
     old: Sequence[str], new: Sequence[str], difference: Difference, limit: int
 ) -> Iterator[Difference]:
     steps = _count_steps(old, new, difference)
     if steps <= limit:
-        yield from _match(old, new, difference)
+        yield from _compare_with_difflib(old, new, difference)
         return
-    for anchored in _split_at_anchors(old, new, difference):
-        part = _trim(old, new, anchored)
+    for between in _split_at_unique_items(old, new, difference):
+        part = _trim_common_ends(old, new, between)
         steps = _count_steps(old, new, part)
         if steps <= limit:
             limit -= steps
-            yield from _match(old, new, part)
+            yield from _compare_with_difflib(old, new, part)
         elif (part.start, part.new_start) != (part.stop, part.new_stop):
             yield part
 
@@ -100,7 +100,9 @@ def _count_steps(old: Sequence[str], new: Sequence[str], part: Difference) -> in
     return (len(first) + len(second) + pairs) * blocks
 
 
-def _match(old: Sequence[str], new: Sequence[str], part: Difference) -> Iterator[Difference]:
+def _compare_with_difflib(
+    old: Sequence[str], new: Sequence[str], part: Difference
+) -> Iterator[Difference]:
     first, second = old[part.start : part.stop], new[part.new_start : part.new_stop]
     matcher = SequenceMatcher(None, first, second, autojunk=False)
     for tag, start, stop, new_start, new_stop in matcher.get_opcodes():
@@ -115,10 +117,10 @@ def _match(old: Sequence[str], new: Sequence[str], part: Difference) -> Iterator
 
 def _find_change(old: Sequence[str], new: Sequence[str]) -> Difference:
     """Return the difference of two sequences as one range."""
-    return _trim(old, new, Difference(0, len(old), 0, len(new)))
+    return _trim_common_ends(old, new, Difference(0, len(old), 0, len(new)))
 
 
-def _trim(old: Sequence[str], new: Sequence[str], part: Difference) -> Difference:
+def _trim_common_ends(old: Sequence[str], new: Sequence[str], part: Difference) -> Difference:
     """Remove the common start and the common end from a difference."""
     first, second = old[part.start : part.stop], new[part.new_start : part.new_stop]
     common_start = count_common_start(first, second)
@@ -131,10 +133,13 @@ def _trim(old: Sequence[str], new: Sequence[str], part: Difference) -> Differenc
     )
 
 
-def _split_at_anchors(
+def _split_at_unique_items(
     old: Sequence[str], new: Sequence[str], part: Difference
 ) -> Iterator[Difference]:
-    """Split at the items that occur exactly once in both and have the same order in both."""
+    """Split at the items that occur exactly once in both, as patience diff does.
+
+    Of these items, those count that have the same order in both.
+    """
     counts = Counter(old[part.start : part.stop])
     new_counts = Counter(new[part.new_start : part.new_stop])
     new_indexes = {new[index]: index for index in range(part.new_start, part.new_stop)}
@@ -144,14 +149,18 @@ def _split_at_anchors(
         if counts[old[index]] == 1 and new_counts[old[index]] == 1
     ]
     start, new_start = part.start, part.new_start
-    for index, new_index in find_longest_rise(pairs):
+    for index, new_index in find_increasing_subsequence(pairs):
         yield Difference(start, index, new_start, new_index)
         start, new_start = index + 1, new_index + 1
     yield Difference(start, part.stop, new_start, part.new_stop)
 
 
-def find_longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest subsequence with rising second numbers of pairs sorted by the first."""
+def find_increasing_subsequence(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest increasing subsequence of the second numbers of pairs.
+
+    The pairs are sorted by their first numbers. The algorithm is patience sorting:
+    https://en.wikipedia.org/wiki/Longest_increasing_subsequence
+    """
     ends: list[int] = []
     last_numbers: list[int] = []
     previous: list[int] = []
@@ -241,7 +250,9 @@ def _iterate_differences(before: str, after: str, pattern: re.Pattern[str]) -> I
 
 def _trim_hunk(before: str, hunk: Hunk) -> Hunk:
     """Remove the common start and end of the old and the new text from a hunk."""
-    part = _trim(before, hunk.text, Difference(hunk.start, hunk.stop, 0, len(hunk.text)))
+    part = _trim_common_ends(
+        before, hunk.text, Difference(hunk.start, hunk.stop, 0, len(hunk.text))
+    )
     return Hunk(part.start, part.stop, hunk.text[part.new_start : part.new_stop])
 
 

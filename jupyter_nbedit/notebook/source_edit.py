@@ -97,16 +97,16 @@ def is_same_source(expected_source: str, current: str) -> bool:
 
 @dataclass(frozen=True)
 class SearchedText:
-    """A text to replace; with ``starts_line`` only occurrences at the start of a line count."""
+    """A text to replace; ``is_at_line_start`` if only occurrences at the start of a line count."""
 
     text: str
-    starts_line: bool = False
+    is_at_line_start: bool = False
 
     def find_all(self, source: str, *, overlapping: bool = False) -> Iterator[int]:
         """Yield the offsets of the text from the left."""
         position = 0
         while (start := source.find(self.text, position)) >= 0:
-            if not self.starts_line or start == 0 or source[start - 1] in "\r\n":
+            if not self.is_at_line_start or start == 0 or source[start - 1] in "\r\n":
                 yield start
                 position = start + (1 if overlapping else len(self.text))
             elif (line_end := _LINE_START.search(source, start)) is not None:
@@ -231,7 +231,7 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
         new = use_line_feeds(new)
     searched = find_shown_text(plain.text, old) or SearchedText(old)
     old = searched.text
-    if edit.all and searched.starts_line:
+    if edit.all and searched.is_at_line_start:
         return plain.replace(list(searched.find_all(plain.text)), len(old), new)
     if edit.all and old in plain.text:
         return plain.replace_all(old, new)
@@ -277,7 +277,7 @@ def find_shown_text(source: str, old: str) -> SearchedText | None:
     if text == old or old in source:
         return None
     # Its first backslash is only shown at the start of a line.
-    shown = SearchedText(text, starts_line=is_escaped(old))
+    shown = SearchedText(text, is_at_line_start=is_escaped(old))
     return None if next(shown.find_all(source), None) is None else shown
 
 

@@ -19,7 +19,7 @@ import msgspec
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.long_text import cut_middle, fold_frames
+from jupyter_nbedit.notebook.long_text import apply_control_characters, cut_middle
 from jupyter_nbedit.notebook.outputs import (
     list_output_spans,
     read_outputs,
@@ -196,7 +196,7 @@ def _shorten_type(mime: str) -> str:
 def _render_outputs(cell: Cell, characters: int, lines: int) -> Iterator[str]:
     """Yield the texts of the outputs of a cell, each with at most so many characters and lines."""
     for readable in _join_streams(map(to_readable, read_outputs(cell))):
-        text = fold_frames(to_text(readable))
+        text = apply_control_characters(to_text(readable))
         if not text:
             types = ", ".join(
                 f"{make_line(mime, _MAX_TAGS_LENGTH)}, {stub['bytes']} bytes"

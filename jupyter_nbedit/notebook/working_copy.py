@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidOperation
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
-from jupyter_nbedit.notebook.cell_order import CellOrder, Slot
+from jupyter_nbedit.notebook.cell_order import CellOrder, InsertionPoint
 from jupyter_nbedit.notebook.document import CellAddress, Document
 from jupyter_nbedit.notebook.edited_cell import EditedCell, list_filled_members
 from jupyter_nbedit.notebook.json_style import Style
@@ -113,7 +113,7 @@ class WorkingCopy:
             if cell_type == "code" and list_filled_members(self.document.get_cell(index))
         ]
 
-    def find_slot(self, operation: Position) -> Slot:
+    def find_insertion_point(self, operation: Position) -> InsertionPoint:
         """Return the position that an operation specifies.
 
         Raises
@@ -125,7 +125,7 @@ class WorkingCopy:
         """
         document, cell_order = self.document, self.cell_order
         if operation.at is not UNSET:
-            return cell_order.get_slot_in_gap(0 if operation.at == "start" else len(document))
+            return cell_order.get_point_in_gap(0 if operation.at == "start" else len(document))
         if operation.index is not UNSET:
             if operation.index > len(document):
                 message = (
@@ -133,14 +133,14 @@ class WorkingCopy:
                     f"{len(document)}, where the last is the position after all cells."
                 )
                 raise InvalidOperation(message, index=operation.index, total_cells=len(document))
-            return cell_order.get_slot_in_gap(operation.index)
+            return cell_order.get_point_in_gap(operation.index)
         is_after = operation.after is not UNSET
         address = operation.after if operation.after is not UNSET else operation.before
-        return cell_order.get_slot_at_cell(self._get_token(address), is_after=is_after)  # type: ignore[arg-type] # check_form
+        return cell_order.get_point_at_cell(self._get_token(address), is_after=is_after)  # type: ignore[arg-type] # check_form
 
     def insert(
         self,
-        slot: Slot,
+        point: InsertionPoint,
         *,
         cell_id: str | None,
         cell_type: str,
@@ -148,8 +148,8 @@ class WorkingCopy:
         members: dict[str, bytes | None],
     ) -> EditedCell:
         """Insert a new cell at a position; ``members`` are further encoded members."""
-        token = self.cell_order.insert(slot)
-        cell = EditedCell(token, None, slot.gap, cell_id, cell_type, source, members)
+        token = self.cell_order.insert(point)
+        cell = EditedCell(token, None, point.gap, cell_id, cell_type, source, members)
         self.cells[token] = cell
         if cell_id is not None:
             self._inserted_tokens[cell_id] = token

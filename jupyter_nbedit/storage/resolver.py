@@ -227,10 +227,10 @@ class StorageResolver:
         name = get_write_name(self.manager, path)
         return None if name is None else self.locks.writes.find_writer(name, identity)
 
-    def read_write_mark(self, path: str) -> bytes | None:
+    def read_last_write(self, path: str) -> bytes | None:
         """Return a mark of the last write of a notebook by the user's servers; see `WriteLog`."""
         name = get_write_name(self.manager, path)
-        return None if name is None else self.locks.writes.read_mark(name)
+        return None if name is None else self.locks.writes.read_last_write(name)
 
     def find_live_files(self) -> set[object]:
         """Return the files that are open in rooms: device and inode, or the API path."""

@@ -81,7 +81,7 @@ class WriteLog:
         slot = key + value
         return "other server" if data == slot + _compute_check(slot) else None
 
-    def read_mark(self, name: str) -> bytes | None:
+    def read_last_write(self, name: str) -> bytes | None:
         """Return a mark of the last write by any of the servers, which the next one changes."""
         key = _hash_name(name)
         try:

@@ -31,7 +31,7 @@ _MAX_CELLS = 256
 _CHECKPOINT_BYTES = 1 << 22
 _CHECKPOINTS = 8
 # The recursion limit of nbformat depends on its caller.
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _TRANSIENT = ("orig_nbformat", "orig_nbformat_minor", "signature")
 # Without a byte order mark.
 _FIRST_BYTES = frozenset((b"{", b" ", b"\t", b"\r", b"\n"))
@@ -206,7 +206,7 @@ class _CanonicalWriter:
         """Write a value and everything in it; it is buffered until `flush`."""
         kind = type(value)
         if kind in {dict, list}:
-            if depth > _DEEPEST:
+            if depth > _MAX_DEPTH:
                 raise UnsupportedNotebook
             if kind is list:
                 for element in value:

@@ -121,7 +121,7 @@ def test_edits_remove_entries_in_linear_time(count: int) -> None:
     def remove(size: int) -> None:
         text = "# A\n" + "- a\n\n" * size
         removal = RemoveEntry(section="A", match="a")
-        assert sections.apply_operation(text, removal).strip() == "# A"
+        assert sections.apply_to_text(text, removal).strip() == "# A"
 
     assert_linear(remove, 10 * count + 200)
 

@@ -108,7 +108,7 @@ def read(text: str) -> None:
 
 def change(text: str) -> None:
     attempt(sections.read, text, "ok")
-    attempt(sections.apply_operation, text, AppendToSection(section="ok", source=text))
-    attempt(sections.apply_operation, text, ReplaceSection(section="ok", source=text))
+    attempt(sections.apply_to_text, text, AppendToSection(section="ok", source=text))
+    attempt(sections.apply_to_text, text, ReplaceSection(section="ok", source=text))
     removal = RemoveEntry(section="ok", match="a")
-    attempt(sections.apply_operation, f"# ok\n\n{text}", removal)
+    attempt(sections.apply_to_text, f"# ok\n\n{text}", removal)

@@ -60,7 +60,7 @@ def test_an_ambiguous_heading_is_refused_unless_the_level_selects_one() -> None:
     text = "# A\n1\n## A\n2\n"
 
     with pytest.raises(AmbiguousSection) as raised:
-        sections.apply_operation(text, AppendToSection(section="A", source="x"))
+        sections.apply_to_text(text, AppendToSection(section="A", source="x"))
 
     assert [one["level"] for one in raised.value.details["candidates"]] == [1, 2]
     assert sections.read(text, "## A") == "## A\n2\n"
@@ -75,7 +75,7 @@ def test_an_ambiguous_heading_is_refused_unless_the_level_selects_one() -> None:
     ],
 )
 def test_content_is_added_at_the_end_of_a_section(text: str, content: str, expected: str) -> None:
-    assert sections.apply_operation(text, AppendToSection(section="A", source=content)) == expected
+    assert sections.apply_to_text(text, AppendToSection(section="A", source=content)) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_content_is_added_at_the_end_of_a_section(text: str, content: str, expec
 def test_the_whole_section_except_its_heading_is_replaced(
     text: str, content: str, expected: str
 ) -> None:
-    assert sections.apply_operation(text, ReplaceSection(section="A", source=content)) == expected
+    assert sections.apply_to_text(text, ReplaceSection(section="A", source=content)) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_the_whole_section_except_its_heading_is_replaced(
     ],
 )
 def test_list_items_that_contain_the_text_are_removed(text: str, match: str, expected: str) -> None:
-    assert sections.apply_operation(text, RemoveEntry(section="A", match=match)) == expected
+    assert sections.apply_to_text(text, RemoveEntry(section="A", match=match)) == expected
 
 
 def test_a_text_in_no_list_item_is_refused() -> None:
     with pytest.raises(TextMismatch) as raised:
-        sections.apply_operation(TEXT, RemoveEntry(section="B", match="one"))
+        sections.apply_to_text(TEXT, RemoveEntry(section="B", match="one"))
 
     assert raised.value.details["count"] == 0
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from jupyter_nbedit.agents.tools.images import Image, check_image, decode_image, detect_type
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
 from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
-from jupyter_nbedit.notebook.long_text import cut_middle, fold_frames
+from jupyter_nbedit.notebook.long_text import apply_control_characters, cut_middle
 from jupyter_nbedit.notebook.outputs import to_readable
 from jupyter_nbedit.notebook.source_edit import NormalizedText, SearchedText
 from jupyter_nbedit.notebook.views import CellView
@@ -175,7 +175,7 @@ def _render_output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
 def _shorten(text: str, *, is_end_important: bool = False) -> str:
     """Return a text of an output: the last frame of each line, and both ends."""
     return cut_middle(
-        fold_frames(text).rstrip("\n"),
+        apply_control_characters(text).rstrip("\n"),
         _MAX_OUTPUT_LENGTH,
         is_end_important=is_end_important,
         hint="",

@@ -26,11 +26,10 @@ from jupyter_nbedit.notebook.undo.record import (
 )
 
 # A conflict contains the current source, shortened to so many characters.
-_SHOWN = 2000
-_BOTH = 2
+_MAX_SHOWN_CHARACTERS = 2000
+_BOTH_NEIGHBOURS = 2
 # Among more similar cells than these none is looked for, because that takes quadratic time.
-_MOST = 100
-_NONE: Mapping[int, int] = {}
+_MAX_SIMILAR_CELLS = 100
 
 
 class CellNotLocated(Exception):
@@ -42,7 +41,7 @@ class CellNotLocated(Exception):
         super().__init__(reason)
         self.conflict: dict[str, Any] = {"cell_id": part.cell_id, "index": index, "why": reason}
         if source is not None:
-            self.conflict["source"] = source[:_SHOWN]
+            self.conflict["source"] = source[:_MAX_SHOWN_CHARACTERS]
 
 
 class CellLocator:
@@ -76,13 +75,13 @@ class CellLocator:
         self._moved_indexes: list[int] = []
 
     def find(
-        self, changed_cells: Mapping[int, int] = _NONE
+        self, changed_cells: Mapping[int, int] | None = None
     ) -> tuple[dict[int, int], dict[int, int], dict[int, dict[str, Any]]]:
         """Return cell indexes, gap indexes and conflicts by part number.
 
         ``changed_cells`` are the indexes of cells that may have been changed since the edit.
         """
-        cells: dict[int, int] = dict(changed_cells)
+        cells: dict[int, int] = dict(changed_cells or {})
         gaps: dict[int, int] = {}
         conflicts: dict[int, dict[str, Any]] = {}
         gaps_by_id = self._find_gaps_by_id()
@@ -104,10 +103,10 @@ class CellLocator:
                 gaps[number] = self._check_gap(part, gap, cells.get(number))
             except CellNotLocated as error:
                 conflicts[number] = error.conflict
-        claims = Counter(cells.values())
-        unsafe = [(number, "no_place") for number in self._list_misplaced(gaps, gaps_by_id)]
-        unsafe += [(number, "ambiguous") for number, index in cells.items() if claims[index] > 1]
-        for number, reason in unsafe:
+        counts = Counter(cells.values())
+        uncertain = [(number, "no_place") for number in self._list_misplaced(gaps, gaps_by_id)]
+        uncertain += [(number, "ambiguous") for number, index in cells.items() if counts[index] > 1]
+        for number, reason in uncertain:
             conflict = CellNotLocated(self._parts[number], reason, None).conflict
             conflicts.setdefault(number, conflict)
         return cells, gaps, conflicts
@@ -136,7 +135,7 @@ class CellLocator:
         if part.index is None:
             return None
         index = self._compute_expected_index(part.index, sys.maxsize)
-        is_certain = index is not None and self._count_neighbours(part, index) == _BOTH
+        is_certain = index is not None and self._count_neighbours(part, index) == _BOTH_NEIGHBOURS
         return index if is_certain else None
 
     def _list_misplaced(
@@ -190,11 +189,13 @@ class CellLocator:
         if (
             expected is not None
             and self._is_as_after_edit(part, expected)
-            and (is_partly_reverted or self._count_neighbours(part, expected) == _BOTH)
+            and (is_partly_reverted or self._count_neighbours(part, expected) == _BOTH_NEIGHBOURS)
         ):
             return expected
         similar = self._indexes_by_key.get(key, [])
-        found = [index for index in similar[:_MOST] if self._is_as_after_edit(part, index)]
+        found = [
+            index for index in similar[:_MAX_SIMILAR_CELLS] if self._is_as_after_edit(part, index)
+        ]
         if expected is None and len(found) == 1 and not self._is_rearranged:
             expected = part.index
         scores = {
@@ -202,16 +203,18 @@ class CellLocator:
         }
         best_score = max(scores.values(), default=0)
         best = [index for index in found if scores[index] == best_score]
-        required, most_similar = (_BOTH, 1) if self._is_rearranged else (1, _MOST)
+        required, max_similar = (1, _MAX_SIMILAR_CELLS)
+        if self._is_rearranged:
+            required, max_similar = (_BOTH_NEIGHBOURS, 1)
         # The remaining one of two equal neighbours may be the other one.
-        is_unlike = key not in (part.neighbour_keys or ()) and len(similar) <= most_similar
+        is_unlike = key not in (part.neighbour_keys or ()) and len(similar) <= max_similar
         if is_unlike and not is_partly_reverted and len(best) == 1 and best_score >= required:
             return best[0]
         if found:
             raise CellNotLocated(part, "ambiguous", None)
         if (
             expected is not None
-            and self._count_neighbours(part, expected) == _BOTH
+            and self._count_neighbours(part, expected) == _BOTH_NEIGHBOURS
             and not self._has_conflict(number, part, expected)
         ):
             return expected
@@ -259,10 +262,10 @@ class CellLocator:
         if expected is not None and all(self._count_matches(anchor, expected)):
             return expected
         full = (len(anchor.keys_before) or 1) + (len(anchor.keys_after) or 1)
-        required = full if self._is_rearranged else _BOTH
+        required = full if self._is_rearranged else _BOTH_NEIGHBOURS
         gaps_after = [index + 1 for index in self._list_candidates(anchor.keys_before, -1)]
         gaps_before = self._list_candidates(anchor.keys_after, len(self._document))
-        if max(len(gaps_after), len(gaps_before)) > _MOST:
+        if max(len(gaps_after), len(gaps_before)) > _MAX_SIMILAR_CELLS:
             return None
         scores = {gap: sum(self._count_matches(anchor, gap)) for gap in (*gaps_after, *gaps_before)}
         best_score = max(scores.values(), default=0)
@@ -331,31 +334,31 @@ class CellLocator:
     def _compute_expected_index(self, index: int, index_before: int) -> int | None:
         """Return where an index after the edit is now; None if the notebook has other cells.
 
-        The parts that were undone before are all that has moved it. Among the cells that are back
+        Only the parts that were undone before have moved it. Among the cells that are restored
         in one gap, those with a smaller ``index_before`` precede it.
         """
-        gone, back = self._reverted_positions
-        size = self._record.total_cells - len(gone) + len(back)
+        removed, restored = self._reverted_positions
+        size = self._record.total_cells - len(removed) + len(restored)
         if self._is_rearranged or len(self._document) != size:
             return None
         return self._shift_index(index, index_before)
 
     def _shift_index(self, index: int, index_before: int) -> int:
         """Return an index after the edit, shifted by the parts that were undone before."""
-        gone, back = self._reverted_positions
-        return index - bisect_left(gone, index) + bisect_left(back, (index, index_before))
+        removed, restored = self._reverted_positions
+        return index - bisect_left(removed, index) + bisect_left(restored, (index, index_before))
 
     @cached_property
     def _reverted_positions(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """The indexes after the edit of the cells that are gone, and the gaps of those back."""
+        """The indexes after the edit of the cells that are gone, and the gaps of those restored."""
         parts = [self._record.parts[number] for number in self._history.reverted_parts]
-        gone = [part.index for part in parts if part.index is not None and part.changes_position]
-        back = [
+        removed = [part.index for part in parts if part.index is not None and part.changes_position]
+        restored = [
             (self._record.gaps[part.gap_number].gap_index, part.index_before or 0)
             for part in parts
             if part.gap_number is not None
         ]
-        return sorted(gone), sorted(back)
+        return sorted(removed), sorted(restored)
 
     def _has_conflict(self, number: int, part: CellUndo, index: int) -> bool:
         """Return whether a cell was changed since in a member that the edit touched."""

@@ -11,11 +11,11 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.undo.record import CellUndo, NeighbourKey, UndoRecord
 
 #: A position that a cell has had: the id of the cell, and the number of the position.
-_CellSlot = tuple[str, int]
+_CellPosition = tuple[str, int]
 
 # Start and end of the notebook; no cell has an empty id.
-_START: _CellSlot = ("", -1)
-_END: _CellSlot = ("", -2)
+_START: _CellPosition = ("", -1)
+_END: _CellPosition = ("", -2)
 
 
 @dataclass(frozen=True)
@@ -98,18 +98,18 @@ class OriginalOrder:
 
     If a neighbour was deleted or moved since, its own neighbours replace it; they are in the record
     of the edit that deleted or moved it. Thus edits that are undone in any order restore the
-    original order. An edit that inserts or moves a cell gives it a new slot; the undo gives it its
-    previous slot back.
+    original order. An edit that inserts or moves a cell gives it a new position. The undo returns
+    the previous one.
     """
 
     def __init__(self, document: Document, record: UndoRecord, history: KnownHistory) -> None:
         self._document, self._record = document, record
-        self._current_slots: dict[str, int] = {}
-        # By cell id: the numbers of the slots before and after the edit.
+        self._current_positions: dict[str, int] = {}
+        # By cell id: the numbers of the positions before and after the edit.
         self._changes: dict[str, tuple[int, int]] = {}
-        self._slots_at_edit: dict[str, int] = {}
-        self._slots_after: dict[_CellSlot, list[_CellSlot]] = defaultdict(list)
-        self._slots_before: dict[_CellSlot, list[_CellSlot]] = defaultdict(list)
+        self._positions_at_edit: dict[str, int] = {}
+        self._positions_after: dict[_CellPosition, list[_CellPosition]] = defaultdict(list)
+        self._positions_before: dict[_CellPosition, list[_CellPosition]] = defaultdict(list)
         changes_by_edit: dict[int | None, dict[str, tuple[int, int]]] = {}
         undone_edits: dict[int | None, int | None] = {}
         records: dict[int, UndoRecord] = {}
@@ -128,45 +128,45 @@ class OriginalOrder:
             if edit.undoes is None:
                 undone_changes = _join_undone_changes(edit.record, records, changes_by_edit)
             records[edit.number] = edit.record
-            changes = self._change_slots(parts, undone_changes)
+            changes = self._change_positions(parts, undone_changes)
             changes_by_edit[edit.number] = changes
             undone_edits[edit.number] = edit.undoes
             if (original := undone_edits.get(edit.undoes)) is not None:
                 # A redo: what undoes the original edit from now on undoes this one.
                 changes_by_edit[original] = changes
             if edit.record is record:
-                self._changes, self._slots_at_edit = changes, dict(self._current_slots)
+                self._changes, self._positions_at_edit = changes, dict(self._current_positions)
         for number in history.reverted_parts:
             part = record.parts[number]
             if part.is_moved and part.cell_id is not None:
-                self._current_slots[part.cell_id] = self._changes[part.cell_id][0]
-        self._positions = self._find_positions()
+                self._current_positions[part.cell_id] = self._changes[part.cell_id][0]
+        self._indexes = self._find_indexes()
 
-    def _change_slots(
+    def _change_positions(
         self, parts: Sequence[CellUndo], undone_changes: Mapping[str, tuple[int, int]]
     ) -> dict[str, tuple[int, int]]:
-        """Give cells their slots after an edit; return the numbers before and after it by cell id.
+        """Give cells their positions after an edit; return those before and after it by cell id.
 
-        ``undone_changes`` are those of the edit that it undoes.
+        ``undone_changes`` are those of the edit that it undoes. Positions are numbers.
         """
         changes: dict[str, tuple[int, int]] = {}
         # A batch may delete a cell and insert another with its id.
         for part in sorted(parts, key=lambda part: part.index is not None):
-            cell_id, old_slot = self._get_slot(part.cell_id)
-            new_slot = old_slot
+            cell_id, old_position = self._get_position(part.cell_id)
+            new_position = old_position
             undone = undone_changes.get(cell_id)
-            if undone is not None and (part.changes_position or undone[1] == old_slot):
+            if undone is not None and (part.changes_position or undone[1] == old_position):
                 # Also if it is at its previous place without being moved.
-                new_slot = old_slot if part.index is None else undone[0]
+                new_position = old_position if part.index is None else undone[0]
             elif part.index is not None and part.changes_position:
-                new_slot = next(self._numbers)
-            changes[cell_id] = (old_slot, new_slot)
-            self._current_slots[cell_id] = new_slot
-        for cell_id, (old_slot, new_slot) in undone_changes.items():
+                new_position = next(self._numbers)
+            changes[cell_id] = (old_position, new_position)
+            self._current_positions[cell_id] = new_position
+        for cell_id, (old_position, new_position) in undone_changes.items():
             # A cell that is at its previous place without being moved is in no record.
-            if cell_id not in changes and self._current_slots[cell_id] == new_slot:
-                changes[cell_id] = (new_slot, old_slot)
-                self._current_slots[cell_id] = old_slot
+            if cell_id not in changes and self._current_positions[cell_id] == new_position:
+                changes[cell_id] = (new_position, old_position)
+                self._current_positions[cell_id] = old_position
         return changes
 
     def find_gaps(self, parts: Iterable[CellUndo]) -> list[int | None]:
@@ -174,22 +174,25 @@ class OriginalOrder:
 
         The one that the edit recorded nearer decides; None if the notebook has neither.
         """
-        positions = sorted((index, slot) for slot, index in self._positions.items())
-        lower_sources = [*((index + 1, slot) for index, slot in reversed(positions)), (0, _START)]
-        upper_sources = [*positions, (len(self._document), _END)]
-        low = _propagate_bounds(self._slots_after, self._positions, lower_sources)
-        high = _propagate_bounds(self._slots_before, self._positions, upper_sources)
+        indexes = sorted((index, position) for position, index in self._indexes.items())
+        lower_sources = [
+            *((index + 1, position) for index, position in reversed(indexes)),
+            (0, _START),
+        ]
+        upper_sources = [*indexes, (len(self._document), _END)]
+        low = _propagate_bounds(self._positions_after, self._indexes, lower_sources)
+        high = _propagate_bounds(self._positions_before, self._indexes, upper_sources)
         gaps: list[int | None] = []
         for part in parts:
-            slot = part.cell_id or "", self._changes[part.cell_id or ""][0]
+            position = part.cell_id or "", self._changes[part.cell_id or ""][0]
             gap = self._record.gaps[part.gap_number or 0]
             is_after_nearer = self._count_missing(gap.keys_after) < self._count_missing(
                 gap.keys_before
             )
             first, second = (high, low) if is_after_nearer else (low, high)
-            start, stop = low.get(slot, 0), high.get(slot, len(self._document))
+            start, stop = low.get(position, 0), high.get(position, len(self._document))
             is_certain = not self._has_unknown_cells(start, stop)
-            gaps.append(first.get(slot, second.get(slot)) if is_certain else None)
+            gaps.append(first.get(position, second.get(position)) if is_certain else None)
         return gaps
 
     def _has_unknown_cells(self, start: int, stop: int) -> bool:
@@ -201,45 +204,45 @@ class OriginalOrder:
 
     def is_moved_again(self, part: CellUndo) -> bool:
         """Return whether a later edit moved a cell that the edit moved."""
-        cell_id, slot = self._get_slot(part.cell_id)
-        return part.is_moved and slot != self._changes[cell_id][1]
+        cell_id, position = self._get_position(part.cell_id)
+        return part.is_moved and position != self._changes[cell_id][1]
 
     def _count_missing(self, keys: Sequence[NeighbourKey]) -> int:
         """Count the neighbours of a gap that are nearer than the first that is still there."""
-        slots = [(key.id or "", self._slots_at_edit.get(key.id or "", 0)) for key in keys]
-        return sum(1 for _ in takewhile(lambda slot: slot not in self._positions, slots))
+        positions = [(key.id or "", self._positions_at_edit.get(key.id or "", 0)) for key in keys]
+        return sum(1 for _ in takewhile(lambda position: position not in self._indexes, positions))
 
-    def _find_positions(self) -> dict[_CellSlot, int]:
-        """Return the indexes of the cells that are in a slot of a record."""
-        positions: dict[_CellSlot, int] = {}
-        for slot in {*self._slots_after, *self._slots_before}:
-            indexes = self._document.ids.get(slot[0], [])
-            if len(indexes) == 1 and self._get_slot(slot[0]) == slot:
-                positions[slot] = indexes[0]
-        return positions
+    def _find_indexes(self) -> dict[_CellPosition, int]:
+        """Return the indexes of the cells that are in a position of a record."""
+        found: dict[_CellPosition, int] = {}
+        for position in {*self._positions_after, *self._positions_before}:
+            indexes = self._document.ids.get(position[0], [])
+            if len(indexes) == 1 and self._get_position(position[0]) == position:
+                found[position] = indexes[0]
+        return found
 
-    def _get_slot(self, cell_id: str | None) -> _CellSlot:
-        return cell_id or "", self._current_slots.get(cell_id or "", 0)
+    def _get_position(self, cell_id: str | None) -> _CellPosition:
+        return cell_id or "", self._current_positions.get(cell_id or "", 0)
 
     def _add_order(self, record: UndoRecord, parts: Sequence[CellUndo]) -> None:
         """Add the order of cells before an edit from its record."""
         old_parts = [part for part in parts if part.index_before is not None]
         old_parts.sort(key=lambda part: part.index_before or 0)
-        self._link([self._get_slot(part.cell_id) for part in old_parts])
-        slots_by_gap: dict[int | None, list[_CellSlot]] = defaultdict(list)
+        self._add_sequence([self._get_position(part.cell_id) for part in old_parts])
+        positions_by_gap: dict[int | None, list[_CellPosition]] = defaultdict(list)
         for part in old_parts:
-            slots_by_gap[part.gap_number].append(self._get_slot(part.cell_id))
+            positions_by_gap[part.gap_number].append(self._get_position(part.cell_id))
         for number, gap in enumerate(record.gaps):
-            before = [self._get_slot(key.id) for key in gap.keys_before if key.id is not None]
-            after = [self._get_slot(key.id) for key in gap.keys_after if key.id is not None]
+            before = [self._get_position(key.id) for key in gap.keys_before if key.id is not None]
+            after = [self._get_position(key.id) for key in gap.keys_after if key.id is not None]
             start = [] if gap.keys_before else [_START]
             end = [] if gap.keys_after else [_END]
-            self._link([*start, *before[::-1], *slots_by_gap[number], *after, *end])
+            self._add_sequence([*start, *before[::-1], *positions_by_gap[number], *after, *end])
 
-    def _link(self, slots: Sequence[_CellSlot]) -> None:
-        for first, second in pairwise(slots):
-            self._slots_after[first].append(second)
-            self._slots_before[second].append(first)
+    def _add_sequence(self, positions: Sequence[_CellPosition]) -> None:
+        for first, second in pairwise(positions):
+            self._positions_after[first].append(second)
+            self._positions_before[second].append(first)
 
 
 def _join_undone_changes(
@@ -247,35 +250,35 @@ def _join_undone_changes(
     records: Mapping[int, UndoRecord],
     changes_by_edit: Mapping[int | None, Mapping[str, tuple[int, int]]],
 ) -> dict[str, tuple[int, int]]:
-    """Return the slots of cells before and after all that an undo of cells has undone."""
+    """Return the positions of cells before and after all that an undo of cells has undone."""
     undone_changes: dict[str, tuple[int, int]] = {}
     for undone_part in record.undone_parts:
-        slots = [
+        positions = [
             changes_by_edit[edit_id][cell_id]
             for edit_id, number in undone_part.sources
             if edit_id in records and (cell_id := records[edit_id].parts[number].cell_id)
         ]
         edit_id, number = undone_part.sources[0]
-        if edit_id in records and slots and (cell_id := records[edit_id].parts[number].cell_id):
-            undone_changes[cell_id] = (slots[0][0], slots[-1][1])
+        if edit_id in records and positions and (cell_id := records[edit_id].parts[number].cell_id):
+            undone_changes[cell_id] = (positions[0][0], positions[-1][1])
     return undone_changes
 
 
 def _propagate_bounds(
-    edges: Mapping[_CellSlot, Sequence[_CellSlot]],
-    fixed_slots: Collection[_CellSlot],
-    sources: Sequence[tuple[int, _CellSlot]],
-) -> dict[_CellSlot, int]:
-    """Return, for each slot, the value of the first source that reaches it along the edges.
+    edges: Mapping[_CellPosition, Sequence[_CellPosition]],
+    fixed_positions: Collection[_CellPosition],
+    sources: Sequence[tuple[int, _CellPosition]],
+) -> dict[_CellPosition, int]:
+    """Return, for each position, the value of the first source that reaches it along the edges.
 
     Slots of cells that are in place end a path.
     """
-    bounds: dict[_CellSlot, int] = {}
+    bounds: dict[_CellPosition, int] = {}
     for value, source in sources:
         pending = [source]
         while pending:
-            for slot in edges.get(pending.pop(), ()):
-                if slot not in bounds and slot not in fixed_slots:
-                    bounds[slot] = value
-                    pending.append(slot)
+            for position in edges.get(pending.pop(), ()):
+                if position not in bounds and position not in fixed_positions:
+                    bounds[position] = value
+                    pending.append(position)
     return bounds

@@ -28,7 +28,7 @@ from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.document_diff import CellMatching, compare_documents
 from jupyter_nbedit.notebook.edit_plan import EditPlan
-from jupyter_nbedit.notebook.sequence_diff import find_longest_rise
+from jupyter_nbedit.notebook.sequence_diff import find_increasing_subsequence
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndonePart, UndoRecord
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.undo.revert import Reversal, revert_possible_parts
@@ -94,7 +94,7 @@ def compute_net_change(
     ``notebook_hash`` is the hash of the document, which is the notebook as it is now. ``edits`` are
     the newest first, without gaps. Edits before one that cannot be read count as seen.
     """
-    lineage = _Lineage(document, edits)
+    history = _CellHistory(document, edits)
     expected_hash: str | None = notebook_hash
     version, oldest_edit = document, None
     for edit in edits:
@@ -107,13 +107,13 @@ def compute_net_change(
         try:
             reversal = revert_possible_parts(version, record, is_exact=is_exact)
             older_version = version.apply_splices(reversal.plan.splices)
-            lineage.add(edit, reversal, older_version)
+            history.add(edit, reversal, older_version)
         except InvalidNotebook:
             break
         version = older_version
         expected_hash = edit.hash_before if is_exact else None
         oldest_edit = edit.edit_id
-    return lineage.build_net_change(version, oldest_edit)
+    return history.build_net_change(version, oldest_edit)
 
 
 def decode_record(record: bytes) -> UndoRecord | None:
@@ -124,7 +124,7 @@ def decode_record(record: bytes) -> UndoRecord | None:
         return None
 
 
-class _Slot:
+class _Position:
     """A position in the notebook; a cell that is moved or restored has another one then."""
 
 
@@ -190,46 +190,46 @@ class _NewerUndos:
 
 
 @dataclass(eq=False)
-class _Track:
+class _TrackedCell:
     """A cell, and its history: from now on back."""
 
     #: Its index now; None if it does not exist.
     index: int | None = None
     #: Its position now, without the newest undos; None if it does not exist then.
-    slot: _Slot | None = None
+    position: _Position | None = None
     #: Whether one of the newest undos has inserted, deleted or moved it.
     is_returned: bool = False
     #: If it does not exist now: the part of an edit that has deleted it.
     deleted_by: tuple[int, int] | None = None
     #: Its position in the baseline, None if it does not exist there.
-    baseline_slot: _Slot | None = None
+    baseline_position: _Position | None = None
     #: Whether it was changed since the baseline; its bytes there, or those of the metadata.
     is_changed: bool = False
-    old_text: bytes | None = None
+    old_data: bytes | None = None
     #: The changes that the user has not seen and nobody has undone, as edits and numbers of parts,
     #: newest first.
     sources: list[tuple[int, int]] = field(default_factory=list)
     #: Whether the user has seen the cell at this point, so that older changes do not count.
-    is_closed: bool = False
+    is_search_ended: bool = False
     #: By the number of an edit that was undone: how many sources there were at its undo.
     undo_counts: dict[int, int] = field(default_factory=dict)
     #: Its position before the oldest change that counts, or now.
-    _counted_slot: _Slot | None = None
+    _counted_position: _Position | None = None
 
     @property
-    def is_at_its_place(self) -> bool:
+    def is_in_place(self) -> bool:
         """Whether it has never been elsewhere since the baseline."""
-        return self.baseline_slot is self.slot and not self.is_returned
+        return self.baseline_position is self.position and not self.is_returned
 
-    def begin_at(self, slot: _Slot | None) -> None:
+    def set_current_position(self, position: _Position | None) -> None:
         """Set its position now."""
-        self.slot = self.baseline_slot = self._counted_slot = slot
+        self.position = self.baseline_position = self._counted_position = position
 
-    def begin_with(
+    def prepend_change(
         self, edit: PastChange, number: int, undos: _Undos, newer_undos: _NewerUndos
     ) -> bool:
         """Add an older change; return whether the state before it is that of the baseline."""
-        if self.is_closed:
+        if self.is_search_ended:
             return False
         if undos.is_undo(edit):
             self.undo_counts[edit.undoes or 0] = len(self.sources)
@@ -242,105 +242,111 @@ class _Track:
         if is_skipped or part in newer_undos.newest_parts:
             return not is_skipped
         if edit.is_seen or number in undos.kept_parts[edit.edit_id]:
-            self.close()
+            self.end_search()
             return False
         self.sources.append(part)
         return True
 
-    def close(self) -> None:
+    def end_search(self) -> None:
         """Let older changes count as seen."""
-        self.is_closed = True
-        self.baseline_slot = self._counted_slot
+        self.is_search_ended = True
+        self.baseline_position = self._counted_position
 
-    def put_back(self, slot: _Slot | None, *, is_counted: bool) -> None:
+    def set_earlier_position(self, position: _Position | None, *, is_counted: bool) -> None:
         """Set the position before a change; ``is_counted`` if that is the one in the baseline."""
-        self.baseline_slot = slot
+        self.baseline_position = position
         if is_counted:
-            self._counted_slot = slot
+            self._counted_position = position
 
 
-class _NewSlots:
+class _PositionAllocator:
     """Positions in an older version, among the positions in the versions after it.
 
     Cells that were not in the same version have no order that is certain. Those that have not been
     moved among the others, all in all, are to have the order that they have now.
     """
 
-    def __init__(self, slots: Sequence[_Slot]) -> None:
-        self._slots = slots
-        self._ranks = {slot: rank for rank, slot in enumerate(slots)}
-        self._slots_after: dict[_Slot | None, list[_Slot]] = defaultdict(list)
-        self._slots_before: dict[_Slot | None, list[_Slot]] = defaultdict(list)
+    def __init__(self, positions: Sequence[_Position]) -> None:
+        self._positions = positions
+        self._ranks = {position: rank for rank, position in enumerate(positions)}
+        self._positions_after: dict[_Position | None, list[_Position]] = defaultdict(list)
+        self._positions_before: dict[_Position | None, list[_Position]] = defaultdict(list)
 
     def assign(
-        self, tracks: Sequence[_Track], first: _Slot | None, last: _Slot | None
-    ) -> dict[_Track, _Slot]:
+        self, cells: Sequence[_TrackedCell], first: _Position | None, last: _Position | None
+    ) -> dict[_TrackedCell, _Position]:
         """Return positions between two others for cells that follow each other.
 
         A cell that is between these two now has the position that it has now.
         """
-        assigned: dict[_Track, _Slot] = {}
-        start, stop = self._get_rank(first, -1), self._get_rank(last, len(self._slots))
+        assigned: dict[_TrackedCell, _Position] = {}
+        start, stop = self._get_rank(first, -1), self._get_rank(last, len(self._positions))
         ranks: list[int] = []
-        for track in tracks:
+        for cell in cells:
             # Of a cell that was deleted and restored, or moved back, the positions may be equal.
-            ranks.append(self._get_rank(track.baseline_slot, start))
+            ranks.append(self._get_rank(cell.baseline_position, start))
             if not start < ranks[-1] < stop:
-                ranks[-1] = self._get_rank(track.slot, start)
+                ranks[-1] = self._get_rank(cell.position, start)
         between = [(n, rank) for n, rank in enumerate(ranks) if start < rank < stop]
-        bounds = [*find_longest_rise(between), (len(tracks), stop)]
+        bounds = [*find_increasing_subsequence(between), (len(cells), stop)]
         number = 0
         for bound, rank in bounds:
-            following = self._slots[rank] if rank < stop else last
+            following = self._positions[rank] if rank < stop else last
             is_before = False
-            for track in tracks[number:bound]:
-                slot = assigned[track] = _Slot()
+            for cell in cells[number:bound]:
+                position = assigned[cell] = _Position()
                 # One that is farther down now is put as far down as possible.
                 is_before = is_before or ranks[number] > rank
-                (self._slots_before[following] if is_before else self._slots_after[first]).append(
-                    slot
-                )
+                (
+                    self._positions_before[following] if is_before else self._positions_after[first]
+                ).append(position)
                 number += 1
-            if bound < len(tracks):
-                first = assigned[tracks[bound]] = self._slots[rank]
+            if bound < len(cells):
+                first = assigned[cells[bound]] = self._positions[rank]
                 number = bound + 1
         return assigned
 
-    def list_all(self) -> list[_Slot]:
+    def list_all(self) -> list[_Position]:
         """Return all positions in order."""
-        slots = list(self._slots_after[None])
-        for slot in self._slots:
-            slots += [*self._slots_before.get(slot, ()), slot, *self._slots_after.get(slot, ())]
-        return slots + self._slots_before[None]
+        positions = list(self._positions_after[None])
+        for position in self._positions:
+            positions += [
+                *self._positions_before.get(position, ()),
+                position,
+                *self._positions_after.get(position, ()),
+            ]
+        return positions + self._positions_before[None]
 
-    def _get_rank(self, slot: _Slot | None, default: int) -> int:
-        return default if slot is None else self._ranks[slot]
+    def _get_rank(self, position: _Position | None, default: int) -> int:
+        return default if position is None else self._ranks[position]
 
 
-class _Lineage:
+class _CellHistory:
     """Which cells of the versions of a notebook are the same, from the newest version back."""
 
     def __init__(self, document: Document, edits: Sequence[PastChange]) -> None:
         self._document = document
         #: The cells of the version that was reached, in order.
-        self._order = [_Track(index) for index in range(len(document))]
+        self._order = [_TrackedCell(index) for index in range(len(document))]
         #: All positions of all versions, in order, and those of the cells in that version.
-        self._all_slots: list[_Slot] = []
-        self._slots: dict[_Track, _Slot] = {}
+        self._all_positions: list[_Position] = []
+        self._positions: dict[_TrackedCell, _Position] = {}
         #: Whether nothing but undos of cells was reverted. These have no influence on the order.
         self._is_at_newest_undos = True
         self._newer_undos = _NewerUndos()
         #: All cells that exist in one of the versions, those that exist now first.
-        self._tracks = list(self._order)
-        self._metadata = _Track()
+        self._cells = list(self._order)
+        self._metadata = _TrackedCell()
         self._undos = _Undos.read(edits)
         #: Cells that do not exist in the version that was reached: those that an undo has inserted
         #: again by the part that had deleted them; others by their ids, and without ids by the edit
         #: that was undone and their bytes, as the records of earlier releases require.
-        self._returned: dict[tuple[int, int], _Track] = {}
-        self._inserted_by_id: dict[str, _Track] = {}
-        self._inserted_by_text: dict[tuple[int | None, bytes], deque[_Track]] = defaultdict(deque)
-        self._touched: set[_Track] = set()
+        self._returned_cells: dict[tuple[int, int], _TrackedCell] = {}
+        self._inserted_by_id: dict[str, _TrackedCell] = {}
+        self._inserted_by_text: dict[tuple[int | None, bytes], deque[_TrackedCell]] = defaultdict(
+            deque
+        )
+        self._touched_cells: set[_TrackedCell] = set()
         #: Whether all changes are to be undone, so that the oldest version is the baseline.
         self._is_all_unseen = True
         self._conflicts: list[tuple[int, CellUndo]] = []
@@ -350,76 +356,76 @@ class _Lineage:
         undone_parts = self._undos.undone_parts.get(edit.edit_id, ())
         is_newest_undo = self._is_at_newest_undos and undone_parts and not reversal.conflicts
         if self._is_at_newest_undos and not is_newest_undo:
-            self._begin_slots()
+            self._assign_positions()
         for number in reversal.conflicts:
-            self._close(edit.edit_id, reversal.record.parts[number], reversal.plan.document)
+            self._end_search(edit.edit_id, reversal.record.parts[number], reversal.plan.document)
             self._is_all_unseen = False
-        tracks = self._find_tracks(edit, reversal, version)
-        self._reorder(reversal, tracks)
-        self._touched.update(tracks.values())
+        cells = self._find_cells(edit, reversal, version)
+        self._reorder(reversal, cells)
+        self._touched_cells.update(cells.values())
         if is_newest_undo:
             self._newer_undos.newest_parts.update(undone_parts)
-            for number, track in tracks.items():
+            for number, cell in cells.items():
                 if reversal.record.parts[number].changes_position:
-                    track.is_returned = True
+                    cell.is_returned = True
             return
         self._newer_undos.other_parts.update(undone_parts)
-        for number, track in tracks.items():
-            is_counted = track.begin_with(edit, number, self._undos, self._newer_undos)
+        for number, cell in cells.items():
+            is_counted = cell.prepend_change(edit, number, self._undos, self._newer_undos)
             self._is_all_unseen = self._is_all_unseen and is_counted
-            if not track.is_closed and reversal.record.parts[number].changes_position:
+            if not cell.is_search_ended and reversal.record.parts[number].changes_position:
                 # An undo and its edit may each have moved another cell of the two, so both cells
                 # have the positions from before the edit. An edit of the contents moves nothing.
-                track.put_back(self._slots.get(track), is_counted=is_counted)
+                cell.set_earlier_position(self._positions.get(cell), is_counted=is_counted)
             if is_counted:
                 index_before = reversal.indexes[number][1]
-                track.is_changed = True
-                track.old_text = (
+                cell.is_changed = True
+                cell.old_data = (
                     version.written_metadata
-                    if track is self._metadata
+                    if cell is self._metadata
                     else None
                     if index_before is None
                     else _read_cell(version, index_before)
                 )
 
-    def _begin_slots(self) -> None:
+    def _assign_positions(self) -> None:
         """Give the cells of the version that was reached their positions."""
         self._is_at_newest_undos = False
-        self._all_slots = [_Slot() for _ in self._order]
-        self._slots = dict(zip(self._order, self._all_slots, strict=True))
-        for track, slot in self._slots.items():
-            track.begin_at(slot)
+        self._all_positions = [_Position() for _ in self._order]
+        self._positions = dict(zip(self._order, self._all_positions, strict=True))
+        for cell, position in self._positions.items():
+            cell.set_current_position(position)
 
-    def _find_tracks(
+    def _find_cells(
         self, edit: PastChange, reversal: Reversal, version: Document
-    ) -> dict[int, _Track]:
+    ) -> dict[int, _TrackedCell]:
         """Return the cells of the parts that were reverted."""
         parts, later_version = reversal.record.parts, reversal.plan.document
         deleted_by = {part.index: part.deleted_by for part in reversal.record.undone_parts}
-        tracks: dict[int, _Track] = {}
+        cells: dict[int, _TrackedCell] = {}
         for number, (index, index_before) in reversal.indexes.items():
             cell_id = parts[number].cell_id
             if parts[number].is_notebook_metadata:
-                tracks[number] = self._metadata
+                cells[number] = self._metadata
             elif index is not None:
-                tracks[number] = track = self._order[index]
+                cells[number] = cell = self._order[index]
                 if index_before is not None:
                     continue
                 if deleting_part := deleted_by.get(parts[number].index):
-                    self._returned[deleting_part] = track
+                    self._returned_cells[deleting_part] = cell
                 elif cell_id is not None:
-                    self._inserted_by_id[cell_id] = track
+                    self._inserted_by_id[cell_id] = cell
                 elif edit.undoes in self._undos.undo_ids:
                     text = _read_cell(later_version, index)
-                    self._inserted_by_text[edit.undoes, text].append(track)
+                    self._inserted_by_text[edit.undoes, text].append(cell)
         for number, (index, index_before) in reversal.indexes.items():
             if index is None and index_before is not None:
-                tracks[number] = self._find_restored(
+                cells[number] = self._find_restored(
                     edit, number, parts[number], version, index_before
                 )
-        return tracks
+        return cells
 
-    def _close(self, edit_id: int, part: CellUndo, version: Document) -> None:
+    def _end_search(self, edit_id: int, part: CellUndo, version: Document) -> None:
         """Let the changes of a part count as seen: a person has changed the same members since.
 
         So do older changes of a cell that was inserted, deleted or moved; others may have touched
@@ -430,40 +436,40 @@ class _Lineage:
             return
         indexes = version.ids.get(part.cell_id or "", ())
         for index in indexes:
-            self._order[index].close()
+            self._order[index].end_search()
         if part.cell_id is not None and not indexes:
-            self._inserted_by_id.setdefault(part.cell_id, _Track()).close()
+            self._inserted_by_id.setdefault(part.cell_id, _TrackedCell()).end_search()
 
     def _find_restored(
         self, edit: PastChange, number: int, part: CellUndo, version: Document, index: int
-    ) -> _Track:
+    ) -> _TrackedCell:
         """Return a cell that the edit deleted and a later edit inserted again, or a new one."""
-        track = self._returned.get((edit.edit_id, number))
-        if track is None:
-            track = self._inserted_by_id.pop(part.cell_id or "", None)
-        if track is None and self._inserted_by_text:
+        cell = self._returned_cells.get((edit.edit_id, number))
+        if cell is None:
+            cell = self._inserted_by_id.pop(part.cell_id or "", None)
+        if cell is None and self._inserted_by_text:
             same = self._inserted_by_text.get((edit.edit_id, _read_cell(version, index)))
-            track = same.popleft() if same else None
-        if track is None:
-            track = _Track(deleted_by=(edit.edit_id, number))
-            self._tracks.append(track)
-        return track
+            cell = same.popleft() if same else None
+        if cell is None:
+            cell = _TrackedCell(deleted_by=(edit.edit_id, number))
+            self._cells.append(cell)
+        return cell
 
-    def _reorder(self, reversal: Reversal, tracks: Mapping[int, _Track]) -> None:
+    def _reorder(self, reversal: Reversal, cells: Mapping[int, _TrackedCell]) -> None:
         """Update the order of the cells to that of the notebook without the edit."""
-        positions = [
-            (tracks[number], index, index_before)
+        moves = [
+            (cells[number], index, index_before)
             for number, (index, index_before) in reversal.indexes.items()
-            if number in tracks and reversal.record.parts[number].changes_position
+            if number in cells and reversal.record.parts[number].changes_position
         ]
-        if not positions:
+        if not moves:
             return
-        removed = {index for _, index, _ in positions}
-        unmoved = iter([track for n, track in enumerate(self._order) if n not in removed])
-        placed = {before: track for track, _, before in positions if before is not None}
-        for track, index, _ in positions:
+        removed = {index for _, index, _ in moves}
+        unmoved = iter([cell for n, cell in enumerate(self._order) if n not in removed])
+        placed = {before: cell for cell, _, before in moves if before is not None}
+        for cell, index, _ in moves:
             if index is not None:
-                self._slots.pop(track, None)
+                self._positions.pop(cell, None)
         order = [
             placed[index] if index in placed else next(unmoved)
             for index in range(reversal.plan.total_cells)
@@ -471,18 +477,18 @@ class _Lineage:
         self._order = order
         if self._is_at_newest_undos:
             return
-        placed_tracks: list[_Track] = []
-        new_slots = _NewSlots(self._all_slots)
-        last_slot: _Slot | None = None
-        for index, track in enumerate(order):
+        placed_cells: list[_TrackedCell] = []
+        allocator = _PositionAllocator(self._all_positions)
+        last_position: _Position | None = None
+        for index, cell in enumerate(order):
             if index in placed:
-                placed_tracks.append(track)
+                placed_cells.append(cell)
             else:
-                slot = self._slots[track]
-                self._slots |= new_slots.assign(placed_tracks, last_slot, slot)
-                placed_tracks, last_slot = [], slot
-        self._slots |= new_slots.assign(placed_tracks, last_slot, None)
-        self._all_slots = new_slots.list_all()
+                position = self._positions[cell]
+                self._positions |= allocator.assign(placed_cells, last_position, position)
+                placed_cells, last_position = [], position
+        self._positions |= allocator.assign(placed_cells, last_position, None)
+        self._all_positions = allocator.list_all()
 
     def build_net_change(self, version: Document, oldest_edit: int | None) -> NetChange:
         """Return the difference of the baseline and the notebook as it is now.
@@ -490,13 +496,13 @@ class _Lineage:
         ``version`` is the notebook without all edits.
         """
         if self._is_at_newest_undos:
-            self._begin_slots()
+            self._assign_positions()
         self._join_equal_cells()
-        old_order = self._compute_old_order()
-        unmoved = self._list_unmoved(old_order)
-        baseline = self._build_baseline(version, old_order, {track for track, _ in unmoved})
+        baseline_order = self._compute_baseline_order()
+        unmoved = self._list_unmoved(baseline_order)
+        baseline = self._build_baseline(version, baseline_order, {cell for cell, _ in unmoved})
         matching = CellMatching(
-            {n: track.index for n, track in enumerate(old_order) if track.index is not None},
+            {n: cell.index for n, cell in enumerate(baseline_order) if cell.index is not None},
             [pair for _, pair in unmoved],
         )
         record = compare_documents(baseline, self._document, matching).build_record()
@@ -505,8 +511,8 @@ class _Lineage:
             record = UndoRecord(
                 parts=[], gaps=[], reverse_splices=None, total_cells=len(self._document), blob=b""
             )
-        cells = self._list_cells(record, old_order)
-        changed_count = sum(1 for track in (*self._tracks, self._metadata) if track.sources)
+        cells = self._list_cells(record, baseline_order)
+        changed_count = sum(1 for cell in (*self._cells, self._metadata) if cell.sources)
         return NetChange(
             baseline,
             record,
@@ -522,134 +528,141 @@ class _Lineage:
 
         By these bytes a cell without id that somebody has restored is recognized.
         """
-        deleted: dict[bytes | None, deque[_Track]] = defaultdict(deque)
-        for track in self._list_by_slots():
-            if track.index is None:
-                deleted[track.old_text].append(track)
-        for track in self._now if deleted else ():
-            if track.baseline_slot is None and (same := deleted.get(self._read_now(track))):
+        deleted: dict[bytes | None, deque[_TrackedCell]] = defaultdict(deque)
+        for cell in self._list_by_positions():
+            if cell.index is None:
+                deleted[cell.old_data].append(cell)
+        for cell in self._current_cells if deleted else ():
+            if cell.baseline_position is None and (same := deleted.get(self._read_current(cell))):
                 other = same.popleft()
-                track.is_changed = True
-                track.old_text, track.baseline_slot = other.old_text, other.baseline_slot
-                track.sources = sorted({*track.sources, *other.sources}, reverse=True)
-                other.baseline_slot = None
+                cell.is_changed = True
+                cell.old_data, cell.baseline_position = other.old_data, other.baseline_position
+                cell.sources = sorted({*cell.sources, *other.sources}, reverse=True)
+                other.baseline_position = None
 
-    def _compute_old_order(self) -> list[_Track]:
+    def _compute_baseline_order(self) -> list[_TrackedCell]:
         """Return the cells of the baseline in order.
 
         A cell that an undo has put elsewhere, and whose changes are not listed, is where it is now.
         """
-        order = self._list_by_slots()
-        in_place = {track for track, _ in self._list_unmoved(order)}
+        order = self._list_by_positions()
+        in_place = {cell for cell, _ in self._list_unmoved(order)}
         displaced = {
-            track
-            for track in order
-            if track.index is not None and not track.sources and track not in in_place
+            cell
+            for cell in order
+            if cell.index is not None and not cell.sources and cell not in in_place
         }
-        displaced_after: dict[_Track | None, list[_Track]] = defaultdict(list)
+        displaced_after: dict[_TrackedCell | None, list[_TrackedCell]] = defaultdict(list)
         previous = None
-        for track in self._now if displaced else ():
-            if track in displaced:
-                displaced_after[previous].append(track)
-            elif track in in_place:
-                previous = track
-        old_order = list(displaced_after[None])
-        for track in order:
-            if track not in displaced:
-                old_order += [track, *displaced_after.get(track, ())]
-        return old_order
+        for cell in self._current_cells if displaced else ():
+            if cell in displaced:
+                displaced_after[previous].append(cell)
+            elif cell in in_place:
+                previous = cell
+        baseline_order = list(displaced_after[None])
+        for cell in order:
+            if cell not in displaced:
+                baseline_order += [cell, *displaced_after.get(cell, ())]
+        return baseline_order
 
-    def _list_by_slots(self) -> list[_Track]:
-        by_slot = {track.baseline_slot: track for track in self._tracks}
-        return [by_slot[slot] for slot in self._all_slots if slot in by_slot]
+    def _list_by_positions(self) -> list[_TrackedCell]:
+        by_position = {cell.baseline_position: cell for cell in self._cells}
+        return [
+            by_position[position] for position in self._all_positions if position in by_position
+        ]
 
     def _build_baseline(
-        self, version: Document, old_order: Sequence[_Track], in_place: Collection[_Track]
+        self,
+        version: Document,
+        baseline_order: Sequence[_TrackedCell],
+        in_place: Collection[_TrackedCell],
     ) -> Document:
-        if self._is_version(version, old_order):
+        if self._is_version(version, baseline_order):
             # This has the exact bytes, between the cells, too.
             return version
         document = self._document
         working_copy = WorkingCopy(document, fresh_id=str)
         if self._metadata.is_changed:
-            working_copy.metadata = self._metadata.old_text
+            working_copy.metadata = self._metadata.old_data
         placed: dict[int, list[int]] = defaultdict(list)
         gap = 0
-        for number, track in enumerate(old_order):
-            token = -1 - number if track.index is None else track.index
-            if track in in_place:
+        for number, cell in enumerate(baseline_order):
+            token = -1 - number if cell.index is None else cell.index
+            if cell in in_place:
                 gap = token + 1
             else:
                 placed[gap].append(token)
-            if track.is_changed:
-                cell = None if track.index is None else document.get_cell(track.index)
-                working_copy.cells[token] = _build_cell(token, cell, track.old_text or b"")
-            elif track not in in_place:
+            if cell.is_changed:
+                current = None if cell.index is None else document.get_cell(cell.index)
+                working_copy.cells[token] = _build_cell(token, current, cell.old_data or b"")
+            elif cell not in in_place:
                 working_copy.get_cell_by_token(token)
-        removed = [n for n, track in enumerate(self._now) if track not in in_place]
+        removed = [n for n, cell in enumerate(self._current_cells) if cell not in in_place]
         order = FinalOrder(document, removed, dict(placed))
         return document.apply_splices(compile_splices(working_copy, order))
 
-    def _is_version(self, version: Document, old_order: Sequence[_Track]) -> bool:
+    def _is_version(self, version: Document, order: Sequence[_TrackedCell]) -> bool:
         """Return whether the oldest version is the baseline."""
-        if old_order != self._order or self._is_all_unseen:
-            return old_order == self._order
+        if order != self._order or self._is_all_unseen:
+            return order == self._order
         metadata = self._metadata
-        old_metadata = metadata.old_text if metadata.is_changed else self._document.written_metadata
-        if metadata in self._touched and old_metadata != version.written_metadata:
+        old_metadata = metadata.old_data if metadata.is_changed else self._document.written_metadata
+        if metadata in self._touched_cells and old_metadata != version.written_metadata:
             return False
         return all(
-            _read_cell(version, index) == self._get_old_text(track)
-            for index, track in enumerate(self._order)
-            if track in self._touched
+            _read_cell(version, index) == self._get_old_data(cell)
+            for index, cell in enumerate(self._order)
+            if cell in self._touched_cells
         )
 
-    def _get_old_text(self, track: _Track) -> bytes | None:
-        if track.is_changed:
-            return track.old_text
-        return self._read_now(track)
+    def _get_old_data(self, cell: _TrackedCell) -> bytes | None:
+        if cell.is_changed:
+            return cell.old_data
+        return self._read_current(cell)
 
-    def _read_now(self, track: _Track) -> bytes | None:
-        return None if track.index is None else _read_cell(self._document, track.index)
+    def _read_current(self, cell: _TrackedCell) -> bytes | None:
+        return None if cell.index is None else _read_cell(self._document, cell.index)
 
     @cached_property
-    def _now(self) -> list[_Track]:
+    def _current_cells(self) -> list[_TrackedCell]:
         """The cells as they are now, in order."""
-        return self._tracks[: len(self._document)]
+        return self._cells[: len(self._document)]
 
-    def _list_unmoved(self, old_order: Sequence[_Track]) -> list[tuple[_Track, tuple[int, int]]]:
+    def _list_unmoved(
+        self, order: Sequence[_TrackedCell]
+    ) -> list[tuple[_TrackedCell, tuple[int, int]]]:
         """Return the cells that stay in order, with their indexes in the baseline and now.
 
         A cell that was moved is one of them only if it is back among the others. Those that an undo
         has returned have precedence.
         """
-        numbers = [n for n, track in enumerate(old_order) if track.index is not None]
-        stable = [n for n in numbers if old_order[n].is_at_its_place]
+        numbers = [n for n, cell in enumerate(order) if cell.index is not None]
+        stable = [n for n in numbers if order[n].is_in_place]
         in_place = set(stable)
-        for number in sorted(numbers, key=lambda n: bool(old_order[n].sources)):
+        for number in sorted(numbers, key=lambda n: bool(order[n].sources)):
             if number not in in_place:
                 rank = bisect_left(stable, number)
-                index = old_order[number].index or 0
-                before = old_order[stable[rank - 1]].index if rank else -1
-                after = old_order[stable[rank]].index if rank < len(stable) else None
+                index = order[number].index or 0
+                before = order[stable[rank - 1]].index if rank else -1
+                after = order[stable[rank]].index if rank < len(stable) else None
                 if (before is None or before < index) and (after is None or index < after):
                     stable.insert(rank, number)
                     in_place.add(number)
-        return [(old_order[n], (n, old_order[n].index or 0)) for n in stable]
+        return [(order[n], (n, order[n].index or 0)) for n in stable]
 
-    def _list_cells(self, record: UndoRecord, old_order: Sequence[_Track]) -> list[CellNetChange]:
-        cells: list[CellNetChange] = []
+    def _list_cells(self, record: UndoRecord, order: Sequence[_TrackedCell]) -> list[CellNetChange]:
+        changes: list[CellNetChange] = []
         for number, part in enumerate(record.parts):
             if part.is_notebook_metadata:
-                track = self._metadata
+                cell = self._metadata
             elif part.index is not None:
-                track = self._now[part.index]
+                cell = self._current_cells[part.index]
             else:
-                track = old_order[part.index_before or 0]
+                cell = order[part.index_before or 0]
             gap = None if part.gap_number is None else record.gaps[part.gap_number].gap_index
-            if track.sources:
-                cells.append(CellNetChange(number, track.sources[::-1], track.deleted_by, gap))
-        return cells
+            if cell.sources:
+                changes.append(CellNetChange(number, cell.sources[::-1], cell.deleted_by, gap))
+        return changes
 
 
 def _read_cell(document: Document, index: int) -> bytes:

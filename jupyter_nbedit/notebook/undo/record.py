@@ -3,6 +3,22 @@
 For each changed cell, a record contains its state before and after. The bytes that the edit removed
 are stored once, in the ``blob``; everything else refers to ranges of it. Unchanged bytes are not
 stored: the fragments of a cell have holes for values that did not change.
+
+Released records have names that the code no longer uses:
+
+=================  ===========
+field              stored name
+=================  ===========
+`is_moved`         ``moved``
+`fragments`        ``former``
+`added_members`    ``added``
+`gap_number`       ``place``
+`run_hash`         ``run``
+`neighbour_keys`   ``beside``
+`gaps`             ``places``
+`reverse_splices`  ``back``
+`undone_parts`     ``undone``
+=================  ===========
 """
 
 from __future__ import annotations
@@ -19,10 +35,10 @@ from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.members import compute_hash
 
 # The number of the format, with which each record begins; old formats stay readable.
-_FORM = b"\x01"
-_LENGTH = 8
+_FORMAT = b"\x01"
+_LENGTH_BYTES = 8
 # A higher level hardly helps with the bytes of a notebook, and takes several times as long.
-_LEVEL = 1
+_COMPRESSION_LEVEL = 1
 # Keys of the metadata that the fingerprints of earlier releases leave out.
 _VOLATILE_KEYS = frozenset(("execution", "trusted"))
 
@@ -200,22 +216,24 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
         # Python's JSON can express all that notebooks may contain: lone surrogates, NaN, huge
         # integers.
         header_bytes = json.dumps(header, separators=(",", ":")).encode()
-        length = len(header_bytes).to_bytes(_LENGTH, "big")
-        return _FORM + zlib.compress(b"".join((length, header_bytes, self.blob)), _LEVEL)
+        length = len(header_bytes).to_bytes(_LENGTH_BYTES, "big")
+        return _FORMAT + zlib.compress(
+            b"".join((length, header_bytes, self.blob)), _COMPRESSION_LEVEL
+        )
 
     @classmethod
     def decode(cls, text: bytes) -> UndoRecord:
         """Decode the bytes of `encode`; raise `ValueError` if their format is not known."""
-        if not text.startswith(_FORM):
+        if not text.startswith(_FORMAT):
             message = "This is no record of an edit, or one of a later version."
             raise ValueError(message)
         try:
-            data = zlib.decompress(text[len(_FORM) :])
+            data = zlib.decompress(text[len(_FORMAT) :])
         except zlib.error as error:
             message = f"The record of the edit is damaged: {error}"
             raise ValueError(message) from None
-        stop = _LENGTH + int.from_bytes(data[:_LENGTH], "big")
-        return replace(_decode_header(data[_LENGTH:stop]), blob=data[stop:])
+        stop = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big")
+        return replace(_decode_header(data[_LENGTH_BYTES:stop]), blob=data[stop:])
 
 
 def _decode_header(data: bytes) -> UndoRecord:

@@ -93,8 +93,8 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     else:
         same_change_allowed: Collection[int] = parts if is_same_change_allowed else ()
         if later_parts is not None:
-            parts, told_apart = _list_remaining_parts(document, record, parts, history)
-            same_change_allowed = same_change_allowed or told_apart
+            parts, unchanged_parts = _list_remaining_parts(document, record, parts, history)
+            same_change_allowed = same_change_allowed or unchanged_parts
         # The cells of the other parts tell apart the places beside them.
         all_parts = {**history.list_open_parts(record), **parts}
         locator = CellLocator(document, record, all_parts, history, same_change_allowed)
@@ -330,21 +330,21 @@ def _list_remaining_parts(
         not history.has_later_rearrangement(record) and len(document) == record.total_cells
     )
     remaining_parts: dict[int, CellUndo] = {}
-    told_apart: set[int] = set()
+    unchanged_parts: set[int] = set()
     for number, part in parts.items():
         if part.cell_id is None:
-            can_tell = is_same_size and not changed_ids and not part.is_moved
+            is_identified = is_same_size and not changed_ids and not part.is_moved
             indexes: Sequence[int] = [] if part.index is None else [part.index]
         else:
             indexes = document.ids.get(part.cell_id, [])
-            can_tell = part.cell_id not in changed_ids and len(indexes) <= 1
-        rest: CellUndo | None = part
-        if can_tell:
-            told_apart.add(number)
-            rest = _compute_remaining_part(document, record, part, indexes)
-        if rest is not None:
-            remaining_parts[number] = rest
-    return remaining_parts, told_apart
+            is_identified = part.cell_id not in changed_ids and len(indexes) <= 1
+        remaining_part: CellUndo | None = part
+        if is_identified:
+            unchanged_parts.add(number)
+            remaining_part = _compute_remaining_part(document, record, part, indexes)
+        if remaining_part is not None:
+            remaining_parts[number] = remaining_part
+    return remaining_parts, unchanged_parts
 
 
 def _compute_remaining_part(

@@ -80,8 +80,8 @@ class OutsideChangeExaminer:
         """Take the file as it is for the known version, which no tab need be told."""
         identity, is_first = notebook.identity, notebook.version is None
         had_problem, notebook.has_problem = notebook.has_problem, False
-        write_mark = self.storages.read_write_mark(notebook.name)
-        self.notebooks.set_version(notebook, KnownVersion(identity, write_mark=write_mark))
+        last_write = self.storages.read_last_write(notebook.name)
+        self.notebooks.set_version(notebook, KnownVersion(identity, last_write=last_write))
         newest = await self.recorder.find_newest_edit(notebook)
         if newest is None:
             notebook.newest_edit = 0
@@ -106,7 +106,7 @@ class OutsideChangeExaminer:
             self.notebooks.copies.remove(copy)
         else:
             self.notebooks.set_version(
-                notebook, KnownVersion(identity, notebook_hash, copy, write_mark)
+                notebook, KnownVersion(identity, notebook_hash, copy, last_write)
             )
             if had_problem:
                 await self.recorder.report_return(notebook, content, notebook_hash)
@@ -139,8 +139,8 @@ class OutsideChangeExaminer:
             async with self.storages.lock(notebook.name) as storage:
                 current = await self._read_identity(notebook)
                 # If a server has written since, it may be that one whose file was found.
-                write_mark = self.storages.read_write_mark(notebook.name)
-                is_outdated = current != identity and write_mark != version.write_mark
+                last_write = self.storages.read_last_write(notebook.name)
+                is_outdated = current != identity and last_write != version.last_write
                 is_same = notebook.version is version and self.notebooks.is_open(notebook)
                 if is_same and not is_outdated and storage.kind != "room":
                     await self._record(notebook, identity, found, difference, storage.kind)
@@ -270,8 +270,8 @@ class OutsideChangeExaminer:
             return
         version = notebook.version
         hash_before = None if version is None else version.hash
-        write_mark = self.storages.read_write_mark(notebook.name)
-        if writer is None and version is not None and version.write_mark != write_mark:
+        last_write = self.storages.read_last_write(notebook.name)
+        if writer is None and version is not None and version.last_write != last_write:
             # A server has written after that version: what it wrote is no part of this change.
             difference, hash_before = Difference(), None
         event = await self.recorder.record(
@@ -279,7 +279,7 @@ class OutsideChangeExaminer:
         )
         notebook.has_problem = notebook.needs_copy = False
         notebook.compare_at = notebook.compute_compare_time(identity)
-        new_version = KnownVersion(identity, found.hash, found.copy, write_mark)
+        new_version = KnownVersion(identity, found.hash, found.copy, last_write)
         self.notebooks.set_version(notebook, new_version)
         await self.recorder.report(notebook, event)
 
@@ -289,7 +289,7 @@ def _compare(data: Buffer, document: Document) -> Difference:
         before = Document.parse(data)
     except InvalidNotebook:
         return Difference()
-    diff = compare_documents(before, document, with_looks=False)
+    diff = compare_documents(before, document, with_display=False)
     lines: ChangedLines | None = None
     # A changed cell may be invalid.
     with suppress(InvalidNotebook):

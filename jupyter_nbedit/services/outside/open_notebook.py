@@ -32,7 +32,7 @@ class KnownVersion:
     hash: str | None = None
     copy: VersionCopy | None = None
     #: A mark of the last write by a server until then.
-    write_mark: bytes | None = None
+    last_write: bytes | None = None
 
 
 @dataclass

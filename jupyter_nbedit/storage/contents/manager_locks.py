@@ -206,7 +206,7 @@ def install_locks(manager: Any, locks: PathLocks) -> None:
 
 def _find_locked_method(method: object) -> _LockedMethod | None:
     """Return the wrapper that a method consists of; None if it has none, or adds to it."""
-    locked_method = getattr(method, "guarded", None)
+    locked_method = getattr(method, "locked_method", None)
     # functools.wraps copies attributes to a function that adds to it.
     return (
         locked_method
@@ -247,7 +247,7 @@ class _LockedMethod:
         async def call(*args: Any, **kwargs: Any) -> Any:
             return await self._call_locked(*args, **kwargs)
 
-        call.guarded = self  # type: ignore[attr-defined]
+        call.locked_method = self  # type: ignore[attr-defined]
         return call
 
     async def _call_locked(self, *args: Any, **kwargs: Any) -> Any:
@@ -360,7 +360,7 @@ class _RecordedMethod(_LockedMethod):
             record.add_changes(result)
             return result
 
-        call.guarded = self  # type: ignore[attr-defined]
+        call.locked_method = self  # type: ignore[attr-defined]
         return call
 
 

@@ -99,7 +99,7 @@ def atomic_replace(
             exchange.wait_for_writers()
             warnings = retry_while_in_use(lambda: swap_hook(exchange.commit, snapshot.stat, status))
             with suppress(OSError):
-                # If this fails, a later sweep removes it.
+                # If this fails, `TempFileCleaner` removes it later.
                 folder.unlink(temporary)
             final_status = _read_final_status(folder, name, status)
         warnings.extend(_sync_directory(folder))
@@ -266,7 +266,7 @@ def _rename_to_new_name(folder: OpenDirectory, temporary: str, name: str) -> Non
             raise
     else:
         with suppress(OSError):
-            # The notebook exists; if this fails, a later sweep removes it.
+            # The notebook exists; if this fails, `TempFileCleaner` removes it later.
             folder.unlink(temporary)
 
 

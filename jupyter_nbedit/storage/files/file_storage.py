@@ -129,11 +129,11 @@ class FileStorage:
     ) -> WriteResult:
         real = self._resolve(os_path)
         # A temporary file may be a second name of the notebook, which must have one name only.
-        self._sweep(real)
+        self._remove_old_temp_files(real)
         try:
             result = atomic_replace(real, base, splices, swap_hook)
             if isinstance(base.data, LazyFileBytes):
-                base.data.pin()
+                base.data.stop_checking()
             if result.status is not None:
                 self._locks.writes.record(real, get_stat_identity(result.status))
                 if result.resumable_hash is not None:
@@ -159,16 +159,16 @@ class FileStorage:
     def _create(self, os_path: str, text: bytes) -> WriteResult:
         with map_os_errors():
             real = resolve_new_path(os_path, self._top)
-            self._sweep(real)
+            self._remove_old_temp_files(real)
             result = atomic_create(real, text)
         with suppress(OSError):
             self._locks.writes.record(real, get_stat_identity(os.stat(real)))
         return result
 
-    def _sweep(self, real: str) -> None:
+    def _remove_old_temp_files(self, real: str) -> None:
         """Remove the leftovers of killed servers, unless this storage is used for one edit only."""
         if self._temp_files is not None:
-            self._temp_files.sweep(os.path.dirname(real))
+            self._temp_files.remove_old_files(os.path.dirname(real))
 
     def _resolve(self, os_path: str) -> str:
         with map_os_errors():

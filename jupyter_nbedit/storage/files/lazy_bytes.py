@@ -17,7 +17,7 @@ from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, LazyBytes
 from jupyter_nbedit.storage.os_errors import map_os_errors
 
 # The distance of the states from which hashing can continue after an edit.
-_MARK_BYTES = 8 * CHUNK_BYTES
+_STATE_BYTES = 8 * CHUNK_BYTES
 
 
 class ResumableSha256:
@@ -34,7 +34,7 @@ class ResumableSha256:
         """Add the next bytes."""
         self._hasher.update(part)
         self.size += len(part)
-        if self.size - self._offsets[-1] >= _MARK_BYTES:
+        if self.size - self._offsets[-1] >= _STATE_BYTES:
             self._offsets.append(self.size)
             self._states.append(self._hasher.copy())
 
@@ -79,7 +79,7 @@ class LazyFileBytes(LazyBytes):
         self._on_hash = on_hash
         self.descriptor = descriptor
         self._identity = get_stat_identity(status)
-        self._is_pinned = False
+        self._is_unchecked = False
         self._hash = ResumableSha256() if resumable_hash is None else resumable_hash
         self._hash_lock = threading.Lock()
         self._offset_lock = threading.Lock()
@@ -142,16 +142,16 @@ class LazyFileBytes(LazyBytes):
         self._check()
 
     def _check(self) -> None:
-        if self._is_pinned:
+        if self._is_unchecked:
             return
         with map_os_errors():
             status = os.fstat(self.descriptor)
         if get_stat_identity(status) != self._identity:
             raise _build_changed_error()
 
-    def pin(self) -> None:
+    def stop_checking(self) -> None:
         """Stop checking for changes: the file has been replaced and is no longer written."""
-        self._is_pinned = True
+        self._is_unchecked = True
 
     def compute_sha256(self) -> str:
         """Return the hash of the whole file, in hex; computed once.

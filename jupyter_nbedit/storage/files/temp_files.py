@@ -29,20 +29,20 @@ class TempFileCleaner:
     """
 
     def __init__(self) -> None:
-        self._next_sweeps: dict[str, float] = {}
+        self._next_removals: dict[str, float] = {}
         self._lock = Lock()
 
-    def sweep(self, real: str) -> None:
+    def remove_old_files(self, real: str) -> None:
         """Clean a directory, by its path without links; errors are ignored."""
         with self._lock:
             now = time.monotonic()
-            if self._next_sweeps.get(real, now) > now:
+            if self._next_removals.get(real, now) > now:
                 return
-            self._next_sweeps[real] = math.inf
+            self._next_removals[real] = math.inf
         with suppress(OSError), open_directory(real) as folder:
             for name, _ in folder.list_entries():
                 if _NAME.fullmatch(name) and not _try_remove(folder, name):
-                    self._next_sweeps[real] = now + _AGE_SECONDS
+                    self._next_removals[real] = now + _AGE_SECONDS
 
 
 def _try_remove(folder: OpenDirectory, name: str) -> bool:

@@ -47,11 +47,11 @@ from jupyter_nbedit.storage.rtc.shared_notebook import (
 from jupyter_nbedit.system.concurrency import Polling
 
 # The time that a room may take to load a file, or changes of another program.
-_LOADING_SECONDS = 10.0
+_LOADING_TIMEOUT_SECONDS = 10.0
 # The time that a read waits for a room that has not loaded its file.
-_BEGINNING_SECONDS = 2.0
+_LOADING_START_TIMEOUT_SECONDS = 2.0
 # The time that a reply waits for the room's save.
-_SAVING_SECONDS = 4.0
+_SAVING_TIMEOUT_SECONDS = 4.0
 _EXISTS = (
     "A notebook of this name is open in a room of real-time collaboration, and it is never "
     "overwritten. Choose another path, or edit the notebook with PATCH."
@@ -59,8 +59,8 @@ _EXISTS = (
 _NOT_SAVED = (
     "The edit is in the room, where everybody who has the file open sees it, but not on disk yet: "
 )
-_BY_HAND = "autosave is off in the room, so one of its users must save it."
-_LATER = (
+_AUTOSAVE_IS_OFF = "autosave is off in the room, so one of its users must save it."
+_SAVED_LATER = (
     "the room saves it as soon as it can, usually when nobody has typed for a second, unless a "
     "hook of the server refuses it; see the server's log."
 )
@@ -91,7 +91,7 @@ class RoomStorage(Storage, ABC):
         """Read the shared document as the bytes that the room's save would write."""
         # Whether a file exists and may be seen does not depend on rooms.
         file_content: Content = await self.underlying_storage.read(path)
-        async for _ in Polling(_BEGINNING_SECONDS):
+        async for _ in Polling(_LOADING_START_TIMEOUT_SECONDS):
             if self.room.has_loaded() or not self.room.is_live():
                 await self._wait_until_ready()
                 if self.room.is_live():
@@ -106,12 +106,12 @@ class RoomStorage(Storage, ABC):
 
     async def _wait_until_ready(self) -> None:
         """Wait until the document is loaded, or the room is gone; raise `Busy` after a time."""
-        async for _ in Polling(_LOADING_SECONDS):
+        async for _ in Polling(_LOADING_TIMEOUT_SECONDS):
             if self.room.is_ready() or not self.room.is_live():
                 return
         message = (
             "The room of real-time collaboration that holds this file has been loading it for more "
-            f"than {_LOADING_SECONDS:.0f} seconds. Nothing was written; try again."
+            f"than {_LOADING_TIMEOUT_SECONDS:.0f} seconds. Nothing was written; try again."
         )
         raise Busy(message)
 
@@ -123,7 +123,7 @@ class RoomStorage(Storage, ABC):
         the room is gone, `Busy` after a time, and `Forbidden` if the file may not be written.
         """
         room = self.room
-        async for _ in Polling(_LOADING_SECONDS):
+        async for _ in Polling(_LOADING_TIMEOUT_SECONDS):
             await self._wait_until_ready()
             try:
                 model = await ensure_async(self.manager.get(room.path, content=False))
@@ -167,7 +167,9 @@ class RoomStorage(Storage, ABC):
                     "hash": compute_sha256(content.text),
                 }
                 raise HashMismatch(message, **hashes)
-            warnings.append(_NOT_SAVED + (_LATER if self.room.has_autosave() else _BY_HAND))
+            warnings.append(
+                _NOT_SAVED + (_SAVED_LATER if self.room.has_autosave() else _AUTOSAVE_IS_OFF)
+            )
         return WriteResult(
             compute_sha256(content.text),
             content.last_modified,
@@ -184,12 +186,12 @@ class RoomStorage(Storage, ABC):
 
         Return None if it is not there yet, or was lost with the room.
         """
-        async for _ in Polling(_SAVING_SECONDS):
+        async for _ in Polling(_SAVING_TIMEOUT_SECONDS):
             if not self.room.has_autosave():
                 return None
             if self.room.is_live() and (saving := self.room.save()) is not None:
                 # Typing delays the save; then it is started again.
-                await asyncio.wait({saving}, timeout=_SAVING_SECONDS)
+                await asyncio.wait({saving}, timeout=_SAVING_TIMEOUT_SECONDS)
             # The edit was made; an error of reading must not fail the request.
             with suppress(NbEditError):
                 content: Content = await self.underlying_storage.read(path)
