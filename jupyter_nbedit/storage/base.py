@@ -111,6 +111,10 @@ class Storage(Protocol):
     kind: ClassVar[str]
     #: Whether the stored bytes after a write are exactly the spliced bytes that were read.
     preserves_bytes: ClassVar[bool]
+    #: Whether notebooks are exactly the files that the Contents API shows.
+    is_plain_file: ClassVar[bool] = False
+    #: Whether people edit the notebook together, in a room that owns the file.
+    is_shared: ClassVar[bool] = False
 
     def lock(self, path: str) -> AbstractAsyncContextManager[object]:
         """Lock a notebook against all other writers; raise `NotebookNotFound` or `Busy`."""

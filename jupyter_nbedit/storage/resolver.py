@@ -43,7 +43,11 @@ from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.manager_names import ManagerNames
 from jupyter_nbedit.storage.paths import check_suffix, is_unsafe, to_os_path
-from jupyter_nbedit.storage.rtc.room_storage import NotebookRoomStorage, TextRoomStorage
+from jupyter_nbedit.storage.rtc.room_storage import (
+    NotebookRoomStorage,
+    RoomStorage,
+    TextRoomStorage,
+)
 from jupyter_nbedit.storage.rtc.rooms import (
     NOTEBOOK,
     TEXT,
@@ -83,14 +87,15 @@ class StorageResolver:
 
     def list_kinds(self) -> list[str]:
         """Return the storages that this server uses now, as in ``applied_via``."""
-        rooms = ["room"] if has_rooms(self.settings) else []
+        rooms = [RoomStorage.kind] if has_rooms(self.settings) else []
         manager = self.manager
         if not isinstance(manager, ContentsManager):
             return rooms
         if _has_pre_save_hook(manager):
-            return ["notebook", *rooms]
-        pairs = [] if get_known_pairs(manager) is None else ["notebook"]
-        return ["file" if has_plain_files(manager) else "contents", *pairs, *rooms]
+            return [NotebookStorage.kind, *rooms]
+        pairs = [] if get_known_pairs(manager) is None else [NotebookStorage.kind]
+        storage = FileStorage if has_plain_files(manager) else ContentsStorage
+        return [storage.kind, *pairs, *rooms]
 
     async def resolve(self, path: str) -> Storage:
         """Return the storage in which a notebook is now, or would be created.

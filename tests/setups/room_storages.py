@@ -50,7 +50,7 @@ class RoomNotebook:
 
 
 @dataclass
-class _CurrentStorage:
+class _CurrentStorage(Storage):
     """The storage there is at any time: before the room is opened, and after it is gone."""
 
     storages: StorageResolver
@@ -58,6 +58,7 @@ class _CurrentStorage:
 
     kind: ClassVar[str] = "room"
     preserves_bytes: ClassVar[bool] = False
+    is_shared: ClassVar[bool] = True
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[None]:

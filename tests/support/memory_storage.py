@@ -27,7 +27,7 @@ from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.support.names import FolderNames
 
 
-class MemoryStorage:
+class MemoryStorage(Storage):
     """Notebooks by their paths; a test may look at `notebooks` and change them at any time."""
 
     kind: ClassVar[str] = "memory"

@@ -95,7 +95,7 @@ class OutsideChangeExaminer:
         content, copy = None, None
         with suppress(NbEditError):
             storage = await self.storages.resolve(notebook.name)
-            if storage.kind == "room":
+            if storage.is_shared:
                 self.notebooks.set_version(notebook, None)
                 return
             content = await storage.read(notebook.name)
@@ -115,7 +115,7 @@ class OutsideChangeExaminer:
         identity = notebook.identity
         try:
             storage = await self.storages.resolve(notebook.name)
-            if storage.kind == "room":
+            if storage.is_shared:
                 self.notebooks.set_version(notebook, None)
                 return
             content = await storage.read(notebook.name)
@@ -142,7 +142,7 @@ class OutsideChangeExaminer:
                 last_write = self.storages.read_last_write(notebook.name)
                 is_outdated = current != identity and last_write != version.last_write
                 is_same = notebook.version is version and self.notebooks.is_open(notebook)
-                if is_same and not is_outdated and storage.kind != "room":
+                if is_same and not is_outdated and not storage.is_shared:
                     await self._record(notebook, identity, found, difference, storage.kind)
         except NbEditError:
             # The lock cannot be had now, or the file is gone; look again.

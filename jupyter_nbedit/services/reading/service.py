@@ -150,7 +150,7 @@ class ReadService:
         notebook as the file that the Contents API shows, and the errors of `load_notebook`.
         """
         storage = await self.storages.resolve(path)
-        if storage.kind != "file":
+        if not storage.is_plain_file:
             raise build_unknown_error(since)
         notebook = await load_notebook(storage, path, self.documents)
         notebook_hash = await notebook.compute_hash()
@@ -204,7 +204,7 @@ class ReadService:
 
     async def _remember_shown_version(self, path: str, notebook_hash: str) -> None:
         storage = await self.storages.resolve(path)
-        if storage.kind != "file" or self.versions.is_known(notebook_hash):
+        if not storage.is_plain_file or self.versions.is_known(notebook_hash):
             return
         notebook = await load_notebook(storage, path, self.documents)
         if await notebook.compute_hash() == notebook_hash:
@@ -257,7 +257,7 @@ class ReadService:
         indexes, since = await run_in_thread_if_large(
             size, self._select_cells, document, notebook_hash, options
         )
-        return _Selection(notebook, storage.kind == "room", indexes, since)
+        return _Selection(notebook, storage.is_shared, indexes, since)
 
     async def _is_trusted(self, notebook: LoadedNotebook) -> bool:
         """Return whether the notebook is trusted, by the notary if the storage does not know."""

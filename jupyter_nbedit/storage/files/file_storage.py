@@ -13,7 +13,7 @@ from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
+from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
 from jupyter_nbedit.storage.files.atomic_write import (
     SwapHook,
     atomic_create,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS = 2.0
 
 
-class FileStorage:
+class FileStorage(Storage):
     """Notebooks under the root directory of the stock file manager.
 
     `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
@@ -52,6 +52,7 @@ class FileStorage:
 
     kind: ClassVar[str] = "file"
     preserves_bytes: ClassVar[bool] = True
+    is_plain_file: ClassVar[bool] = True
 
     def __init__(  # noqa: PLR0913 -- all but two may be left out
         self,

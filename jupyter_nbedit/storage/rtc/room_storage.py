@@ -80,6 +80,7 @@ class RoomStorage(Storage, ABC):
 
     kind: ClassVar[str] = "room"
     preserves_bytes: ClassVar[bool] = False
+    is_shared: ClassVar[bool] = True
     #: Whether the room's save preserves the trust of a notebook.
     is_signed: ClassVar[bool]
 

@@ -23,7 +23,7 @@ DIGEST = hashlib.sha256(TEXT).hexdigest()
 class CountingStorage(MemoryStorage):
     """A storage of files that counts reads."""
 
-    kind = "file"
+    is_plain_file = True
     reads = 0
 
     async def read(self, path: str) -> Content:
@@ -75,7 +75,7 @@ async def test_reports_of_other_versions_are_at_most_two_reads_at_a_time(tmp_pat
 
 async def test_a_version_that_only_a_room_has_is_not_remembered(tmp_path: Path) -> None:
     storage = CountingStorage({"a.ipynb": TEXT})
-    storage.kind = "room"  # type: ignore[misc]
+    storage.is_plain_file = False  # type: ignore[misc]
     reader, versions = build_reader(tmp_path, storage)
     reader.remember_shown_version("a.ipynb", DIGEST)
     await wait_for_tasks()
