@@ -142,19 +142,10 @@ def build_services(
         get_data_folder(),
         log,
         is_exposed=storages.is_served,
-        keep_days=settings.history_max_days,
-    )
-    edit_history = EditHistory(
-        database,
-        names=names,
-        max_bytes=settings.history_max_bytes,
         max_days=settings.history_max_days,
     )
-    seen = SeenEditStore(
-        database,
-        names=names,
-        max_days=settings.history_max_days,
-    )
+    edit_history = EditHistory(database, names=names, max_bytes=settings.history_max_bytes)
+    seen = SeenEditStore(database, names=names)
     modes = ModeManager(
         database,
         events,

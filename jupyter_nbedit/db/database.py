@@ -19,7 +19,7 @@ from logging import Logger
 from pathlib import Path
 from typing import TypeVar
 
-from jupyter_nbedit.db.database_files import FileState, PrivateFile
+from jupyter_nbedit.db.database_files import DAY_SECONDS, FileState, PrivateFile
 from jupyter_nbedit.db.errors import (
     HISTORY,
     NewerFile,
@@ -65,9 +65,9 @@ class Database:
     log: Logger
     _: KW_ONLY
     #: Returns whether the Contents API serves a folder. If so, the database is in memory.
-    is_exposed: Callable[[Path], bool] = lambda _: False
-    #: How many days a quarantined file is kept.
-    keep_days: float = 30
+    is_exposed: Callable[[Path], bool]
+    #: How many days the history, and a quarantined file, are kept.
+    max_days: float
     schema: Schema = SCHEMA
     _connection: sqlite3.Connection | None = None
     _is_in_memory: bool = False
@@ -77,13 +77,17 @@ class Database:
     _has_warned_of_newer: bool = False
 
     def __post_init__(self) -> None:
-        self._file = PrivateFile(self.folder / NAME, self.keep_days)
+        self._file = PrivateFile(self.folder / NAME, self.max_days)
         self._thread = ThreadPoolExecutor(1, "nbedit-database")
 
     @property
     def has_file(self) -> bool:
         """Whether there is a file already, which another server may have made."""
         return self._file.read_state() is not None
+
+    def compute_oldest_time(self) -> float:
+        """Return the time, in seconds of the epoch, before which nothing is kept."""
+        return time.time() - self.max_days * DAY_SECONDS
 
     async def read(self, query: Query[_Result], *, purpose: Purpose = HISTORY) -> _Result:
         """Run a query that only reads."""
@@ -288,7 +292,7 @@ class Database:
             "as %r for %s days.",
             error,
             str(self._file.quarantine(problem)),
-            self._file.keep_days,
+            self.max_days,
         )
 
     def _close(self) -> None:

@@ -19,7 +19,7 @@ from jupyter_nbedit.system.os_calls import (
     sync_file,
 )
 
-_DAY_SECONDS = 86_400.0
+DAY_SECONDS = 86_400.0
 _QUARANTINE_INFIX = ".corrupt-"
 _NEW_INFIX = ".new-"
 _NOTE_INFIX = ".quarantined"
@@ -46,7 +46,7 @@ class PrivateFile:
 
     path: Path
     #: How many days a quarantined file is kept.
-    keep_days: float
+    max_days: float
 
     def read_state(self) -> FileState | None:
         """Return the state of the file; None if there is no file.
@@ -70,7 +70,7 @@ class PrivateFile:
         for path in self.path.parent.glob(f"{self.path.name}*"):
             _restrict(path, 0o600)
             if _QUARANTINE_INFIX in path.name:
-                _delete_if_old(path, self.keep_days)
+                _delete_if_old(path, self.max_days)
             elif _NEW_INFIX in path.name:
                 # A server was killed while it made the file.
                 _delete_if_old(path, 1)
@@ -182,7 +182,7 @@ def _move(path: Path, infix: str) -> None:
 
 def _delete_if_old(path: Path, days: float) -> None:
     with suppress(FileNotFoundError):
-        if path.stat().st_ctime < time.time() - days * _DAY_SECONDS:
+        if path.stat().st_ctime < time.time() - days * DAY_SECONDS:
             path.unlink()
 
 

@@ -183,7 +183,7 @@ async def test_a_file_of_another_program_is_quarantined_and_deleted_later(
     await write_text(first, "x")
     await first.close()
     for days, count in ((1, 1), (-1, 0)):
-        assert await read_texts(folder.open(keep_days=days)) == ["x"]
+        assert await read_texts(folder.open(max_days=days)) == ["x"]
         assert len(folder.list_quarantined()) == count
 
 

@@ -128,13 +128,15 @@ class ServiceBuilder:
 
     def build_database(self, **options: Any) -> Database:
         """Build a connection to the database file, which is opened when it is first used."""
+        options = {"is_exposed": lambda _: False, "max_days": 30, **options}
         database = Database(self.database_file.parent, LOG, **options)
         self._databases.append(database)
         return database
 
-    def build_history(self, **options: Any) -> EditHistory:
+    def build_history(self, *, max_days: float = 30, **options: Any) -> EditHistory:
         """Build an edit history on a connection of its own."""
-        return EditHistory(self.build_database(), **{"names": FolderNames(), **options})
+        options = {"names": FolderNames(), **options}
+        return EditHistory(self.build_database(max_days=max_days), **options)
 
     def build_modes(
         self, root: str = "/root", database: Database | None = None, **options: Any

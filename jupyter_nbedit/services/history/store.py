@@ -43,7 +43,6 @@ from jupyter_nbedit.services.models import Author
 #: through other edits, and whether each is in effect now.
 FollowUndo: TypeAlias = Callable[[sqlite3.Connection, Mapping[int, bool]], None]
 
-_DAY_SECONDS = 86_400.0
 # How often old edits are deleted; the first edit after a start deletes them as well.
 _PRUNE_SECONDS = 60.0
 # What a row takes besides its texts.
@@ -79,9 +78,8 @@ class EditHistory:
     database: Database
     _: KW_ONLY
     names: NotebookNames
-    #: How much is stored, and for how long, for all roots together.
+    #: How much is stored for all roots together.
     max_bytes: int = 256 * 1024 * 1024
-    max_days: float = 30
     _last_pruned: float = float("-inf")
 
     async def add(
@@ -145,7 +143,7 @@ class EditHistory:
                     "UPDATE claims SET edit_id = ? WHERE claim_id = ?", (edit_id, entry.claim_id)
                 )
             if must_prune:
-                _delete_edits(connection, "time <= ?", self._compute_oldest_time())
+                _delete_edits(connection, "time <= ?", self.database.compute_oldest_time())
             self._trim(connection)
             return int(edit_id or 0)
 
@@ -173,7 +171,7 @@ class EditHistory:
             " ORDER BY edit_id DESC LIMIT :limit"
         )
         values |= {
-            "oldest": self._compute_oldest_time(),
+            "oldest": self.database.compute_oldest_time(),
             "before": _MAX_NUMBER if before is None else before,
             "limit": limit,
         }
@@ -199,7 +197,7 @@ class EditHistory:
         Raise `EditNotFound` if the history of the notebook has no edit of that number.
         """
         select = f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id = ?"
-        values = (*self.names.find(path), self._compute_oldest_time(), edit_id)
+        values = (*self.names.find(path), self.database.compute_oldest_time(), edit_id)
         row = await self.database.read(
             lambda connection: connection.execute(select, values).fetchone()
         )
@@ -223,7 +221,7 @@ class EditHistory:
             f"SELECT {_COLUMNS}, record{_OF_NOTEBOOK} AND time > ? AND edit_id > ?"
             " AND kind != 'create' ORDER BY edit_id DESC LIMIT ?"
         )
-        values = (*self.names.find(path), self._compute_oldest_time(), after, limit + 1)
+        values = (*self.names.find(path), self.database.compute_oldest_time(), after, limit + 1)
 
         def read(connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], bool]:
             rows: list[tuple[Any, ...]] = []
@@ -268,7 +266,7 @@ class EditHistory:
         The oldest comes first. Their records have no texts, and are None if they are damaged. All
         records together may be as large as the history, so only one at a time is in memory.
         """
-        values = (*self.names.find(path), self._compute_oldest_time())
+        values = (*self.names.find(path), self.database.compute_oldest_time())
         condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
 
         def select(connection: sqlite3.Connection) -> list[PastEdit]:
@@ -298,7 +296,7 @@ class EditHistory:
         records are read, up to a number and a size.
         """
         condition = f"{_OF_NOTEBOOK} AND time > ?"
-        values = (*self.names.find(path), self._compute_oldest_time())
+        values = (*self.names.find(path), self.database.compute_oldest_time())
 
         def read(connection: sqlite3.Connection) -> frozenset[str]:
             found: set[str] = set()
@@ -347,7 +345,7 @@ class EditHistory:
         )
         values = (
             *self.names.find(path),
-            self._compute_oldest_time(),
+            self.database.compute_oldest_time(),
             _MAX_NUMBER if before is None else before,
             *kinds,
         )
@@ -408,9 +406,6 @@ class EditHistory:
                 move_edits(connection, notebook_id, target)
 
         await self.database.write(rename)
-
-    def _compute_oldest_time(self) -> float:
-        return time.time() - self.max_days * _DAY_SECONDS
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         """Delete the oldest edits until the rest is small enough."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timezone
@@ -17,7 +16,6 @@ from jupyter_nbedit.services.history.models import Entry, SeenParts, build_edit_
 from jupyter_nbedit.services.history.seen_parts import SEEN_BOUNDARY, find_last_seen_edit
 from jupyter_nbedit.services.unseen.models import UnseenNotebook
 
-_DAY_SECONDS = 86_400.0
 # How many edits are read to find the notebooks with unseen ones.
 _MAX_EDITS = 2_000
 # The edits of all notebooks that a user has not seen. Of an edit that undoes another unseen one
@@ -63,7 +61,6 @@ class SeenEditStore:
     database: Database
     _: KW_ONLY
     names: NotebookNames
-    max_days: float = 30
 
     async def read(self, path: str, user: str) -> SeenEdits:
         """Return what a user has seen of the edits of a notebook."""
@@ -144,11 +141,10 @@ class SeenEditStore:
 
         Edits that undo each other, and those of the user's own JupyterLab, do not count.
         """
-        oldest_time = time.time() - self.max_days * _DAY_SECONDS
         values = {
             **build_root_values(self.names),
             "user": user,
-            "oldest": oldest_time,
+            "oldest": self.database.compute_oldest_time(),
             "limit": _MAX_EDITS,
         }
 

@@ -165,7 +165,7 @@ async def test_a_quarantined_file_goes_and_its_mark_stays(
     modes = await build_damaged(services)
     assert await modes.explain_unreadable() is not None
     await modes.database.close()
-    modes = services.build_modes(database=services.build_database(keep_days=-1))
+    modes = services.build_modes(database=services.build_database(max_days=-1))
     with pytest.raises(ModesUnreadable):
         await modes.get_effective("a.ipynb")
     assert list_quarantined(services) == []
