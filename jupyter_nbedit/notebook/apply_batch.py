@@ -107,14 +107,15 @@ def _build_result(
     def describe(cell: EditedCell) -> CellResult:
         return CellResult.from_cell(cell, order, number, is_clearing=is_clearing)
 
+    cell, cells = affected_cells
     result = OperationResult.from_cells(
         get_operation_name(operation),
-        None if affected_cells.cell is None else describe(affected_cells.cell),
-        UNSET if affected_cells.cells is None else list(map(describe, affected_cells.cells)),
+        None if cell is None else describe(cell),
+        UNSET if cells is None else list(map(describe, cells)),
     )
-    if isinstance(operation, Merge) and affected_cells.cells is not None:
+    if isinstance(operation, Merge) and cells is not None:
         # All merged cells lose their outputs.
-        is_cleared = any(cell.outputs_cleared for cell in affected_cells.cells)
+        is_cleared = any(cell.outputs_cleared for cell in cells)
         result = msgspec.structs.replace(result, outputs_cleared=is_cleared)
     return result
 

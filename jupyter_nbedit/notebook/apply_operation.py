@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
 
@@ -39,19 +38,14 @@ _MARKDOWN = "markdown"
 _EXECUTION, _STARTED, _ENDED = "execution", "iopub.execute_input", "shell.execute_reply"
 
 
-@dataclass(frozen=True)
-class AffectedCells:
-    """The cells that an operation is about."""
-
-    #: The one cell that the operation addresses or inserts, if there is exactly one.
-    cell: EditedCell | None = None
-    #: All cells that it affects, if the operation can affect several.
-    cells: Sequence[EditedCell] | None = None
+#: The one cell that an operation addresses or inserts, if there is exactly one, and all cells that
+#: it affects, if it can affect several.
+AffectedCells = tuple[EditedCell | None, Sequence[EditedCell] | None]
 
 
 @singledispatch
 def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int) -> AffectedCells:
-    """Apply a valid operation, the one with an index in the batch, to a working copy.
+    """Apply a valid operation, the one with an index in the batch; return what it is about.
 
     Raises
     ------
@@ -70,7 +64,7 @@ def _replace(operation: Replace, working_copy: WorkingCopy, _number: int) -> Aff
     if operation.cell_type is not UNSET:
         _change_type(operation.cell_type, cell, working_copy)
     cell.clears_outputs = cell.clears_outputs or operation.outputs == "clear"
-    return AffectedCells(cell)
+    return cell, None
 
 
 def _change_type(cell_type: str, cell: EditedCell, working_copy: WorkingCopy) -> None:
@@ -106,7 +100,7 @@ def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: in
         error.details |= source_edit.build_mismatch_excerpt(stored_source, operation, error)
         raise
     cell.clears_outputs = cell.clears_outputs or operation.outputs == "clear"
-    return AffectedCells(cell)
+    return cell, None
 
 
 @apply_operation.register
@@ -123,33 +117,31 @@ def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> Affec
         source=use_line_feeds(operation.source),
         members={"metadata": style.write_value(metadata)},
     )
-    return AffectedCells(cell)
+    return cell, None
 
 
 def _find_addressed_cells(
     working_copy: WorkingCopy, operation: Delete | Move | ClearOutputs
-) -> AffectedCells:
+) -> tuple[Sequence[EditedCell], AffectedCells]:
+    """Return the cells that an operation addresses, and what it is about."""
     if operation.cells is not UNSET:
-        return AffectedCells(cells=working_copy.get_cells(operation.cells))
-    return AffectedCells(working_copy.get_cell(operation.cell, operation.expect))  # type: ignore[arg-type] # check_form
-
-
-def _list_all(affected_cells: AffectedCells) -> Sequence[EditedCell]:
-    return [affected_cells.cell] if affected_cells.cell is not None else affected_cells.cells or []
+        cells = working_copy.get_cells(operation.cells)
+        return cells, (None, cells)
+    cell = working_copy.get_cell(operation.cell, operation.expect)  # type: ignore[arg-type] # check_form
+    return [cell], (cell, None)
 
 
 @apply_operation.register
 def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> AffectedCells:
-    affected_cells = _find_addressed_cells(working_copy, operation)
-    for cell in _list_all(affected_cells):
+    cells, affected_cells = _find_addressed_cells(working_copy, operation)
+    for cell in cells:
         working_copy.remove(cell, number)
     return affected_cells
 
 
 @apply_operation.register
 def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedCells:
-    affected_cells = _find_addressed_cells(working_copy, operation)
-    first, *other_cells = _list_all(affected_cells)
+    (first, *other_cells), affected_cells = _find_addressed_cells(working_copy, operation)
     cell_order = working_copy.cell_order
     cell_order.move(first.token, working_copy.find_insertion_point(operation))
     for cell in other_cells:
@@ -190,7 +182,7 @@ def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> Affecte
     )
     position = addressed.split_tokens.index(cell.token) + 1 if cell is not addressed else 0
     addressed.split_tokens.insert(position, new_cell.token)
-    return AffectedCells(cell, [cell, new_cell])
+    return cell, [cell, new_cell]
 
 
 def _is_running(cell: EditedCell) -> bool:
@@ -228,7 +220,7 @@ def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> Affected
     working_copy.text_budget.spend(sum(len(cell.source) for cell in cells))
     first.source = "\n".join(cell.source for cell in cells)
     first.clears_outputs = True
-    return AffectedCells(first, cells)
+    return first, cells
 
 
 def _gather_attachments(
@@ -258,10 +250,11 @@ def _clear_outputs(
     operation: ClearOutputs, working_copy: WorkingCopy, _number: int
 ) -> AffectedCells:
     if operation.all is UNSET:
-        affected_cells = _find_addressed_cells(working_copy, operation)
+        cells, affected_cells = _find_addressed_cells(working_copy, operation)
     else:
-        affected_cells = AffectedCells(cells=working_copy.list_cells_with_outputs())
-    for cell in _list_all(affected_cells):
+        cells = working_copy.list_cells_with_outputs()
+        affected_cells = None, cells
+    for cell in cells:
         working_copy.check_editable(cell)
         cell.clears_outputs = True
     return affected_cells
@@ -277,7 +270,7 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
             metadata, operation.patch, notebook_style
         )
         _check_members(working_copy.metadata, operation.patch, "notebook", working_copy)
-        return AffectedCells()
+        return None, None
     cell = working_copy.get_cell(operation.cell, operation.expect)
     if operation.patch.get("editable", False) is False:
         working_copy.check_editable(cell)
@@ -286,7 +279,7 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
     working_copy.text_budget.spend_members(metadata)
     cell.members["metadata"] = json_edit.apply_merge_patch(metadata, operation.patch, style)
     _check_members(cell.members["metadata"], operation.patch, cell.cell_type, working_copy)
-    return AffectedCells(cell)
+    return cell, None
 
 
 @apply_operation.register
@@ -296,13 +289,13 @@ def _append_to_section(
     section = working_copy.outline.find_section(operation.section)
     if not section.ends_within_cell:
         point = working_copy.cell_order.get_point_in_gap(section.cells.stop)
-        return AffectedCells(_build_new_cell(working_copy, point, operation))
+        return _build_new_cell(working_copy, point, operation), None
     cell = _get_markdown_cell(working_copy, section, section.cells[-1])
     _check_markdown(working_copy, operation, cell)
     extent = _find_extent(working_copy, section, cell)
     with _protect_source(working_copy, cell):
         cell.section_text.append(extent, use_line_feeds(operation.source))
-    return AffectedCells(cell)
+    return cell, None
 
 
 @apply_operation.register
@@ -317,7 +310,7 @@ def _replace_section(
         _check_markdown(working_copy, operation, heading_cell)
         with _protect_source(working_copy, heading_cell):
             heading_cell.section_text.replace(extent, use_line_feeds(operation.source))
-        return AffectedCells(heading_cell, [heading_cell])
+        return heading_cell, [heading_cell]
     with _protect_source(working_copy, heading_cell):
         heading_cell.section_text.replace(extent, "")
     affected_cells: list[EditedCell] = []
@@ -333,7 +326,7 @@ def _replace_section(
             affected_cells.append(cell)
     point = working_copy.cell_order.get_point_at_cell(heading_cell.token, is_after=True)
     new_cell = _build_new_cell(working_copy, point, operation)
-    return AffectedCells(new_cell, [heading_cell, new_cell, *affected_cells])
+    return new_cell, [heading_cell, new_cell, *affected_cells]
 
 
 @apply_operation.register
@@ -351,7 +344,7 @@ def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: in
             affected_cells.append(cell)
     if not affected_cells:
         raise sections.build_no_entry_error(operation.section, operation.match)
-    return AffectedCells(cells=affected_cells)
+    return None, affected_cells
 
 
 def _build_new_cell(

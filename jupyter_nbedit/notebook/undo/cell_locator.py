@@ -119,9 +119,8 @@ class CellLocator:
             index_before = part.index_before or 0
             if part.index is not None:
                 cells[number] = self._shift_index(part.index, sys.maxsize)
-            if part.gap_number is not None:
-                anchor = self._record.gaps[part.gap_number]
-                gaps[number] = self._shift_index(anchor.gap_index, index_before)
+            if (gap := self._record.get_gap_index(part)) is not None:
+                gaps[number] = self._shift_index(gap, index_before)
         return cells, gaps
 
     def find_changed_cell(self, part: CellUndo) -> int | None:
@@ -354,9 +353,9 @@ class CellLocator:
         parts = [self._record.parts[number] for number in self._history.reverted_parts]
         removed = [part.index for part in parts if part.index is not None and part.changes_position]
         restored = [
-            (self._record.gaps[part.gap_number].gap_index, part.index_before or 0)
+            (gap, part.index_before or 0)
             for part in parts
-            if part.gap_number is not None
+            if (gap := self._record.get_gap_index(part)) is not None
         ]
         return sorted(removed), sorted(restored)
 

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from msgspec.structs import replace as replace_members
 
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.apply_batch import compile_splices
@@ -54,20 +56,6 @@ class PastChange:
 
 
 @dataclass(frozen=True)
-class CellNetChange:
-    """What several edits did to one cell, or to the notebook's metadata."""
-
-    #: The number of the part in the record of the net change.
-    number: int
-    #: The edits that did it with the number of the part in each, oldest first.
-    sources: Sequence[tuple[int, int]]
-    #: Of a deleted cell: the newest part that has deleted it.
-    deleted_by: tuple[int, int] | None
-    #: Of a deleted or moved cell: how many cells are now before the place where it was.
-    gap: int | None
-
-
-@dataclass(frozen=True)
 class NetChange:
     """What several edits did to a notebook together."""
 
@@ -77,7 +65,9 @@ class NetChange:
     record: UndoRecord
     #: Whether the record has the net change: too many bytes may differ, or a cell be broken.
     is_known: bool
-    cells: Sequence[CellNetChange]
+    #: The changed cells, and the notebook's metadata: what was done to each, by the numbers of the
+    #: parts of the record. The indexes are not known before the undo.
+    cells: Mapping[int, UndonePart]
     #: Whether other cells were changed and are, all in all, as they were.
     has_neutral_changes: bool
     #: The parts that cannot be reverted, because their cells were changed since, by edit.
@@ -650,8 +640,10 @@ class _CellHistory:
                     in_place.add(number)
         return [(order[n], (n, order[n].index or 0)) for n in stable]
 
-    def _list_cells(self, record: UndoRecord, order: Sequence[_TrackedCell]) -> list[CellNetChange]:
-        changes: list[CellNetChange] = []
+    def _list_cells(
+        self, record: UndoRecord, order: Sequence[_TrackedCell]
+    ) -> dict[int, UndonePart]:
+        changes: dict[int, UndonePart] = {}
         for number, part in enumerate(record.parts):
             if part.is_notebook_metadata:
                 cell = self._metadata
@@ -659,9 +651,8 @@ class _CellHistory:
                 cell = self._current_cells[part.index]
             else:
                 cell = order[part.index_before or 0]
-            gap = None if part.gap_number is None else record.gaps[part.gap_number].gap_index
             if cell.sources:
-                changes.append(CellNetChange(number, cell.sources[::-1], cell.deleted_by, gap))
+                changes[number] = UndonePart(None, cell.sources[::-1], cell.deleted_by)
         return changes
 
 
@@ -675,10 +666,9 @@ def _build_cell(token: int, cell: Cell | None, text: bytes) -> RestoredCell:
     return RestoredCell(token, cell, max(token, 0), None, cell_type, "", text=text)
 
 
-def add_undone_parts(plan: EditPlan, cells: Iterable[CellNetChange]) -> EditPlan:
-    """Return a plan with what it undoes of the edits in the history."""
+def add_undone_parts(plan: EditPlan, cells: Mapping[int, UndonePart]) -> EditPlan:
+    """Return a plan with what it undoes of the edits in the history: see `NetChange.cells`."""
     undone_parts = [
-        UndonePart(plan.reverted_indexes[cell.number], [*cell.sources], cell.deleted_by)
-        for cell in cells
+        replace_members(cell, index=plan.reverted_indexes[number]) for number, cell in cells.items()
     ]
     return replace(plan, undone_parts=undone_parts)

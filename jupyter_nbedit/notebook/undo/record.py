@@ -162,13 +162,13 @@ class ReverseSplice(msgspec.Struct, frozen=True, array_like=True):
 
 
 class UndonePart(msgspec.Struct, frozen=True, array_like=True):
-    """The change of one cell that an edit undoes."""
+    """What one or several edits did to one cell, and another edit undoes."""
 
     #: The index of the cell after the edit; None if it does not exist then, and for the metadata.
     index: int | None
-    #: The parts of earlier edits that made the change, as edits and numbers of parts.
+    #: The parts of earlier edits that made the change, as edits and numbers of parts, oldest first.
     sources: list[tuple[int, int]]
-    #: If the cell did not exist, the part that had deleted it.
+    #: If the cell did not exist, the newest part that had deleted it.
     deleted_by: tuple[int, int] | None
 
 
@@ -190,6 +190,10 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     blob: bytes
     #: Of an undo or redo: what it undoes. Records of earlier releases have none.
     undone_parts: list[UndonePart] = msgspec.field(default_factory=list, name="undone")
+
+    def get_gap_index(self, part: CellUndo) -> int | None:
+        """Return how many cells are, after the edit, before the gap where a cell was."""
+        return None if part.gap_number is None else self.gaps[part.gap_number].gap_index
 
     def list_texts(self, part: CellUndo) -> list[tuple[str | None, bytes | None]]:
         """Return the fragments of a part with their stored bytes."""

@@ -293,9 +293,9 @@ def _list_exact_positions(
     """Return cell indexes and gap indexes by part number, in the notebook after the edit."""
     cells = {number: part.index for number, part in parts.items() if part.index is not None}
     gaps = {
-        number: record.gaps[part.gap_number].gap_index
+        number: gap
         for number, part in parts.items()
-        if part.gap_number is not None
+        if (gap := record.get_gap_index(part)) is not None
     }
     return cells, gaps
 

@@ -108,7 +108,7 @@ class RestorePlanner:
             raise _build_restore_conflict(self.edit_id, net)
         plan = revert(notebook.document, net.record, op="restore", is_exact=True)
         plan = add_undone_parts(plan, net.cells)
-        sources = [source for cell in net.cells for source in cell.sources]
+        sources = [source for cell in net.cells.values() for source in cell.sources]
         return PlannedRestore.from_plan(
             notebook,
             plan,

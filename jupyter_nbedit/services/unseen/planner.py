@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_nbedit.errors import CellChanged, ChangeNotFound
 from jupyter_nbedit.notebook.undo.net_change import (
-    CellNetChange,
     NetChange,
     PastChange,
     add_undone_parts,
     compute_net_change,
 )
+from jupyter_nbedit.notebook.undo.record import UndonePart
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.edits.undo import describe_undone
@@ -95,7 +95,7 @@ class NetUndoPlanner:
         self,
         state: UnseenState,
         net: NetChange,
-        cells: Sequence[CellNetChange],
+        cells: Mapping[int, UndonePart],
         part_count: int,
         edit_id: int | None,
     ) -> None:
@@ -107,7 +107,7 @@ class NetUndoPlanner:
                 # The notebook is as it was seen last.
                 await seen.mark_all(self.path, self.account, newest_edit)
                 return
-            sources = [source for cell in cells for source in cell.sources]
+            sources = [source for cell in cells.values() for source in cell.sources]
             marks = await build_marks(state.entries, sources)
             if edit_id is not None:
                 marks.append(SeenParts(edit_id, range(part_count), part_count))
@@ -119,7 +119,7 @@ class NetUndoPlanner:
     def _undo(self, state: UnseenState) -> PlannedEdit:
         net = state.compute_net_change(self.account)
         cells = choose_cells(net, self.keys)
-        edit_ids = {edit_id for cell in cells for edit_id, _ in cell.sources}
+        edit_ids = {edit_id for cell in cells.values() for edit_id, _ in cell.sources}
         if self.until is not None and max(edit_ids) > self.until:
             message = (
                 f"A cell was changed again, by edit {max(edit_ids)}, after the edit {self.until} "
@@ -127,14 +127,13 @@ class NetUndoPlanner:
                 "them."
             )
             raise CellChanged(message, until=self.until, edit_ids=sorted(edit_ids))
-        numbers = {cell.number for cell in cells}
-        is_whole = len(numbers) == len(net.record.parts)
+        is_whole = len(cells) == len(net.record.parts)
         plan = revert(
             state.notebook.document,
             net.record,
             op="undo",
             is_exact=True,
-            part_numbers=None if is_whole else numbers,
+            part_numbers=None if is_whole else cells.keys(),
         )
         plan = add_undone_parts(plan, cells)
         part_count = len(plan.changes) + plan.changes_metadata
@@ -143,7 +142,7 @@ class NetUndoPlanner:
         undone = [
             describe_undone(entry) for entry in reversed(state.entries) if entry.edit_id in edit_ids
         ]
-        sources = [source for cell in cells for source in cell.sources]
+        sources = [source for cell in cells.values() for source in cell.sources]
         return PlannedEdit.from_plan(
             state.notebook,
             plan,
@@ -156,24 +155,24 @@ class NetUndoPlanner:
         )
 
 
-def build_key(cell: CellNetChange) -> str:
+def build_key(cell: UndonePart) -> str:
     """Return the name of a change in requests."""
     edit_id, number = cell.sources[0]
     return f"{edit_id}.{number}"
 
 
-def choose_cells(net: NetChange, keys: Iterable[str]) -> list[CellNetChange]:
-    """Return the changes with some keys; raise `ChangeNotFound` if there is none with one."""
-    cells = {build_key(cell): cell for cell in net.cells}
+def choose_cells(net: NetChange, keys: Iterable[str]) -> dict[int, UndonePart]:
+    """Return the changes with some keys, by part; raise `ChangeNotFound` if one has none."""
+    numbers = {build_key(cell): number for number, cell in net.cells.items()}
     for key in keys:
-        if key not in cells:
+        if key not in numbers:
             message = (
                 f"There is no change {key[:50]!r} that you have not kept; it may have been kept or "
                 "undone elsewhere, or a person has changed its cell since. `keys` has the changes "
                 "that there are."
             )
-            raise ChangeNotFound(message, keys=list(cells))
-    return [cells[key] for key in dict.fromkeys(keys)]
+            raise ChangeNotFound(message, keys=list(numbers))
+    return {numbers[key]: net.cells[numbers[key]] for key in keys}
 
 
 async def build_marks(

@@ -103,7 +103,7 @@ class UnseenService:
             net = await run_in_thread_if_large(state.weight, state.compute_net_change, account)
             sources = [
                 source
-                for cell in choose_cells(net, keys)
+                for cell in choose_cells(net, keys).values()
                 for source in cell.sources
                 if source[0] <= last_edit
             ]
@@ -133,7 +133,7 @@ class UnseenService:
         If two cells have changed places and back, each of the two edits may have moved one of them.
         Then one of them would be shown as moved as soon as the changes of the other are kept.
         """
-        shown = {source for cell in net.cells for source in cell.sources}
+        shown = {source for cell in net.cells.values() for source in cell.sources}
         for _ in range(_MAX_ROUNDS):
             if not net.has_neutral_changes:
                 return
@@ -141,7 +141,7 @@ class UnseenService:
             net = await run_in_thread_if_large(state.weight, state.compute_net_change, account)
             revealed = [
                 source
-                for cell in net.cells
+                for cell in net.cells.values()
                 if shown.isdisjoint(cell.sources) and cell.sources[-1][0] <= last_edit
                 for source in cell.sources
             ]
@@ -202,12 +202,12 @@ def _compute_reply(state: UnseenState, account: str) -> UnseenReply:
     diffs = build_cell_diffs(net.record.parts)
     cells = [
         UnseenCell(
-            **msgspec.structs.asdict(diffs[cell.number]),
+            **msgspec.structs.asdict(diffs[number]),
             key=build_key(cell),
             edit_ids=list(dict.fromkeys(edit_id for edit_id, _ in cell.sources)),
-            gap=cell.gap,
+            gap=net.record.get_gap_index(net.record.parts[number]),
         )
-        for cell in net.cells
+        for number, cell in net.cells.items()
     ]
     return UnseenReply(
         path=state.notebook.path,
