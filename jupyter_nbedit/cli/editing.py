@@ -19,13 +19,11 @@ from jupyter_nbedit.cli.options import (
 )
 from jupyter_nbedit.client import requests
 from jupyter_nbedit.client.requests import Reply
-from jupyter_nbedit.errors import TextMismatch
 
 #: How long a reply waits for the reports of open tabs.
 TAB_MILLISECONDS = 1000
 _POSITIONS = ("after", "before", "at")
 _CELL_TYPES = ("code", "markdown", "raw")
-_SHOWN_CELLS = 20
 
 # The options that say what to do, and for each those that it needs and those that it can have.
 _ACTIONS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -284,25 +282,19 @@ def _locate_text(
     With ``all``, there is an operation for each cell that has the text. Raise `TextMismatch` if no
     cell has it, or several.
     """
+    # Other commands need none of it.
+    from jupyter_nbedit.notebook.find_cells import find_cells_with_text  # noqa: PLC0415
+
     notebook = connection.client.read(connection.path, view="source", outputs="none")
-    old = _normalize(operation["old"])
-    names = [_get_name(cell) for cell in notebook["cells"] if old in _normalize(cell["source"])]
-    if not names:
-        message = (
-            "The text to replace does not occur in any cell. It must match exactly, including"
-            " spaces and line breaks. Give --cell to be shown the part of a cell that is most like"
-            " it."
-        )
-        raise TextMismatch(message, count=0)
-    if len(names) > 1 and not operation.get("all"):
-        shown = ", ".join(names[:_SHOWN_CELLS])
-        message = (
-            f"The text to replace occurs in {len(names)} cells: {shown}"
-            f"{', ...' if len(names) > _SHOWN_CELLS else ''}. Give --cell, or --all to replace it"
-            " in all of them."
-        )
-        raise TextMismatch(message, count=len(names), candidates=names[:_SHOWN_CELLS])
-    return [{**operation, "cell": name} for name in names], notebook["hash"]
+    names = [_get_name(cell) for cell in notebook["cells"]]
+    indexes = find_cells_with_text(
+        [_normalize(cell["source"]) for cell in notebook["cells"]],
+        _normalize(operation["old"]),
+        takes_all=operation.get("all", False),
+        get_name=names.__getitem__,
+        advice=("Give --cell", "Give --cell, or --all"),
+    )
+    return [{**operation, "cell": names[index]} for index in indexes], notebook["hash"]
 
 
 def _normalize(text: str) -> str:

@@ -6,7 +6,7 @@ What could overwrite, remove or misplace something takes only guarded names (see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.errors import InvalidOperation, NbEditError, TextMismatch
+from jupyter_nbedit.errors import InvalidOperation, NbEditError
 from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.document import CellAddress, Document
 from jupyter_nbedit.notebook.excerpt import build_excerpt
+from jupyter_nbedit.notebook.find_cells import find_cells_with_text
 from jupyter_nbedit.notebook.operations import (
     MAX_INTEGER,
     AppendToSection,
@@ -35,11 +36,9 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     Split,
 )
-from jupyter_nbedit.notebook.shown_text import unescape_markup, unquote_name
-from jupyter_nbedit.notebook.source_edit import find_shown_text
+from jupyter_nbedit.notebook.shown_text import unquote_name
 
 _SHOWN_CHARACTERS = 1_500
-_SHOWN_CANDIDATES = 20
 # Each of them reads all sources.
 _MAX_SEARCHES = 50
 _CELLS = ("cell", "cells")
@@ -73,6 +72,21 @@ _FIELDS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "append_to_section": (("section", "source"), ("cell_type",)),
     "replace_section": (("section", "source"), ("cell_type",)),
     "remove_entry": (("section", "match"), ()),
+}
+
+_STRUCTS: Mapping[OperationName, type[Any]] = {
+    "replace_text": ReplaceText,
+    "replace": Replace,
+    "insert": Insert,
+    "delete": Delete,
+    "move": Move,
+    "split": Split,
+    "merge": Merge,
+    "clear_outputs": ClearOutputs,
+    "set_tags": SetMetadata,
+    "append_to_section": AppendToSection,
+    "replace_section": ReplaceSection,
+    "remove_entry": RemoveEntry,
 }
 
 
@@ -195,116 +209,38 @@ def _read_sources(document: Document) -> list[str | None]:
 def _translate(
     operation: AgentOperation, document: Document, sources: Sequence[str | None]
 ) -> list[Operation]:
-    if operation.op == "replace_text":
-        return _translate_replace_text(operation, document, sources)
-    return [_TRANSLATIONS[operation.op](operation, document)]
-
-
-def _translate_replace_text(
-    operation: AgentOperation, document: Document, sources: Sequence[str | None]
-) -> list[Operation]:
-    cells: list[CellAddress] = []
-    if operation.cell is not UNSET:
-        cells = [document.parse_address(operation.cell)]
-    else:
-        cells += _find_cells(document, operation, sources)
-    return [
-        ReplaceText(
-            cell=cell,
-            old=operation.old,
-            new=operation.new,
-            all=operation.all,
-            outputs="clear" if operation.outputs is UNSET else operation.outputs,
+    """Return the operations of the REST API that an operation of an agent means."""
+    struct, fields = _STRUCTS[operation.op], _translate_fields(operation, document)
+    if operation.op == "set_tags":
+        tags = _read_tags(operation.tags or [], document, fields["cell"])
+        return [SetMetadata(cell=fields["cell"], patch={"tags": tags or None})]
+    if operation.op == "replace_text" and operation.cell is UNSET:
+        indexes = find_cells_with_text(
+            sources,
+            str(operation.old).replace("\r\n", "\n"),
+            takes_all=operation.all is True,
+            get_name=lambda index: str(document.get_name(index)),
+            advice=("Send `cell`", "Send the `cell`, or `all`"),
         )
-        for cell in cells
-    ]
+        return [struct(**{**fields, "cell": index}) for index in indexes]
+    return [struct(**fields)]
 
 
-def _find_cells(
-    document: Document, operation: AgentOperation, sources: Sequence[str | None]
-) -> list[int]:
-    """Return the one cell that contains the text to replace; all of them with ``all``."""
-    old = str(operation.old).replace("\r\n", "\n")
-    indexes = [index for index, source in enumerate(sources) if source and old in source]
-    if not indexes and unescape_markup(old) != old:
-        indexes = [
-            index for index, source in enumerate(sources) if source and find_shown_text(source, old)
-        ]
-    if len(indexes) == 1 or (indexes and operation.all is True):
-        return indexes
-    if not indexes:
-        message = (
-            "The text to replace does not occur in any cell. It must match exactly, including "
-            "spaces and line breaks. Send `cell` to be shown the part of a cell that is most like "
-            "it."
-        )
-        raise TextMismatch(message, count=0, lines=[])
-    names = [str(document.get_name(index)) for index in indexes[:_SHOWN_CANDIDATES]]
-    message = (
-        f"The text to replace occurs in {len(indexes)} cells: {', '.join(names)}"
-        f"{', ...' if len(indexes) > len(names) else ''}. Send the `cell`, or `all` to replace it "
-        "in all of them."
-    )
-    raise TextMismatch(message, count=len(indexes), lines=[], candidates=names)
-
-
-def _translate_replace(operation: AgentOperation, document: Document) -> Operation:
-    return Replace(
-        cell=_check_name(operation, operation.cell, document),
-        source=operation.source,
-        cell_type=operation.cell_type,
-        outputs="clear" if operation.outputs is UNSET else operation.outputs,
-    )
-
-
-def _translate_insert(operation: AgentOperation, document: Document) -> Operation:
-    return Insert(
-        source=str(operation.source),
-        cell_type="code" if operation.cell_type is UNSET else operation.cell_type,
-        after=_check_optional_name(operation, operation.after, document),
-        before=_check_optional_name(operation, operation.before, document),
-        at=operation.at,
-    )
-
-
-def _translate_delete(operation: AgentOperation, document: Document) -> Operation:
-    return Delete(
-        cell=_check_optional_name(operation, operation.cell, document),
-        cells=_check_names(operation, document),
-    )
-
-
-def _translate_move(operation: AgentOperation, document: Document) -> Operation:
-    return Move(
-        cell=_check_optional_name(operation, operation.cell, document),
-        cells=_check_names(operation, document),
-        after=_check_optional_name(operation, operation.after, document),
-        before=_check_optional_name(operation, operation.before, document),
-        at=operation.at,
-    )
-
-
-def _translate_split(operation: AgentOperation, document: Document) -> Operation:
-    cell = _check_name(operation, operation.cell, document)
-    return Split(cell=cell, at_line=operation.at_line)  # type: ignore[arg-type] # _check_fields
-
-
-def _translate_merge(operation: AgentOperation, document: Document) -> Operation:
-    return Merge(cells=_check_names(operation, document))  # type: ignore[arg-type] # _check_fields
-
-
-def _translate_clear_outputs(operation: AgentOperation, document: Document) -> Operation:
-    return ClearOutputs(
-        cell=_check_optional_name(operation, operation.cell, document),
-        cells=_check_names(operation, document),
-        all=operation.all,
-    )
-
-
-def _translate_set_tags(operation: AgentOperation, document: Document) -> Operation:
-    cell = _check_name(operation, operation.cell, document)
-    tags = None if operation.tags is UNSET else _read_tags(operation.tags, document, cell)
-    return SetMetadata(cell=cell, patch={"tags": tags or None})
+def _translate_fields(operation: AgentOperation, document: Document) -> dict[str, Any]:
+    """Return the fields that an operation has, with checked names of cells."""
+    fields: dict[str, Any] = {"cell_type": "code"} if operation.op == "insert" else {}
+    for name in operation.__struct_fields__[1:]:
+        value = getattr(operation, name)
+        if value is UNSET:
+            continue
+        if name == "cells":
+            value = [_check_name(operation, each, document) for each in value]
+        elif name == "cell" and operation.op == "replace_text":
+            value = document.parse_address(value)
+        elif name in {"cell", "after", "before"}:
+            value = _check_name(operation, value, document)
+        fields[name] = value
+    return fields
 
 
 def _read_tags(tags: Sequence[str], document: Document, cell: CellAddress) -> list[str]:
@@ -320,61 +256,11 @@ def _read_tags(tags: Sequence[str], document: Document, cell: CellAddress) -> li
     ]
 
 
-def _translate_append_to_section(operation: AgentOperation, _document: Document) -> Operation:
-    return AppendToSection(
-        section=str(operation.section),
-        source=str(operation.source),
-        cell_type="markdown" if operation.cell_type is UNSET else operation.cell_type,
-    )
-
-
-def _translate_replace_section(operation: AgentOperation, _document: Document) -> Operation:
-    return ReplaceSection(
-        section=str(operation.section),
-        source=str(operation.source),
-        cell_type="markdown" if operation.cell_type is UNSET else operation.cell_type,
-    )
-
-
-def _translate_remove_entry(operation: AgentOperation, _document: Document) -> Operation:
-    return RemoveEntry(section=str(operation.section), match=str(operation.match))
-
-
-_TRANSLATIONS: Mapping[str, Callable[[AgentOperation, Document], Operation]] = {
-    "replace": _translate_replace,
-    "insert": _translate_insert,
-    "delete": _translate_delete,
-    "move": _translate_move,
-    "split": _translate_split,
-    "merge": _translate_merge,
-    "clear_outputs": _translate_clear_outputs,
-    "set_tags": _translate_set_tags,
-    "append_to_section": _translate_append_to_section,
-    "replace_section": _translate_replace_section,
-    "remove_entry": _translate_remove_entry,
-}
-
-
-def _check_names(operation: AgentOperation, document: Document) -> list[CellAddress] | UnsetType:
-    if operation.cells is UNSET:
-        return UNSET
-    return [_check_name(operation, address, document) for address in operation.cells]
-
-
-def _check_optional_name(
-    operation: AgentOperation, address: str | UnsetType, document: Document
-) -> CellAddress | UnsetType:
-    return UNSET if address is UNSET else _check_name(operation, address, document)
-
-
-def _check_name(
-    operation: AgentOperation, address: str | UnsetType, document: Document
-) -> CellAddress:
+def _check_name(operation: AgentOperation, text: str, document: Document) -> CellAddress:
     """Return an address that is a guarded name.
 
     Raise `InvalidOperation` for any other, with the cell that it would mean.
     """
-    text = str(address)
     if CellName.parse(text) is not None:
         return text
     details: dict[str, Any] = {"cell": text}
