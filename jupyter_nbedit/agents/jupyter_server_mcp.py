@@ -6,21 +6,23 @@ token, which everybody on the machine can use. So there are functions only if th
 `offer_to_jupyter_server_mcp` says so.
 """
 
-# Without `from __future__ import annotations`: that extension needs the types themselves.
+from __future__ import annotations
 
+import inspect
 import json
+import keyword
 import logging
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, get_args, get_origin
 
+import msgspec
 from jupyter_server.serverapp import ServerApp
 
 from jupyter_nbedit.agents.tools import get_tool
-from jupyter_nbedit.agents.tools.base import ToolContext, ToolError
-from jupyter_nbedit.agents.tools.toolsets.agent import AgentFailure, AgentOutput
+from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError
+from jupyter_nbedit.agents.tools.toolsets.agent import TOOLS, AgentFailure, AgentOutput
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.decode_body import decode_body
-from jupyter_nbedit.notebook.text_cells import TextOutputs, TextView
 from jupyter_nbedit.services.models import Author
 
 #: Where the settings of the web application have the `ToolContext`, if the tools are offered.
@@ -38,107 +40,51 @@ def list_functions() -> list[str]:
     """Return the functions in the form ``module:function``; none if they are not offered."""
     if _get_context() is None:
         return []
-    return [f"{__name__}:{function.__name__}" for function in _FUNCTIONS]
+    return [f"{__name__}:{tool.name}" for tool in TOOLS]
 
 
-async def notebook_read(  # noqa: D103, PLR0913 -- its description and parameters are the tool's
-    path: str,
-    *,
-    cells: list[str] | None = None,
-    section: str | None = None,
-    start: int | None = None,
-    view: TextView | None = None,
-    outputs: TextOutputs | None = None,
-    max_chars: int | None = None,
-    since: str | None = None,
-) -> Any:
-    return await _call(
-        "notebook_read",
-        path=path,
-        cells=cells,
-        section=section,
-        start=start,
-        view=view,
-        outputs=outputs,
-        max_chars=max_chars,
-        since=since,
-    )
+def _build_function(name: str) -> Callable[..., Awaitable[str]]:
+    """Return a tool as a function, whose parameters are the fields of its input."""
+    tool = get_tool(f"agent/{name}")
+    names, parameters = dict[str, str](), list[inspect.Parameter]()
+    for field in msgspec.structs.fields(tool.arguments_type):
+        # No parameter of Python can have the name `in`.
+        is_keyword = keyword.iskeyword(field.encode_name)
+        parameter_name = field.name if is_keyword else field.encode_name
+        names[parameter_name] = field.encode_name
+        kind = _simplify_type(field.type)
+        parameters.append(
+            inspect.Parameter(
+                parameter_name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if field.required else None,
+                annotation=kind if field.required else kind | None,
+            )
+        )
+    signature = inspect.Signature(parameters, return_annotation=Any)
+
+    async def call(*positional: Any, **named: Any) -> str:
+        given = signature.bind(*positional, **named).arguments
+        return await _call(tool, {names[name]: value for name, value in given.items()})
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = tool.description
+    # That extension reads both.
+    vars(call)["__signature__"] = signature
+    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": Any}
+    return call
 
 
-async def notebook_edit(  # noqa: D103 -- its description is the tool's
-    path: str,
-    operations: list[dict[str, Any]],
-    *,
-    message: str | None = None,
-    rev: str | None = None,
-    dry_run: bool | None = None,
-) -> Any:
-    return await _call(
-        "notebook_edit",
-        path=path,
-        operations=operations,
-        message=message,
-        rev=rev,
-        dry_run=dry_run,
-    )
-
-
-async def notebook_search(  # noqa: D103, PLR0913 -- its description and parameters are the tool's
-    *,
-    text: str | None = None,
-    regex: bool | None = None,
-    ignore_case: bool | None = None,
-    folder: str | None = None,
-    scope: Literal["sources", "outputs", "tags", "all"] | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Any:
-    # No parameter of Python can have the name `in`.
-    return await _call(
-        "notebook_search",
-        text=text,
-        regex=regex,
-        ignore_case=ignore_case,
-        folder=folder,
-        limit=limit,
-        cursor=cursor,
-        **{"in": scope},
-    )
-
-
-async def notebook_create(  # noqa: D103 -- its description is the tool's
-    path: str, cells: list[dict[str, Any]] | None = None, kernelspec: str | None = None
-) -> Any:
-    return await _call("notebook_create", path=path, cells=cells, kernelspec=kernelspec)
-
-
-async def notebook_history(  # noqa: D103 -- its description is the tool's
-    action: Literal["list", "show", "undo", "redo", "proposal"],
-    *,
-    path: str | None = None,
-    edit_id: int | None = None,
-    proposal_id: int | None = None,
-    wait: int | None = None,
-) -> Any:
-    return await _call(
-        "notebook_history",
-        action=action,
-        path=path,
-        edit_id=edit_id,
-        proposal_id=proposal_id,
-        wait=wait,
-    )
-
-
-_FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    notebook_read,
-    notebook_edit,
-    notebook_search,
-    notebook_create,
-    notebook_history,
-)
-for _function in _FUNCTIONS:
-    _function.__doc__ = get_tool(f"agent/{_function.__name__}").description
+def _simplify_type(kind: Any) -> Any:
+    """Return a type without what only msgspec knows; a struct is any object there."""
+    if get_origin(kind) is Annotated:
+        return _simplify_type(get_args(kind)[0])
+    if get_origin(kind) is list:
+        return list[_simplify_type(get_args(kind)[0])]  # type: ignore[misc] # computed
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return dict[str, Any]
+    given = [each for each in get_args(kind) if each is not msgspec.UnsetType]
+    return _simplify_type(given[0]) if msgspec.UnsetType in get_args(kind) else kind
 
 
 def _get_context() -> ToolContext | None:
@@ -149,9 +95,9 @@ def _get_context() -> ToolContext | None:
     return context
 
 
-async def _call(name: str, **arguments: Any) -> str:
+async def _call(tool: Tool[Any], arguments: Mapping[str, Any]) -> str:
     """Run a tool and return its text; raise `ToolFailed` with the text of its failure."""
-    context, tool = _get_context(), get_tool(f"agent/{name}")
+    context = _get_context()
     if context is None:
         message = "This server does not offer its tools to jupyter_server_mcp."
         raise ToolFailed(message)
@@ -165,7 +111,7 @@ async def _call(name: str, **arguments: Any) -> str:
         )
         raise ToolFailed(_get_text(failure)) from None
     except Exception:  # noqa: BLE001 -- its text may name paths, and would be shown
-        _log.exception("The tool %s failed", name)
+        _log.exception("The tool %s failed", tool.name)
         message = "internal_error: The tool failed; the log of the Jupyter server says why."
         raise ToolFailed(message) from None
     return _get_text(result.output)
@@ -175,3 +121,10 @@ def _get_text(output: Any) -> str:
     if not isinstance(output, AgentOutput | AgentFailure):
         raise TypeError(output)
     return output.content[0].text
+
+
+notebook_read = _build_function("notebook_read")
+notebook_edit = _build_function("notebook_edit")
+notebook_search = _build_function("notebook_search")
+notebook_create = _build_function("notebook_create")
+notebook_history = _build_function("notebook_history")
