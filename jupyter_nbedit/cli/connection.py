@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.hidden import find_hidden_part, is_hidden_from
+from jupyter_nbedit.cli.hidden import find_hidden_part, find_showing_server
 from jupyter_nbedit.cli.options import UsageError
-from jupyter_nbedit.client import Client, Server, find_server
+from jupyter_nbedit.client import Client, Server
 from jupyter_nbedit.client.discovery import Discovery
 from jupyter_nbedit.client.errors import (
     ClientError,
@@ -53,6 +53,12 @@ class Connection:
     def send(self, request: Request) -> Reply:
         """Return the reply to a request, in the form that the user wants."""
         return self.client.send(request, as_text=not self.is_json)
+
+    def answer(self, request: Request) -> int:
+        """Print the reply to a request; return the exit code."""
+        reply = self.send(request)
+        print_reply(reply)
+        return exit_codes.PROPOSED if reply.is_proposal else exit_codes.DONE
 
 
 @contextmanager
@@ -119,12 +125,9 @@ def _find_server(options: argparse.Namespace, path: str) -> Discovery | NoServer
         message = "--offline uses no server, so that it does not take --url."
         raise UsageError(message)
     try:
-        discovery = find_server(path, url=options.url, token_file=options.token_file)
+        discovery = find_showing_server(path, url=options.url, token_file=options.token_file)
     except NoServer as error:
         return error
-    if is_hidden_from(discovery.server, path, url=options.url):
-        message = f"{discovery.server.url} does not show {path!r}, which is hidden."
-        return NoServer(message, discovery.others)
     if options.offline:
         message = (
             f"{discovery.server.url} serves this, so that --offline is refused: people there would"

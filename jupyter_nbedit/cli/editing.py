@@ -7,21 +7,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.connection import Connection, connect, print_reply
+from jupyter_nbedit.cli.connection import Connection, connect
 from jupyter_nbedit.cli.options import (
     Subparsers,
     UsageError,
     add_change_options,
     check_single_stdin,
+    get_change_fields,
     read_file,
     read_text,
 )
 from jupyter_nbedit.client import requests
-from jupyter_nbedit.client.requests import Reply
 
-#: How long a reply waits for the reports of open tabs.
-TAB_MILLISECONDS = 1000
 _POSITIONS = ("after", "before", "at")
 _CELL_TYPES = ("code", "markdown", "raw")
 
@@ -119,40 +116,16 @@ def run_edit(options: argparse.Namespace) -> int:
         elif action != "operations" and (indexes := _find_indexes(given[0])):
             operations, notebook_hash = _name_cells(connection, given[0], indexes)
             rev = rev or notebook_hash
-        reply = connection.send(
-            requests.edit(
-                connection.path,
-                operations,
-                wait_tabs=TAB_MILLISECONDS,
-                message=options.message,
-                rev=rev,
-                dry_run=options.dry_run or None,
-            )
-        )
-    print_reply(reply)
-    return get_change_code(reply)
+        body = {**get_change_fields(options), "rev": rev}
+        return connection.answer(requests.edit(connection.path, operations, **body))
 
 
 def run_new(options: argparse.Namespace) -> int:
     """Create a notebook."""
     cells = [] if options.cells is None else _read_list(options.cells)
+    body = {**get_change_fields(options, wait_tabs=0), "kernelspec": options.kernel}
     with connect(options, options.notebook, is_change=not options.dry_run) as connection:
-        reply = connection.send(
-            requests.create(
-                connection.path,
-                cells,
-                kernelspec=options.kernel,
-                message=options.message,
-                dry_run=options.dry_run or None,
-            )
-        )
-    print_reply(reply)
-    return get_change_code(reply)
-
-
-def get_change_code(reply: Reply) -> int:
-    """Return the exit code of a change."""
-    return exit_codes.PROPOSED if reply.is_proposal else exit_codes.DONE
+        return connection.answer(requests.create(connection.path, cells, **body))
 
 
 # What to do ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Files that are below the root of a server which does not show them, because they are hidden."""
+"""Find the server that shows a file; servers do not show what is hidden below their roots."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from jupyter_nbedit.client import Server
-from jupyter_nbedit.client.discovery import inspect_server
-from jupyter_nbedit.client.errors import ClientError
+from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_server
+from jupyter_nbedit.client.errors import ClientError, NoServer
 from jupyter_nbedit.client.server import get_relative_path
 
 _NOT_FOUND = 404
@@ -20,7 +20,19 @@ def find_hidden_part(path: str) -> str | None:
     return next((part for part in parts if part.strip(".") and part.startswith(".")), None)
 
 
-def is_hidden_from(server: Server, target: str, *, url: str | None) -> bool:
+def find_showing_server(path: str, *, url: str | None, token_file: str | None) -> Discovery:
+    """Return the server that serves a file or a folder and shows it; raise as `find_server` does.
+
+    `NoServer` then also means that the server does not show it.
+    """
+    discovery = find_server(path, url=url, token_file=token_file)
+    if _is_hidden_from(discovery.server, path, url=url):
+        message = f"{discovery.server.url} does not show {path!r}, which is hidden."
+        raise NoServer(message, discovery.others)
+    return discovery
+
+
+def _is_hidden_from(server: Server, target: str, *, url: str | None) -> bool:
     """Return whether a server does not show a file or folder below its root, which is then free.
 
     A server that was chosen, by ``url`` or by the environment, is always used. A person who has

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.connection import connect, print_reply
-from jupyter_nbedit.cli.editing import TAB_MILLISECONDS, get_change_code
-from jupyter_nbedit.cli.options import Subparsers, add_change_options, add_server_options
+from jupyter_nbedit.cli.connection import connect
+from jupyter_nbedit.cli.options import (
+    Subparsers,
+    add_change_options,
+    add_server_options,
+    get_change_fields,
+)
 from jupyter_nbedit.client import requests
 
 
@@ -55,29 +58,15 @@ def run_history(options: argparse.Namespace) -> int:
     """Print the edits of a notebook, or one of them."""
     with connect(options, options.notebook) as connection:
         if options.edit is not None:
-            request = requests.read_edit(connection.path, options.edit)
-        else:
-            request = requests.list_edits(
-                connection.path, limit=options.limit, before=options.before
-            )
-        print_reply(connection.send(request))
-    return exit_codes.DONE
+            return connection.answer(requests.read_edit(connection.path, options.edit))
+        page = {"limit": options.limit, "before": options.before}
+        return connection.answer(requests.list_edits(connection.path, **page))
 
 
 def run_undo(options: argparse.Namespace) -> int:
     """Undo or redo an edit, or undo changes of cells."""
     names = ("cells", "until")
     chosen_cells = {name: value for name in names if (value := getattr(options, name, None))}
+    body = {**get_change_fields(options), **chosen_cells}
     with connect(options, options.notebook, is_change=not options.dry_run) as connection:
-        reply = connection.send(
-            options.build_request(
-                connection.path,
-                options.edit,
-                wait_tabs=TAB_MILLISECONDS,
-                message=options.message,
-                dry_run=options.dry_run or None,
-                **chosen_cells,
-            )
-        )
-    print_reply(reply)
-    return get_change_code(reply)
+        return connection.answer(options.build_request(connection.path, options.edit, **body))

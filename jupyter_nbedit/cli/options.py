@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 #: To what a command adds its parser; `argparse` has no public name for it.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
+#: How long a reply waits for the reports of open tabs.
+TAB_MILLISECONDS = 1000
 #: Means standard input where a file or a text is expected.
 STDIN = "-"
 
@@ -45,6 +47,14 @@ def add_change_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="show the change, write nothing")
     add_server_options(parser)
+
+
+def get_change_fields(
+    options: argparse.Namespace, *, wait_tabs: int = TAB_MILLISECONDS
+) -> dict[str, Any]:
+    """Return the fields that requests of all commands that change notebooks have."""
+    dry_run = options.dry_run or None
+    return {"message": options.message, "dry_run": dry_run, "wait_tabs": wait_tabs}
 
 
 def read_text(value: str) -> str:

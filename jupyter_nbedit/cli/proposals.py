@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.connection import connect, print_reply, show_path
-from jupyter_nbedit.cli.editing import TAB_MILLISECONDS
-from jupyter_nbedit.cli.options import Subparsers, UsageError, add_server_options
+from jupyter_nbedit.cli.connection import connect, show_path
+from jupyter_nbedit.cli.options import TAB_MILLISECONDS, Subparsers, UsageError, add_server_options
 from jupyter_nbedit.client import requests
 
 _EXIT_CODES = {
@@ -60,15 +59,13 @@ def run(options: argparse.Namespace) -> int:
     with connect(options, options.path) as connection:
         if options.verb == "reject":
             request = requests.reject_proposal(options.proposal, reason=options.reason)
-        elif options.verb == "reopen":
-            request = requests.reopen_proposal(options.proposal)
-        else:
-            # The text has no word for programs, so that the status is asked for first.
-            proposal = connection.client.read_proposal(options.proposal, wait=options.wait or 0)
-            print_reply(connection.send(requests.read_proposal(options.proposal)))
-            return _EXIT_CODES.get(str(proposal["status"]), exit_codes.DONE)
-        print_reply(connection.send(request))
-    return exit_codes.DONE
+            return connection.answer(request)
+        if options.verb == "reopen":
+            return connection.answer(requests.reopen_proposal(options.proposal))
+        # The text has no word for programs, so that the status is asked for first.
+        proposal = connection.client.read_proposal(options.proposal, wait=options.wait or 0)
+        connection.answer(requests.read_proposal(options.proposal))
+        return _EXIT_CODES.get(str(proposal["status"]), exit_codes.DONE)
 
 
 def _accept(options: argparse.Namespace) -> int:
@@ -77,7 +74,5 @@ def _accept(options: argparse.Namespace) -> int:
         path = show_path(connection, proposal["path"])
     # The notebook itself says which servers must be asked before it is changed.
     with connect(options, path, is_change=True) as connection:
-        print_reply(
-            connection.send(requests.accept_proposal(options.proposal, wait_tabs=TAB_MILLISECONDS))
-        )
-    return exit_codes.DONE
+        request = requests.accept_proposal(options.proposal, wait_tabs=TAB_MILLISECONDS)
+        return connection.answer(request)

@@ -58,7 +58,7 @@ def run_read(options: argparse.Namespace) -> int:
     """Print a notebook."""
     view = "outline" if options.outline else "source" if options.source else None
     with connect(options, options.notebook) as connection:
-        reply = connection.send(
+        return connection.answer(
             requests.read(
                 connection.path,
                 cell=options.cells,
@@ -70,8 +70,6 @@ def run_read(options: argparse.Namespace) -> int:
                 max_chars=options.max_chars,
             )
         )
-    print_reply(reply)
-    return exit_codes.DONE
 
 
 def run_search(options: argparse.Namespace) -> int:

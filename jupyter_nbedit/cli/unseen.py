@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.connection import connect, print_reply
-from jupyter_nbedit.cli.editing import TAB_MILLISECONDS, get_change_code
-from jupyter_nbedit.cli.options import Subparsers, add_change_options, add_server_options
+from jupyter_nbedit.cli.connection import connect
+from jupyter_nbedit.cli.options import (
+    Subparsers,
+    add_change_options,
+    add_server_options,
+    get_change_fields,
+)
 from jupyter_nbedit.client import requests
 
 
@@ -49,32 +52,19 @@ def run_unseen(options: argparse.Namespace) -> int:
     """Print the unseen changes of a notebook, or the notebooks that have some."""
     with connect(options, options.notebook or ".") as connection:
         if options.notebook is None:
-            request = requests.list_unseen_notebooks()
-        else:
-            request = requests.get_unseen(connection.path)
-        print_reply(connection.send(request))
-    return exit_codes.DONE
+            return connection.answer(requests.list_unseen_notebooks())
+        return connection.answer(requests.get_unseen(connection.path))
 
 
 def run_keep(options: argparse.Namespace) -> int:
     """Keep changes."""
     with connect(options, options.notebook) as connection:
-        request = requests.keep(connection.path, options.keys or None, until=options.until)
-        print_reply(connection.send(request))
-    return exit_codes.DONE
+        keys = options.keys or None
+        return connection.answer(requests.keep(connection.path, keys, until=options.until))
 
 
 def run_restore(options: argparse.Namespace) -> int:
     """Restore an earlier state."""
+    body = get_change_fields(options)
     with connect(options, options.notebook, is_change=not options.dry_run) as connection:
-        reply = connection.send(
-            requests.restore(
-                connection.path,
-                options.edit,
-                wait_tabs=TAB_MILLISECONDS,
-                message=options.message,
-                dry_run=options.dry_run or None,
-            )
-        )
-    print_reply(reply)
-    return get_change_code(reply)
+        return connection.answer(requests.restore(connection.path, options.edit, **body))

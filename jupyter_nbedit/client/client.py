@@ -32,7 +32,7 @@ _TEXT = "text/plain"
 _JSON = "application/json"
 
 
-class Sender(Protocol):
+class Transport(Protocol):
     """What requests are sent to: a `Server`, or an `OfflineServer` in this process."""
 
     @property
@@ -80,7 +80,7 @@ class Client:
     """
 
     def __init__(
-        self, server: Sender, *, name: str | None = None, seconds: float = RESPONSE_SECONDS
+        self, server: Transport, *, name: str | None = None, seconds: float = RESPONSE_SECONDS
     ) -> None:
         self.server = server
         self._name = name
@@ -152,7 +152,7 @@ def _build_target(request: Request) -> str:
         raise errors.InvalidRequest(message) from None
 
 
-def _build_response_error(server: Sender, response: Response) -> Exception:
+def _build_response_error(server: Transport, response: Response) -> Exception:
     """Return the error that a response is."""
     if response.content_type == _TEXT:
         reason, separator, message = response.body.decode("utf-8", "replace").partition(": ")
@@ -165,7 +165,7 @@ def _build_response_error(server: Sender, response: Response) -> Exception:
         return build_foreign_error(server, response)
 
 
-def build_foreign_error(server: Sender, response: Response) -> ClientError:
+def build_foreign_error(server: Transport, response: Response) -> ClientError:
     """Return the error of a response that is not of the REST API, but of a proxy for example."""
     if isinstance(server, Server) and is_from_hub(response):
         # For a stopped server, the Hub says so to a GET only, and forbids other methods.

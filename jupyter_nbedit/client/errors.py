@@ -7,12 +7,9 @@ reason, as on the server. No error contains a token.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from jupyter_nbedit import errors
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.client.server import Server
 
 
 class ClientError(Exception):
@@ -42,10 +39,10 @@ class DiscoveryError(ClientError, reason="no_server"):
 class NoServer(DiscoveryError):
     """No running server with this extension serves the file.
 
-    ``others`` are running servers without this extension that serve it.
+    ``others`` are the `Server` objects of running servers without this extension that serve it.
     """
 
-    def __init__(self, message: str, others: Sequence[Server] = ()) -> None:
+    def __init__(self, message: str, others: Sequence[Any] = ()) -> None:
         super().__init__(message)
         self.others = others
 

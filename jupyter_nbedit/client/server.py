@@ -109,9 +109,11 @@ class Address:
         address without a base URL is that of any server there.
         """
         base_urls = {self._get_base_url(), other._get_base_url()}
-        return self._get_place() == other._get_place() and (len(base_urls) == 1 or "" in base_urls)
+        return self._get_identity() == other._get_identity() and (
+            len(base_urls) == 1 or "" in base_urls
+        )
 
-    def _get_place(self) -> tuple[str, str, int]:
+    def _get_identity(self) -> tuple[str, str, int]:
         if self.scheme == _UNIX:
             return _UNIX, os.path.realpath(self.host), 0
         here = self.is_local or self.host == socket.gethostname()
@@ -326,8 +328,8 @@ def get_relative_path(root: str, path: str) -> str | None:
     return next(
         (
             relative
-            for way in _list_ways(path)
-            if (relative := _get_path_below(root, way)) is not None
+            for absolute in _list_absolute_paths(path)
+            if (relative := _get_path_below(root, absolute)) is not None
         ),
         None,
     )
@@ -335,10 +337,12 @@ def get_relative_path(root: str, path: str) -> str | None:
 
 def is_below(root: str, path: str) -> bool:
     """Return whether a file is in a folder, with all links resolved."""
-    return any(_get_path_below(root, way) is not None for way in _list_ways(path)[:1])
+    return any(
+        _get_path_below(root, absolute) is not None for absolute in _list_absolute_paths(path)[:1]
+    )
 
 
-def _list_ways(path: str) -> list[str]:
+def _list_absolute_paths(path: str) -> list[str]:
     """Return the absolute paths of a file: without links, and as it is given."""
     try:
         real, given = os.path.realpath(path), os.path.abspath(path)

@@ -570,7 +570,7 @@ def test_a_relative_path_that_means_two_notebooks_is_refused(tmp_path: Path) -> 
         folder.mkdir()
         (folder / NAME).write_bytes(TEXT)
     caller = BridgeCaller(str(root))
-    caller._targets.add_folder(str(tmp_path))
+    caller._paths.add_folder(str(tmp_path))
     call = ToolCall("notebook_read", {"path": f"notebooks/{NAME}"}, None)
     answer = call_tool(caller, call)
     assert answer.is_error

@@ -16,9 +16,9 @@ from typing import Any
 
 from jupyter_nbedit.agents.mcp.definitions import load_definitions
 from jupyter_nbedit.agents.mcp.server import ToolAnswer, ToolCall
-from jupyter_nbedit.cli.bridge.paths import Targets
-from jupyter_nbedit.cli.hidden import is_hidden_from
-from jupyter_nbedit.client.client import Sender, build_foreign_error
+from jupyter_nbedit.cli.bridge.paths import PathResolver
+from jupyter_nbedit.cli.hidden import find_showing_server
+from jupyter_nbedit.client.client import Transport, build_foreign_error
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_servers
 from jupyter_nbedit.client.errors import (
     ClientError,
@@ -63,7 +63,7 @@ class BridgeCaller:
     """
 
     def __init__(self, root: str, *, url: str | None = None, token_file: str | None = None) -> None:
-        self._targets = Targets(root, self._find_served_folder)
+        self._paths = PathResolver(root, self._find_served_folder)
         self._url = url
         self._token_file = token_file
         self._session = secrets.token_hex(8)
@@ -122,7 +122,7 @@ class BridgeCaller:
             message = f"Expected a string at `$.{argument}`; found {json.dumps(path)[:100]}."
             raise InvalidRequest(message)
         if path.strip("/") if argument == "folder" else path:
-            return _TargetedCall(call, self._targets.resolve(path), argument, path)
+            return _TargetedCall(call, self._paths.resolve(path), argument, path)
         if given.get("action") == "proposal":
             number = given.get("proposal_id")
             if isinstance(number, int) and number in self._proposals:
@@ -135,7 +135,7 @@ class BridgeCaller:
         If no server holds the root, and one server, or the given one, serves a folder in it, that
         folder: some clients start the bridge in the home folder.
         """
-        root = self._targets.root
+        root = self._paths.root
         try:
             find_server(root, url=self._url, token_file=self._token_file)
         except (NoServer, OutsideRoot):
@@ -147,7 +147,7 @@ class BridgeCaller:
                 and state.server.root is not None
                 and (not given or state.server.address.is_same_server(Address.from_url(given)))
             ]
-            inside = [folder for folder in folders if self._targets.is_inside(folder)]
+            inside = [folder for folder in folders if self._paths.is_inside(folder)]
             if len(inside) == 1:
                 return inside[0]
         return root
@@ -193,7 +193,7 @@ class BridgeCaller:
         If its root is not known here, the ``path`` of the call must be relative to it.
         """
         try:
-            found = find_server(target, url=self._url, token_file=self._token_file)
+            return find_showing_server(target, url=self._url, token_file=self._token_file)
         except OutsideRoot:
             if os.path.isabs(path):
                 raise
@@ -201,16 +201,12 @@ class BridgeCaller:
             if discovery.server.root is not None:
                 raise
             return discovery
-        if is_hidden_from(found.server, target, url=self._url):
-            message = f"{found.server.url} does not show {target!r}, which is hidden."
-            raise NoServer(message, found.others)
-        return found
 
     def _find_served_folder(self) -> str | None:
         """Return the folder that the server of the root serves; None if there is none."""
         with suppress(ClientError):
             return find_server(
-                self._targets.root, url=self._url, token_file=self._token_file
+                self._paths.root, url=self._url, token_file=self._token_file
             ).server.root
         return None
 
@@ -220,7 +216,7 @@ class BridgeCaller:
             path = server.to_api_path(request.path)
         else:
             path = server.to_api_path(request.target)
-            self._targets.add_folder(server.root)
+            self._paths.add_folder(server.root)
         note = self._check_others(request, discovery.others)
         return _add_note(self._exchange(server, request, path, server.root), note)
 
@@ -230,9 +226,9 @@ class BridgeCaller:
         from jupyter_nbedit.cli.offline.server import OfflineServer  # noqa: PLC0415
 
         note = self._check_others(request, others)
-        server = OfflineServer(Path(request.target), Path(self._targets.root))
+        server = OfflineServer(Path(request.target), Path(self._paths.root))
         with closing(server):
-            self._targets.add_folder(str(server.folder))
+            self._paths.add_folder(str(server.folder))
             # The path of a proposal is relative to the folder of the call that it was made by.
             return _add_note(self._exchange(server, request, server.path, None), note)
 
@@ -252,7 +248,7 @@ class BridgeCaller:
         )
 
     def _exchange(
-        self, sender: Sender, request: _TargetedCall, path: str, folder: str | None
+        self, transport: Transport, request: _TargetedCall, path: str, folder: str | None
     ) -> ToolAnswer:
         """Send a call, with the API path of its target, and return its answer.
 
@@ -260,7 +256,7 @@ class BridgeCaller:
         """
         call, arguments = request.call, dict(request.call.arguments)
         if arguments.get("action") == "proposal" and "proposal_id" in arguments:
-            refusal = self._check_proposal(sender, arguments["proposal_id"], folder)
+            refusal = self._check_proposal(transport, arguments["proposal_id"], folder)
             if refusal is not None:
                 return refusal
         # The server refuses calls without a path that need one. Without a folder it would search
@@ -269,7 +265,7 @@ class BridgeCaller:
             # The server reads a quoted name, too.
             is_quoted = unquote_name(path) is not None
             arguments[request.argument] = json.dumps(path) if is_quoted else path
-        response = sender.send(
+        response = transport.send(
             "POST",
             f"nbedit/tools/agent/{call.name}",
             json.dumps(arguments).encode(),
@@ -282,9 +278,11 @@ class BridgeCaller:
         )
         if response.status == _ACCEPTED:
             self._remember_proposal(response, request.target)
-        return _decode_answer(sender, response)
+        return _decode_answer(transport, response)
 
-    def _check_proposal(self, sender: Sender, number: Any, folder: str | None) -> ToolAnswer | None:
+    def _check_proposal(
+        self, transport: Transport, number: Any, folder: str | None
+    ) -> ToolAnswer | None:
         """Raise `OutsideRoot` if the notebook of a proposal is not in the root.
 
         Return the answer if the proposal cannot be read.
@@ -301,13 +299,13 @@ class BridgeCaller:
                 raise OutsideRoot(message)
             return None
         headers = {"Accept": "application/json"}
-        response = sender.send("GET", f"nbedit/proposals/{number}", None, headers)
+        response = transport.send("GET", f"nbedit/proposals/{number}", None, headers)
         if response.status != _OK:
-            return _decode_answer(sender, response)
+            return _decode_answer(transport, response)
         path = json.loads(response.body)["path"]
-        if not self._targets.is_inside(os.path.realpath(os.path.join(folder, path))):
+        if not self._paths.is_inside(os.path.realpath(os.path.join(folder, path))):
             message = (
-                f"Proposal {number} is for a notebook outside of {self._targets.root!r}, the only "
+                f"Proposal {number} is for a notebook outside of {self._paths.root!r}, the only "
                 "folder that this tool may use (--root)."
             )
             raise OutsideRoot(message)
@@ -333,7 +331,7 @@ def _build_label(client: str | None) -> str:
     return label or _CLIENT
 
 
-def _decode_answer(sender: Sender, response: Response) -> ToolAnswer:
+def _decode_answer(transport: Transport, response: Response) -> ToolAnswer:
     """Return the answer of a tool, or the error that stands in its place."""
     content: Any = None
     with suppress(ValueError, RecursionError):
@@ -345,4 +343,4 @@ def _decode_answer(sender: Sender, response: Response) -> ToolAnswer:
         if isinstance(content.get("reason"), str) and isinstance(content.get("message"), str):
             text = f"{content['reason']}: {content['message']}"
             return ToolAnswer.from_text(text, is_error=True)
-    raise build_foreign_error(sender, response)
+    raise build_foreign_error(transport, response)

@@ -16,7 +16,7 @@ class AmbiguousPath(ClientError, reason="ambiguous_path"):
     """A relative path means two files."""
 
 
-class Targets:
+class PathResolver:
     """Finds the files that paths mean.
 
     A relative path is relative to the root, or to a folder that paths in an earlier answer were
