@@ -1,65 +1,149 @@
-"""The command ``setup``."""
+"""Tell an MCP client to use the bridge or an endpoint: what the command ``setup`` does."""
 
 from __future__ import annotations
 
 import argparse
-from typing import get_args
+import re
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
-from jupyter_nbedit.agents.setup import TOKEN_VARIABLE, ClientId
-from jupyter_nbedit.cli.options import Subparsers
+from jupyter_nbedit.agents.setup import TOKEN_VARIABLE
+from jupyter_nbedit.agents.setup.clients import (
+    CLIENTS,
+    Bridge,
+    ClientMachine,
+    ClientSetup,
+    CommandMissing,
+    ConfigScope,
+    Endpoint,
+    build_setup,
+    find_bridge,
+    list_setups,
+)
+from jupyter_nbedit.agents.setup.config_file import WriteOutcome, WriteRefused, write_setup
+from jupyter_nbedit.cli import exit_codes
+from jupyter_nbedit.cli.options import UsageError
 
-_DESCRIPTION = """Print how to set up an MCP client, such as Claude Code, so that it edits notebooks
-through jupyter_nbedit: the command to type, or what to put into which file. Without CLIENT: list
-the clients. No token is ever written."""
-
-
-def add_parser(commands: Subparsers) -> None:
-    """Add the parser of the command."""
-    parser = commands.add_parser(
-        "setup", help="set up Claude Code, Codex and other MCP clients", description=_DESCRIPTION
-    )
-    parser.add_argument("client", nargs="?", choices=get_args(ClientId), metavar="CLIENT")
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="make the change in the client's configuration, with a backup beside it",
-    )
-    parser.add_argument(
-        "--replace",
-        action="store_true",
-        help="with --write: if there is another server named nbedit, change it",
-    )
-    scope = parser.add_mutually_exclusive_group()
-    scope.add_argument(
-        "--user",
-        dest="scope",
-        action="store_const",
-        const="user",
-        help="for all folders of this user (the default, if the client has this)",
-    )
-    scope.add_argument(
-        "--project",
-        dest="scope",
-        action="store_const",
-        const="project",
-        help="only for the current folder",
-    )
-    parser.add_argument(
-        "--url",
-        help="the address of a Jupyter server on another machine: use its endpoint over HTTP",
-    )
-    parser.add_argument(
-        "--token-variable",
-        metavar="NAME",
-        help="with --url: the environment variable that the client takes the token from"
-        f" (default: {TOKEN_VARIABLE})",
-    )
-    parser.set_defaults(run=run)
+# How the paths of pages begin, after the base URL: people copy them from the browser.
+_PAGES = ("lab", "notebooks", "tree")
+# Tokens of Jupyter have small letters: no token can be taken for a name.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print or write a setup."""
-    # Other commands need none of it.
-    from jupyter_nbedit.cli import client_setup  # noqa: PLC0415
+    machine = ClientMachine.from_system(Path.cwd())
+    scope: ConfigScope | None = options.scope
+    try:
+        server = _choose_server(options)
+        if options.client is None:
+            _print_clients(server, machine)
+            return exit_codes.DONE
+        setup = build_setup(options.client, server, machine, scope)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except CommandMissing as error:
+        print(f"jupyter nbedit setup: {error}", file=sys.stderr)
+        return exit_codes.REFUSED
+    if not options.write:
+        _print_setup(setup)
+        return exit_codes.DONE
+    try:
+        outcome = write_setup(setup, machine.project, replace=options.replace)
+    except WriteRefused as error:
+        _print_refusal(setup, error)
+        return exit_codes.REFUSED
+    _print_outcome(setup, outcome)
+    return exit_codes.DONE
 
-    return client_setup.run(options)
+
+def _choose_server(options: argparse.Namespace) -> Bridge | Endpoint:
+    """Return what the client is to use."""
+    if options.write and options.client is None:
+        message = "--write needs CLIENT"
+        raise UsageError(message)
+    if options.replace and not options.write:
+        message = "--replace needs --write"
+        raise UsageError(message)
+    if options.url is None:
+        if options.token_variable is not None:
+            message = "--token-variable needs --url: without it, no client needs a token"
+            raise UsageError(message)
+        return find_bridge()
+    url = _build_endpoint_url(options.url)
+    variable = options.token_variable or TOKEN_VARIABLE
+    if not _VARIABLE.fullmatch(variable):
+        message = "--token-variable: expected a name in capital letters, such as JUPYTER_TOKEN"
+        raise UsageError(message)
+    client = CLIENTS.get(options.client)
+    if client is not None and not client.can_expand_headers:
+        return Endpoint(url, variable, find_bridge().command)
+    return Endpoint(url, variable)
+
+
+def _build_endpoint_url(address: str) -> str:
+    """Return the URL of the endpoint of a server, without a token that the address has."""
+    message = "--url: expected the address of a Jupyter server, such as http://host:8888/"
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise UsageError(message)
+    if parts.username is not None or parts.password is not None:
+        message = "--url: the address has a user or a password in it; leave these out"
+        raise UsageError(message)
+    segments = [segment for segment in parts.path.split("/") if segment]
+    if segments[-2:] == ["nbedit", "mcp"]:
+        segments = segments[:-2]
+    else:
+        # What follows is the name of a user of the Hub.
+        start = segments.index("user") + 2 if "user" in segments else 0
+        pages = [place for place, name in enumerate(segments) if place >= start and name in _PAGES]
+        segments = segments[: pages[0]] if pages else segments
+    path = "/".join(["", *segments, "nbedit", "mcp"])
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def _print_clients(server: Bridge | Endpoint, machine: ClientMachine) -> None:
+    for setup in list_setups(server, machine):
+        print(f"{setup.client.id:12}{setup.client.title:13}{setup.file_label}")
+    print("Next: jupyter nbedit setup CLIENT, with --write to make the change.", file=sys.stderr)
+
+
+def _print_setup(setup: ClientSetup) -> None:
+    """Print the text alone on stdout, so that it can be piped, and what to do with it on stderr."""
+    command = f"jupyter nbedit setup {setup.client.id} --write"
+    if setup.kind == "command":
+        print(f"Type this, or use {command!r}:", file=sys.stderr)
+    else:
+        print(f"Merge this into {setup.file}, or use {command!r}:", file=sys.stderr)
+    sys.stderr.flush()
+    print(setup.text.rstrip("\n"), flush=True)
+    if setup.link:
+        print(f"Or open this link: {setup.link}", file=sys.stderr)
+    _print_note(setup)
+
+
+def _print_outcome(setup: ClientSetup, outcome: WriteOutcome) -> None:
+    if not outcome.has_changed:
+        print(f"{outcome.file} has this already.")
+        return
+    backup = "" if outcome.backup is None else f" The file as it was: {outcome.backup}"
+    print(f"{outcome.file} is written. Start {setup.client.title} again.{backup}")
+    _print_note(setup)
+
+
+def _print_refusal(setup: ClientSetup, error: WriteRefused) -> None:
+    print(f"jupyter nbedit setup: {error}", file=sys.stderr)
+    if setup.kind == "command":
+        print(f"Without --write, you can type:\n{setup.text}", file=sys.stderr)
+    else:
+        print(f"To do it by hand, merge into it:\n{setup.text}", end="", file=sys.stderr)
+
+
+def _print_note(setup: ClientSetup) -> None:
+    if setup.note:
+        print(setup.note, file=sys.stderr)

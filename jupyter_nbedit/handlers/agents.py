@@ -15,11 +15,11 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.agents.setup import TOKEN_VARIABLE
 from jupyter_nbedit.agents.setup.clients import (
     Bridge,
+    ClientMachine,
     ClientSetup,
     CommandMissing,
     Endpoint,
-    Kind,
-    Places,
+    SetupKind,
     find_bridge,
     list_setups,
 )
@@ -54,7 +54,7 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
     """What a person does to set up a client."""
 
     kind: Annotated[
-        Kind,
+        SetupKind,
         Meta(description="Whether `text` is a command for a terminal or the content of a file."),
     ]
     text: Annotated[
@@ -167,9 +167,9 @@ class AgentsHandler(NbEditHandler):
 
 def _list_clients(url: str, bridge: Bridge | None, root: str) -> list[ClientReply]:
     """List all clients; ``root`` is the root of the server, where `~` is the home folder."""
-    places = Places.from_system(Path(root).expanduser())
-    local_setups = list_setups(bridge or Bridge(_COMMAND), places)
-    remote_setups = list_setups(Endpoint(url), places)
+    machine = ClientMachine.from_system(Path(root).expanduser())
+    local_setups = list_setups(bridge or Bridge(_COMMAND), machine)
+    remote_setups = list_setups(Endpoint(url), machine)
     return [
         ClientReply(
             id=local.client.id,

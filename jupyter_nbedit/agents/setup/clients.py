@@ -45,11 +45,11 @@ _SECRET_VARIABLES = ("JUPYTER_TOKEN", "JUPYTERHUB_API_TOKEN")
 ENDPOINT_PATH = "nbedit/mcp"
 
 #: Whether a client uses the server in all folders, or only in the folder of a project.
-Scope = Literal["user", "project"]
-Kind = Literal["command", "file"]
+ConfigScope = Literal["user", "project"]
+SetupKind = Literal["command", "file"]
 #: ``jsonc`` is JSON in which the client accepts comments and trailing commas.
 Syntax = Literal["json", "jsonc", "toml"]
-Base = Literal["home", "config", "application"]
+BaseFolder = Literal["home", "config", "application"]
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class UserFolder:
     folder: the home folder, that of XDG configurations, or that of graphical programs.
     """
 
-    base: Base
+    base: BaseFolder
     path: str = ""
     variable: str | None = None
-    base_on_windows: Base | None = None
+    base_on_windows: BaseFolder | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class McpClient:
     can_expand_headers: bool = True
 
     @property
-    def scopes(self) -> Sequence[Scope]:
+    def scopes(self) -> Sequence[ConfigScope]:
         """The scopes it can have the server in, the usual one first."""
         return ("project",) if self.user_folder is None else ("user", "project")
 
@@ -202,8 +202,8 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where files are on the machine of the client; ``platform`` is as in `sys.platform`."""
+class ClientMachine:
+    """What is known of the machine of a client: folders, and ``platform`` as in `sys.platform`."""
 
     home: Path
     project: Path
@@ -211,13 +211,13 @@ class Places:
     environment: Mapping[str, str]
 
     @classmethod
-    def from_system(cls, project: Path) -> Places:
-        """Return the places of this user on this machine."""
+    def from_system(cls, project: Path) -> ClientMachine:
+        """Return this machine, for this user."""
         return cls(Path.home(), project, sys.platform, os.environ)
 
 
 @dataclass(frozen=True)
-class Entry:
+class ConfigEntry:
     """A value that a configuration file must contain.
 
     ``keys`` lead to the object or list that it is a member of. In an object its key is ``name``; in
@@ -242,12 +242,12 @@ class ClientSetup:
     """
 
     client: McpClient
-    scope: Scope
-    kind: Kind
+    scope: ConfigScope
+    kind: SetupKind
     text: str
     file: Path
     file_label: str
-    entries: Sequence[Entry]
+    entries: Sequence[ConfigEntry]
     note: str = ""
     link: str = ""
     other_files: Sequence[Path] = ()
@@ -279,7 +279,10 @@ def find_bridge() -> Bridge:
 
 
 def build_setup(
-    client_id: str, server: Bridge | Endpoint, places: Places, scope: Scope | None = None
+    client_id: str,
+    server: Bridge | Endpoint,
+    machine: ClientMachine,
+    scope: ConfigScope | None = None,
 ) -> ClientSetup:
     """Return how to set up a client, by default in its usual scope.
 
@@ -296,15 +299,15 @@ def build_setup(
     # In a project, Copilot CLI and Claude Code read the same file.
     is_shared = client.id == "copilot" and scope == "project"
     entries = _build_entries(CLIENTS["claude"] if is_shared else client, server)
-    files = _locate_files(client, places, scope)
-    command = _build_command(client, server, places, scope)
+    files = _locate_files(client, machine, scope)
+    command = _build_command(client, server, machine, scope)
     return ClientSetup(
         client=client,
         scope=scope,
         kind="file" if command is None else "command",
         text=render_entries(entries, client.syntax) if command is None else command,
         file=files[0],
-        file_label=_shorten_path(files[0], places),
+        file_label=_shorten_path(files[0], machine),
         entries=entries,
         note=_NOTES.get((client.id, scope), ""),
         link=_build_cursor_link(entries[0]) if client.id == "cursor" else "",
@@ -312,9 +315,9 @@ def build_setup(
     )
 
 
-def list_setups(server: Bridge | Endpoint, places: Places) -> list[ClientSetup]:
+def list_setups(server: Bridge | Endpoint, machine: ClientMachine) -> list[ClientSetup]:
     """Return how to set up each client in its usual scope."""
-    return [build_setup(client_id, server, places) for client_id in CLIENTS]
+    return [build_setup(client_id, server, machine) for client_id in CLIENTS]
 
 
 # What the configuration contains ------------------------------------------------------------------
@@ -340,11 +343,11 @@ def _build_remote_bridge(client: McpClient, endpoint: Endpoint) -> Bridge:
     return Bridge(endpoint.bridge, ("mcp", "--url", endpoint.url.removesuffix(ENDPOINT_PATH)))
 
 
-def _build_entries(client: McpClient, server: Bridge | Endpoint) -> list[Entry]:
+def _build_entries(client: McpClient, server: Bridge | Endpoint) -> list[ConfigEntry]:
     if client.id == "jupyter-ai":
         value = _build_value(client, server)
-        return [Entry([client.servers_key], SERVER_NAME, value, name_key="name")]
-    entries = [Entry([client.servers_key], SERVER_NAME, _build_value(client, server))]
+        return [ConfigEntry([client.servers_key], SERVER_NAME, value, name_key="name")]
+    entries = [ConfigEntry([client.servers_key], SERVER_NAME, _build_value(client, server))]
     if client.id == "vscode" and isinstance(server, Endpoint):
         # VS Code asks once, and keeps the answer in the key store of the system.
         question = {
@@ -353,7 +356,7 @@ def _build_entries(client: McpClient, server: Bridge | Endpoint) -> list[Entry]:
             "description": "Token of the Jupyter server",
             "password": True,
         }
-        entries.append(Entry(["inputs"], _INPUT_ID, question, name_key="id"))
+        entries.append(ConfigEntry(["inputs"], _INPUT_ID, question, name_key="id"))
     return entries
 
 
@@ -414,7 +417,7 @@ def _build_headers(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def render_entries(entries: Sequence[Entry], syntax: Syntax) -> str:
+def render_entries(entries: Sequence[ConfigEntry], syntax: Syntax) -> str:
     """Return a file that has only these entries."""
     if syntax == "toml":
         return "\n".join(render_toml_table(entry) for entry in entries)
@@ -430,7 +433,7 @@ def render_entries(entries: Sequence[Entry], syntax: Syntax) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def render_toml_table(entry: Entry) -> str:
+def render_toml_table(entry: ConfigEntry) -> str:
     """Return an entry as a table of TOML; its values are strings and lists of strings."""
     lines = [f"[{'.'.join([*entry.keys, entry.name])}]"]
     # A string of JSON is one of TOML, if it has no escapes of surrogates.
@@ -444,7 +447,7 @@ def render_toml_table(entry: Entry) -> str:
 
 
 def _build_command(
-    client: McpClient, server: Bridge | Endpoint, places: Places, scope: Scope
+    client: McpClient, server: Bridge | Endpoint, machine: ClientMachine, scope: ConfigScope
 ) -> str | None:
     """Return the command line that sets up a client; None if it has none that does all of it.
 
@@ -456,26 +459,28 @@ def _build_command(
         match client.id, scope:
             case "claude", _:
                 words = ["claude", "mcp", "add", "-s", scope, SERVER_NAME, "--", *local]
-            case "gemini", _ if places.platform != "win32":
+            case "gemini", _ if machine.platform != "win32":
                 words = ["gemini", "mcp", "add", "-s", scope, SERVER_NAME, *local]
                 words += [word for name in _SECRET_VARIABLES for word in ("-e", f"{name}=${name}")]
             case "copilot", "user":
                 words = ["copilot", "mcp", "add", SERVER_NAME, "--", *local]
-            case "vscode", "user" if places.platform != "win32":
+            case "vscode", "user" if machine.platform != "win32":
                 value = {"name": SERVER_NAME, **_build_value(client, server)}
                 words = ["code", "--add-mcp", json.dumps(value, ensure_ascii=False)]
             case _:
                 pass
-    elif places.platform == "win32" and client.id != "codex":
+    elif machine.platform == "win32" and client.id != "codex":
         pass
     else:
         words = _build_endpoint_words(client, server, scope)
     if words is None:
         return None
-    return subprocess.list2cmdline(words) if places.platform == "win32" else shlex.join(words)
+    return subprocess.list2cmdline(words) if machine.platform == "win32" else shlex.join(words)
 
 
-def _build_endpoint_words(client: McpClient, server: Endpoint, scope: Scope) -> list[str] | None:
+def _build_endpoint_words(
+    client: McpClient, server: Endpoint, scope: ConfigScope
+) -> list[str] | None:
     header = ["--header", f"Authorization: Bearer ${{{server.token_variable}}}"]
     add = [client.id, "mcp", "add"]
     match client.id, scope:
@@ -490,7 +495,7 @@ def _build_endpoint_words(client: McpClient, server: Endpoint, scope: Scope) -> 
             return None
 
 
-def _build_cursor_link(entry: Entry) -> str:
+def _build_cursor_link(entry: ConfigEntry) -> str:
     config = base64.b64encode(json.dumps(entry.value).encode()).decode()
     query = urlencode({"name": entry.name, "config": config}, quote_via=quote)
     return f"cursor://anysphere.cursor-deeplink/mcp/install?{query}"
@@ -499,33 +504,33 @@ def _build_cursor_link(entry: Entry) -> str:
 # Files --------------------------------------------------------------------------------------------
 
 
-def _locate_files(client: McpClient, places: Places, scope: Scope) -> list[Path]:
+def _locate_files(client: McpClient, machine: ClientMachine, scope: ConfigScope) -> list[Path]:
     """Return the file that a client reads, and others that it reads as well."""
     if scope == "project" or client.user_folder is None:
-        return [places.project / name for name in client.project_files]
-    folder = _locate_folder(client.user_folder, places)
+        return [machine.project / name for name in client.project_files]
+    folder = _locate_folder(client.user_folder, machine)
     return [folder / name for name in client.user_files]
 
 
-def _locate_folder(folder: UserFolder, places: Places) -> Path:
-    if folder.variable and (named := places.environment.get(folder.variable)):
+def _locate_folder(folder: UserFolder, machine: ClientMachine) -> Path:
+    if folder.variable and (named := machine.environment.get(folder.variable)):
         return Path(named)
-    is_windows = places.platform == "win32"
+    is_windows = machine.platform == "win32"
     match folder.base_on_windows if is_windows and folder.base_on_windows else folder.base:
         case "home":
-            base = places.home
+            base = machine.home
         case "application" if is_windows:
-            base = Path(places.environment.get("APPDATA") or places.home / "AppData" / "Roaming")
-        case "application" if places.platform == "darwin":
-            base = places.home / "Library" / "Application Support"
+            base = Path(machine.environment.get("APPDATA") or machine.home / "AppData" / "Roaming")
+        case "application" if machine.platform == "darwin":
+            base = machine.home / "Library" / "Application Support"
         case _:
-            base = Path(places.environment.get("XDG_CONFIG_HOME") or places.home / ".config")
+            base = Path(machine.environment.get("XDG_CONFIG_HOME") or machine.home / ".config")
     return base / folder.path
 
 
-def _shorten_path(path: Path, places: Places) -> str:
-    if path.is_relative_to(places.project):
-        return path.relative_to(places.project).as_posix()
-    if path.is_relative_to(places.home):
-        return f"~/{path.relative_to(places.home).as_posix()}"
+def _shorten_path(path: Path, machine: ClientMachine) -> str:
+    if path.is_relative_to(machine.project):
+        return path.relative_to(machine.project).as_posix()
+    if path.is_relative_to(machine.home):
+        return f"~/{path.relative_to(machine.home).as_posix()}"
     return str(path)

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from jupyter_nbedit.agents.setup.clients import Entry, Syntax, render_entries, render_toml_table
+from jupyter_nbedit.agents.setup.clients import (
+    ConfigEntry,
+    Syntax,
+    render_entries,
+    render_toml_table,
+)
 from jupyter_nbedit.agents.setup.json_text import (
     SyntaxProblem,
     add_member,
@@ -31,7 +36,7 @@ class MergeRefused(Exception):
 
 
 def merge_entries(
-    text: str, entries: Sequence[Entry], syntax: Syntax, *, replace: bool = False
+    text: str, entries: Sequence[ConfigEntry], syntax: Syntax, *, replace: bool = False
 ) -> str:
     """Return the text of a configuration with the entries; the same text if it has them.
 
@@ -46,7 +51,7 @@ def merge_entries(
     return text
 
 
-def _merge_entry(text: str, entry: Entry, syntax: Syntax, *, replace: bool) -> str:
+def _merge_entry(text: str, entry: ConfigEntry, syntax: Syntax, *, replace: bool) -> str:
     before = _parse(text, syntax)
     expected = deepcopy(before)
     _put_entry(expected, entry, replace=replace, can_replace=syntax != "toml")
@@ -91,7 +96,7 @@ def _parse_toml(text: str) -> dict[str, Any]:
     raise MergeRefused(message)
 
 
-def _put_entry(root: Any, entry: Entry, *, replace: bool, can_replace: bool) -> None:
+def _put_entry(root: Any, entry: ConfigEntry, *, replace: bool, can_replace: bool) -> None:
     """Put an entry into the data of a configuration."""
     holder = root
     for position, key in enumerate(entry.keys):
@@ -131,14 +136,14 @@ def _describe_type(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a number or boolean"
 
 
-def _find_item(items: Sequence[Any], entry: Entry) -> int | None:
+def _find_item(items: Sequence[Any], entry: ConfigEntry) -> int | None:
     for index, item in enumerate(items):
         if isinstance(item, dict) and item.get(entry.name_key) == entry.name:
             return index
     return None
 
 
-def _edit_json(text: str, entry: Entry, expected: Any) -> str:
+def _edit_json(text: str, entry: ConfigEntry, expected: Any) -> str:
     """Change the text so that it has an entry as in the expected data."""
     node = parse_json(text)
     for key in entry.keys:
@@ -158,7 +163,7 @@ def _edit_json(text: str, entry: Entry, expected: Any) -> str:
     return add_member(text, node, entry.name if entry.name_key is None else None, value)
 
 
-def _append_table(text: str, entry: Entry) -> str:
+def _append_table(text: str, entry: ConfigEntry) -> str:
     newline = find_newline(text)
     table = render_toml_table(entry).replace("\n", newline)
     return f"{text}{'' if text.endswith(newline) else newline}{newline}{table}"

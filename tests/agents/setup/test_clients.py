@@ -20,9 +20,9 @@ from jupyter_nbedit.agents.setup.clients import (
     BRIDGE_VARIABLES,
     CLIENTS,
     Bridge,
+    ClientMachine,
     ClientSetup,
     Endpoint,
-    Places,
     build_setup,
     find_bridge,
     list_setups,
@@ -31,7 +31,7 @@ from jupyter_nbedit.client import find_server
 from jupyter_nbedit.client.errors import ClientError
 
 HOME, PROJECT = Path("/home/ada"), Path("/work/rain")
-PLACES = Places(HOME, PROJECT, "linux", {})
+MACHINE = ClientMachine(HOME, PROJECT, "linux", {})
 # Whatever may be in the name of a folder.
 COMMAND = '/opt/my env\'s/$HOME "x" ü/bin/jupyter-nbedit'
 BRIDGE = Bridge(COMMAND)
@@ -178,8 +178,8 @@ def test_each_client_gets_what_it_expects(client_id: str, kind: str, tmp_path: P
     expected_in_project = REMOTE["claude"] if kind == "remote" else LOCAL["claude"]
     if client_id != "copilot":
         expected_in_project = expected
-    in_project = build_setup(client_id, server, PLACES, "project")
-    usual = build_setup(client_id, server, PLACES)
+    in_project = build_setup(client_id, server, MACHINE, "project")
+    usual = build_setup(client_id, server, MACHINE)
 
     if in_project.kind == "file":
         assert parse(in_project.text, client_id) == expected_in_project
@@ -199,7 +199,7 @@ def test_each_client_gets_what_it_expects(client_id: str, kind: str, tmp_path: P
 
 
 def test_the_link_for_cursor_has_the_entry() -> None:
-    link = urlsplit(build_setup("cursor", BRIDGE, PLACES).link)
+    link = urlsplit(build_setup("cursor", BRIDGE, MACHINE).link)
 
     query = parse_qs(link.query, strict_parsing=True)
     assert (link.scheme, link.netloc, link.path) == (
@@ -247,7 +247,7 @@ PROJECT_FILES = {
 
 def test_the_file_is_where_the_client_looks_for_it() -> None:
     for platform, files in USER_FILES.items():
-        setups = list_setups(BRIDGE, Places(HOME, PROJECT, platform, {}))
+        setups = list_setups(BRIDGE, ClientMachine(HOME, PROJECT, platform, {}))
         found = {str(setup.client.id): setup.file.as_posix() for setup in setups}
         assert list(found) == list(CLIENTS)
         assert {client_id: found[client_id] for client_id in files} == files
@@ -258,7 +258,7 @@ def test_the_file_is_where_the_client_looks_for_it() -> None:
         "XDG_CONFIG_HOME": "/c4",
         "APPDATA": "/c5",
     }
-    setups = list_setups(BRIDGE, Places(HOME, PROJECT, "linux", moved))
+    setups = list_setups(BRIDGE, ClientMachine(HOME, PROJECT, "linux", moved))
     labels = {setup.client.id: setup.file_label for setup in setups}
     assert labels == {
         "claude": "/c1/.claude.json",
@@ -271,15 +271,15 @@ def test_the_file_is_where_the_client_looks_for_it() -> None:
         "copilot": "/c3/mcp-config.json",
         "jupyter-ai": ".jupyter/mcp_settings.json",
     }
-    windows = build_setup("zed", BRIDGE, Places(HOME, PROJECT, "win32", moved))
+    windows = build_setup("zed", BRIDGE, ClientMachine(HOME, PROJECT, "win32", moved))
     assert windows.file == Path("/c5/zed/settings.json")
     for client_id, name in PROJECT_FILES.items():
-        setup = build_setup(client_id, BRIDGE, PLACES, "project")
+        setup = build_setup(client_id, BRIDGE, MACHINE, "project")
         assert (setup.file_label, setup.file) == (name, PROJECT / PurePosixPath(name))
 
 
 def test_on_windows_a_command_is_printed_only_if_each_shell_reads_it_the_same_way() -> None:
-    windows = Places(HOME, PROJECT, "win32", {})
+    windows = ClientMachine(HOME, PROJECT, "win32", {})
     bridge = Bridge(r"C:\Program Files\env\Scripts\jupyter-nbedit.exe")
     setups = [*list_setups(bridge, windows), *list_setups(ENDPOINT, windows)]
 
@@ -306,7 +306,7 @@ def test_what_every_client_starts_answers_it() -> None:
     bridge = find_bridge()
     commands = set()
     for client_id in CLIENTS:
-        (entry,) = build_setup(client_id, bridge, PLACES).entries
+        (entry,) = build_setup(client_id, bridge, MACHINE).entries
         command = entry.value["command"]
         words = command if isinstance(command, list) else [command, *entry.value["args"]]
         commands.add(tuple(words))
@@ -353,13 +353,13 @@ def test_the_variables_that_the_bridge_needs_are_passed_on_to_it(tmp_path: Path)
 def test_a_client_that_starts_the_bridge_takes_the_token_from_one_variable_only() -> None:
     other = Endpoint(URL, "OTHER_TOKEN")
 
-    assert "${OTHER_TOKEN}" in build_setup("copilot", other, PLACES).text
+    assert "${OTHER_TOKEN}" in build_setup("copilot", other, MACHINE).text
     with pytest.raises(ValueError, match="takes the token from JUPYTER_TOKEN"):
-        build_setup("zed", other, PLACES)
+        build_setup("zed", other, MACHINE)
 
 
 def test_no_setup_of_an_endpoint_has_a_place_for_a_token() -> None:
-    for setup in list_setups(ENDPOINT, PLACES):
+    for setup in list_setups(ENDPOINT, MACHINE):
         assert_names_variable_only(setup)
 
 

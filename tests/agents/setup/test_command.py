@@ -19,9 +19,9 @@ import pytest
 from jupyter_nbedit.agents.setup.clients import (
     CLIENTS,
     Bridge,
+    ClientMachine,
+    ConfigScope,
     Endpoint,
-    Places,
-    Scope,
     build_setup,
     find_bridge,
     list_setups,
@@ -59,17 +59,17 @@ def test_without_a_client_all_are_listed(home: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("client_id", CLIENTS)
-@pytest.mark.parametrize("scope", get_args(Scope))
+@pytest.mark.parametrize("scope", get_args(ConfigScope))
 def test_what_is_printed_is_what_is_written(
-    client_id: str, scope: Scope, home: Path, capsys: pytest.CaptureFixture[str]
+    client_id: str, scope: ConfigScope, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if scope not in CLIENTS[client_id].scopes:
         assert main(["setup", client_id, f"--{scope}"]) == 2
         return
     if client_id == "codex" and sys.version_info < (3, 11):
         pytest.skip("this Python has no parser of TOML")
-    places = Places.from_system(Path.cwd())
-    setup = build_setup(client_id, find_bridge(), places, scope)
+    machine = ClientMachine.from_system(Path.cwd())
+    setup = build_setup(client_id, find_bridge(), machine, scope)
 
     assert main(["setup", client_id, f"--{scope}"]) == 0
     assert capsys.readouterr().out.rstrip("\n") == setup.text.rstrip("\n")
@@ -290,7 +290,7 @@ def test_what_the_client_writes_meanwhile_is_kept(
     if is_toml and sys.version_info < (3, 11):
         pytest.skip("this Python has no parser of TOML")
     before, after = ("n = 0\n", "n = 1\n") if is_toml else ('{"n": 0}', '{"n": 1}')
-    file = build_setup(client_id, find_bridge(), Places.from_system(Path.cwd())).file
+    file = build_setup(client_id, find_bridge(), ClientMachine.from_system(Path.cwd())).file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(before)
     sync, calls = os.fsync, iter(["first fsync", "second fsync"])
@@ -358,7 +358,7 @@ def test_what_root_writes_in_the_home_of_a_user_is_the_users(client_id: str, hom
 
     assert {read_owner(path) for path in home.rglob("*")} == {(USER, GROUP)}
 
-    file = build_setup(client_id, find_bridge(), Places.from_system(Path.cwd())).file
+    file = build_setup(client_id, find_bridge(), ClientMachine.from_system(Path.cwd())).file
     file.write_text("a = 1\n" if client_id == "codex" else "{}")
     file.chmod(0o640)
     os.chown(file, USER, GROUP + 1)
@@ -396,10 +396,10 @@ def test_a_user_cannot_lead_root_to_files_of_others(
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission_is_refused(home: Path) -> None:
     home.chmod(0o500)
-    places = Places.from_system(Path.cwd())
+    machine = ClientMachine.from_system(Path.cwd())
 
     with pytest.raises(WriteRefused, match="Permission denied"):
-        write_setup(build_setup("claude", Bridge("x"), places), places.project)
+        write_setup(build_setup("claude", Bridge("x"), machine), machine.project)
 
 
 ADDRESSES = [
@@ -482,8 +482,8 @@ def test_the_commands_in_the_documentation_succeed(document: str, home: Path) ->
 
 def test_the_lines_for_http_in_the_documentation_are_those_that_are_printed() -> None:
     endpoint = Endpoint("http://localhost:8888/nbedit/mcp")
-    places = Places(Path("/home/ada"), Path("/work"), "linux", {})
-    printed = [setup.text for setup in list_setups(endpoint, places) if setup.kind == "command"]
+    machine = ClientMachine(Path("/home/ada"), Path("/work"), "linux", {})
+    printed = [setup.text for setup in list_setups(endpoint, machine) if setup.kind == "command"]
 
     text = (ROOT / "docs" / "agents.md").read_text()
 
@@ -492,14 +492,14 @@ def test_the_lines_for_http_in_the_documentation_are_those_that_are_printed() ->
 
 def test_the_table_in_the_documentation_is_that_of_the_clients() -> None:
     text = (ROOT / "docs" / "agents.md").read_text()
-    places = Places(Path("/home/ada"), Path("/work"), "linux", {})
+    machine = ClientMachine(Path("/home/ada"), Path("/work"), "linux", {})
 
     rows = re.findall(r"^\| `(\S+)` \| (.+?) \| (.*?) ?\| `(.+?)` \|$", text, re.MULTILINE)
 
     expected = []
     for client in CLIENTS.values():
         labels = {
-            scope: build_setup(client.id, Bridge("x"), places, scope).file_label
+            scope: build_setup(client.id, Bridge("x"), machine, scope).file_label
             for scope in client.scopes
         }
         user = f"`{labels['user']}`" if "user" in labels else ""

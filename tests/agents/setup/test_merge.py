@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.agents.setup.clients import Entry, Syntax
+from jupyter_nbedit.agents.setup.clients import ConfigEntry, Syntax
 from jupyter_nbedit.agents.setup.merge import MergeRefused, merge_entries
 
 VALUE = {"command": "/bin/x", "args": ["mcp"]}
-ENTRY = Entry(["mcpServers"], "nbedit", VALUE)
-ITEM = Entry(["mcp_servers"], "nbedit", {"name": "nbedit", **VALUE}, name_key="name")
+ENTRY = ConfigEntry(["mcpServers"], "nbedit", VALUE)
+ITEM = ConfigEntry(["mcp_servers"], "nbedit", {"name": "nbedit", **VALUE}, name_key="name")
 INLINE = '{"command": "/bin/x", "args": ["mcp"]}'
 TABLE = '[mcpServers.nbedit]\ncommand = "/bin/x"\nargs = ["mcp"]\n'
 needs_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="has no parser of TOML")
@@ -130,13 +130,13 @@ def test_what_the_user_has_added_to_the_entry_stays() -> None:
     text = json.dumps({"mcpServers": {"nbedit": {"timeout": 5, **VALUE}}})
     assert merge_entries(text, [ENTRY], "json") == text
 
-    moved = Entry(["mcpServers"], "nbedit", {**VALUE, "command": "/new"})
+    moved = ConfigEntry(["mcpServers"], "nbedit", {**VALUE, "command": "/new"})
     merged = merge_entries(text, [moved], "json", replace=True)
     assert json.loads(merged)["mcpServers"]["nbedit"] == {"timeout": 5, **moved.value}
 
 
 SECRET = "s3cret"  # noqa: S105 -- must not be shown
-REFUSED: list[tuple[str, Syntax, Entry, str]] = [
+REFUSED: list[tuple[str, Syntax, ConfigEntry, str]] = [
     ('{"mcpServers": {', "json", ENTRY, "not valid JSON"),
     ('{"a": 1} x', "jsonc", ENTRY, "line 1, column 10: expected the end of the file"),
     ('{\n"a" 1}', "jsonc", ENTRY, "line 2, column 5: expected a colon"),
@@ -176,7 +176,7 @@ REFUSED_TOML = [
     ],
 )
 def test_what_cannot_be_merged_is_refused(
-    text: str, syntax: Syntax, entry: Entry, reason: str
+    text: str, syntax: Syntax, entry: ConfigEntry, reason: str
 ) -> None:
     with pytest.raises(MergeRefused) as refused:
         merge_entries(text, [entry], syntax)
