@@ -1,6 +1,24 @@
 """All errors of this package; `jupyter_nbedit.handlers.errors` has their HTTP statuses.
 
-None of them ever contains an absolute path.
+None of them ever contains an absolute path. Those in one line have nothing in common but their base::
+
+    NbEditError
+      InvalidRequest
+        InvalidOperation
+      TooLarge UnsupportedMediaType IdempotencyMismatch
+      Forbidden
+        PlanMode CellProtected
+      NotebookNotFound
+        FolderNotFound
+      FileNotFound CellNotFound SectionNotFound ToolNotFound
+      EditNotFound ChangeNotFound ProposalNotFound
+      AmbiguousCell AmbiguousSection TextMismatch CellChanged
+      HashMismatch ReadRequired VersionUnknown PageUnknown
+      NotebookExists NotAPlainFile InvalidNotebook
+      UndoConflict NothingToUndo ProposalClosed TooManyProposals
+      Busy
+        ChangedDuringRead
+      NoSpace HistoryUnavailable ModesUnreadable StorageFailure
 
 This module, `jupyter_nbedit.api` and `jupyter_nbedit.client` are public; all others are private.
 """
