@@ -1,6 +1,6 @@
 """All errors of this package; `jupyter_nbedit.handlers.errors` has their HTTP statuses.
 
-None of them ever contains an absolute path. Those in one line have nothing in common but their base::
+None of them ever contains an absolute path. Those in one line only have their base in common::
 
     NbEditError
       InvalidRequest

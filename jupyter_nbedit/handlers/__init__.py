@@ -1,7 +1,7 @@
 """The REST API, the only code that knows HTTP status codes.
 
 A module for each resource, with its bodies, its handlers and, at the end, its routes. What all of
-them use: `base` (requests and replies), `editing` and `reading`, `operation_spec` (what a verb
+them use: `base` (requests and replies), `editing` and `reading`, `spec` (what a verb
 declares), `errors` (the status of each error), `openapi` (the document of the API).
 """
 
@@ -23,7 +23,7 @@ from jupyter_nbedit.handlers import (
     undo,
     unseen,
 )
-from jupyter_nbedit.handlers.operation_spec import Route
+from jupyter_nbedit.handlers.spec import Route
 
 _MODULES = (
     about,

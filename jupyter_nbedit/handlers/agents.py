@@ -25,7 +25,7 @@ from jupyter_nbedit.agents.setup.clients import (
 )
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.operation_spec import OperationSpec, Reply, Route
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.history.models import HistoryEdit
 
 _COMMAND = "jupyter-nbedit"

@@ -36,7 +36,7 @@ from jupyter_nbedit.handlers.large_requests import (
     LargeRequest,
 )
 from jupyter_nbedit.handlers.negotiation import TEXT_TYPE, prefers_text
-from jupyter_nbedit.handlers.operation_spec import CLIENT, IDEMPOTENCY_KEY, PAGE, SESSION
+from jupyter_nbedit.handlers.spec import CLIENT, IDEMPOTENCY_KEY, PAGE, SESSION
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.notebook.operations import MAX_INTEGER

@@ -12,29 +12,18 @@ from jupyter_server.utils import url_escape, url_path_join
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import (
     EDIT_REPLIES,
-    PROPOSED,
     EditingHandler,
     TabsQuery,
     WaitTabs,
+    build_creation_replies,
     list_fields,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
-from jupyter_nbedit.handlers.operation_spec import (
-    EDIT_ERRORS,
-    EDIT_HEADERS,
-    ETAG,
-    LOCATION,
-    NOTEBOOK,
-    OPERATION_ERRORS,
-    READ_ERRORS,
-    READ_HEADERS,
-    OperationSpec,
-    Reply,
-    Route,
-)
 from jupyter_nbedit.handlers.reading import READ_REPLIES, ReadingHandler
+from jupyter_nbedit.handlers.spec import OperationSpec, Route
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import (
     Delete,
@@ -49,13 +38,12 @@ from jupyter_nbedit.notebook.operations import (
 from jupyter_nbedit.services.models import (
     CellChangeBody,
     ChangeMetadata,
-    EditReply,
     Rev,
     get_or_none,
 )
 from jupyter_nbedit.services.reading.models import CellOptions, ReadOptions
 
-_EDIT_ERRORS = (*EDIT_ERRORS, *OPERATION_ERRORS)
+_EDIT_ERRORS = (*spec.EDIT_ERRORS, *spec.OPERATION_ERRORS)
 
 _METADATA = (
     Annotated[
@@ -126,12 +114,8 @@ class CellsHandler(OneOperationHandler):
         has_text=True,
         query=TabsQuery,
         body=InsertBody,
-        headers=EDIT_HEADERS,
-        replies={
-            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
-            HTTPStatus.CREATED: Reply(EditReply, "The cell is there.", [ETAG, LOCATION]),
-            **PROPOSED,
-        },
+        headers=spec.EDIT_HEADERS,
+        replies=build_creation_replies("The cell is there."),
         errors=_EDIT_ERRORS,
     )
     async def post(self, path: str, body: Any, query: TabsQuery) -> None:
@@ -152,10 +136,10 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         "Read a cell",
         has_text=True,
         query=CellOptions,
-        headers=READ_HEADERS,
+        headers=spec.READ_HEADERS,
         replies=READ_REPLIES,
         errors=[
-            *READ_ERRORS,
+            *spec.READ_ERRORS,
             errors.CellNotFound,
             errors.AmbiguousCell,
             errors.CellChanged,
@@ -170,7 +154,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         has_text=True,
         query=TabsQuery,
         body=ReplaceBody,
-        headers=EDIT_HEADERS,
+        headers=spec.EDIT_HEADERS,
         replies=EDIT_REPLIES,
         errors=_EDIT_ERRORS,
     )
@@ -190,7 +174,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         "Delete a cell",
         has_text=True,
         query=DeleteQuery,
-        headers=EDIT_HEADERS,
+        headers=spec.EDIT_HEADERS,
         replies=EDIT_REPLIES,
         errors=_EDIT_ERRORS,
     )
@@ -249,6 +233,6 @@ def _build_operation(operation: type[Any], body: msgspec.Struct, **fields: Any) 
 
 
 routes: list[Route] = [
-    (rf"{NOTEBOOK}/cells", CellsHandler),
-    (rf"{NOTEBOOK}/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
+    (rf"{spec.NOTEBOOK}/cells", CellsHandler),
+    (rf"{spec.NOTEBOOK}/cells/(?P<cell>[^/]+)(?<!\.ipynb)", CellHandler),
 ]

@@ -9,7 +9,7 @@ from logging import Logger
 from jupyter_nbedit.agents.tools.base import ToolContext
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache
 from jupyter_nbedit.handlers.large_requests import LargeRequestSlots
-from jupyter_nbedit.handlers.operation_spec import Route
+from jupyter_nbedit.handlers.spec import Route
 from jupyter_nbedit.services.all_services import Services
 
 #: The key of the context in the settings of the web application.

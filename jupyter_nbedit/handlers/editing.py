@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.operation_spec import ETAG, LOCATION, Reply
+from jupyter_nbedit.handlers.spec import ETAG, LOCATION, Reply
 from jupyter_nbedit.notebook.operations import Insert, Position
 from jupyter_nbedit.services.models import (
     ChangeMetadata,
@@ -49,6 +49,15 @@ PROPOSED = {
 }
 #: The replies to a change of a notebook that exists.
 EDIT_REPLIES = {HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED}
+
+
+def build_creation_replies(description: str) -> dict[HTTPStatus, Reply]:
+    """Return the replies to a request that creates something."""
+    return {
+        HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
+        HTTPStatus.CREATED: Reply(EditReply, description, [ETAG, LOCATION]),
+        **PROPOSED,
+    }
 
 
 class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):

@@ -10,14 +10,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler, parse_number
-from jupyter_nbedit.handlers.operation_spec import (
-    DECISION_HEADERS,
-    NOTEBOOK,
-    OperationSpec,
-    Reply,
-    Route,
-)
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.history.service import (
     AllHistoryReply,
@@ -73,7 +68,7 @@ class NotebookHistoryHandler(NbEditHandler):
 
     @OperationSpec(
         "Delete the edits of a notebook",
-        headers=DECISION_HEADERS,
+        headers=spec.DECISION_HEADERS,
         replies={HTTPStatus.OK: Reply(PurgeReply, "The edits are deleted.")},
         errors=(*_ERRORS, errors.PageUnknown),
     )
@@ -127,7 +122,7 @@ class AllHistoryHandler(NbEditHandler):
 
 
 routes: list[Route] = [
-    (rf"{NOTEBOOK}/history", NotebookHistoryHandler),
-    (rf"{NOTEBOOK}/history/(?P<edit_id>[^/]+)(?<!\.ipynb)", EditHandler),
+    (rf"{spec.NOTEBOOK}/history", NotebookHistoryHandler),
+    (rf"{spec.NOTEBOOK}/history/(?P<edit_id>[^/]+)(?<!\.ipynb)", EditHandler),
     (r"/nbedit/history", AllHistoryHandler),
 ]

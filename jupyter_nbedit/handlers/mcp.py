@@ -24,17 +24,11 @@ from jupyter_nbedit.agents.mcp.server import McpServer, ToolAnswer, ToolCall
 from jupyter_nbedit.agents.mcp.versions import SUPPORTED_VERSIONS
 from jupyter_nbedit.agents.tools import get_tool
 from jupyter_nbedit.errors import Forbidden, InvalidRequest, TooLarge
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.operation_spec import (
-    IDEMPOTENCY_KEY,
-    SESSION,
-    Header,
-    OperationSpec,
-    Reply,
-    Route,
-)
+from jupyter_nbedit.handlers.spec import Header, OperationSpec, Reply, Route
 from jupyter_nbedit.handlers.tools import ToolRunner
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
@@ -122,7 +116,7 @@ class McpHandler(ToolRunner):
     @OperationSpec(
         "Model Context Protocol",
         body=McpMessage,
-        headers=[_VERSION, _METHOD, _NAME, _SESSION_ID, IDEMPOTENCY_KEY, SESSION],
+        headers=[_VERSION, _METHOD, _NAME, _SESSION_ID, spec.IDEMPOTENCY_KEY, spec.SESSION],
         replies={
             HTTPStatus.OK: Reply(McpReply, "The reply. In version 2025-03-26 it may be a list."),
             HTTPStatus.ACCEPTED: Reply(None, "The message was a notification."),
@@ -165,8 +159,8 @@ class McpHandler(ToolRunner):
         self._message_bytes, self.body = len(body), b""
         try:
             # Only calls of tools need them, but a client should know early.
-            self.read_label(IDEMPOTENCY_KEY.name)
-            self.read_label(SESSION.name)
+            self.read_label(spec.IDEMPOTENCY_KEY.name)
+            self.read_label(spec.SESSION.name)
             content: Message | Batch = await run_in_thread_if_large(len(body), parse, body)
             del body
         except InvalidRequest as error:
@@ -175,8 +169,10 @@ class McpHandler(ToolRunner):
             raise TooLarge(error.message, **(error.data or {})) from None
         except ProtocolError as error:
             return build_error_answer(error)
-        if isinstance(content, Batch) and IDEMPOTENCY_KEY.name in self.request.headers:
-            message = f"A batch cannot have an `{IDEMPOTENCY_KEY.name}`. Send each message alone."
+        if isinstance(content, Batch) and spec.IDEMPOTENCY_KEY.name in self.request.headers:
+            message = (
+                f"A batch cannot have an `{spec.IDEMPOTENCY_KEY.name}`. Send each message alone."
+            )
             return build_error_answer(ProtocolError(INVALID_REQUEST, message))
         return await answer_post(McpServer(self, __version__), content, headers)
 
@@ -192,11 +188,12 @@ class McpHandler(ToolRunner):
             )
             name = f"{self.request.path}\n{call.name}\n".encode()
             response = await self.find_response(name, arguments)
-            if response is None:
+            if response is not None:
+                output = msgspec.json.decode(response.body)
+            else:
                 result = await self.run_tool(tool, address, arguments, call.client)
-                response = StoredResponse(encode_json(result.output))
-                self.store_response(response)
-            output = msgspec.json.decode(response.body)
+                output = msgspec.to_builtins(result.output)
+                self.store_response(StoredResponse(encode_json(output)))
         except Exception as error:  # noqa: BLE001 - a failure must not end the rest of a batch
             self.log_exception(type(error), error, error.__traceback__)
             status = get_status(error, HTTPStatus.INTERNAL_SERVER_ERROR)

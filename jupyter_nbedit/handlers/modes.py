@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.operation_spec import DECISION_HEADERS, OperationSpec, Reply, Route
+from jupyter_nbedit.handlers.spec import DECISION_HEADERS, OperationSpec, Reply, Route
 from jupyter_nbedit.services.models import get_or_none
 from jupyter_nbedit.services.modes import Mode
 

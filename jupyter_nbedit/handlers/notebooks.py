@@ -10,38 +10,24 @@ from jupyter_server.utils import url_escape, url_path_join
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import (
     EDIT_REPLIES,
-    PROPOSED,
     EditingHandler,
     NewCell,
     TabsQuery,
+    build_creation_replies,
     build_insert,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
-from jupyter_nbedit.handlers.operation_spec import (
-    CREATE_ERRORS,
-    CREATE_HEADERS,
-    EDIT_ERRORS,
-    EDIT_HEADERS,
-    ETAG,
-    IF_NONE_MATCH,
-    LOCATION,
-    OPERATION_ERRORS,
-    READ_ERRORS,
-    READ_HEADERS,
-    OperationSpec,
-    Reply,
-    Route,
-)
 from jupyter_nbedit.handlers.reading import READ_REPLIES, ReadingHandler
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES
 from jupyter_nbedit.services.models import (
     MAX_LABEL_LENGTH,
     MAX_OPERATIONS,
     ChangeMetadata,
     EditBody,
-    EditReply,
     get_or_none,
 )
 from jupyter_nbedit.services.reading.models import (
@@ -91,12 +77,12 @@ class NotebookHandler(EditingHandler, ReadingHandler):
 
     @OperationSpec(
         "Check the version of a notebook",
-        headers=[IF_NONE_MATCH],
+        headers=[spec.IF_NONE_MATCH],
         replies={
-            HTTPStatus.OK: Reply(None, "The notebook is there.", [ETAG]),
+            HTTPStatus.OK: Reply(None, "The notebook is there.", [spec.ETAG]),
             HTTPStatus.NOT_MODIFIED: READ_REPLIES[HTTPStatus.NOT_MODIFIED],
         },
-        errors=READ_ERRORS,
+        errors=spec.READ_ERRORS,
     )
     async def head(self, path: str) -> None:
         """Return the `ETag` of the notebook as it is now; its cells are not read."""
@@ -111,13 +97,13 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         "Read a notebook",
         has_text=True,
         query=ReadOptions,
-        headers=READ_HEADERS,
+        headers=spec.READ_HEADERS,
         replies={
             **READ_REPLIES,
-            HTTPStatus.OK: Reply((ReadReply, DeltaReply), "The notebook.", [ETAG]),
+            HTTPStatus.OK: Reply((ReadReply, DeltaReply), "The notebook.", [spec.ETAG]),
         },
         errors=[
-            *READ_ERRORS,
+            *spec.READ_ERRORS,
             errors.CellNotFound,
             errors.AmbiguousCell,
             errors.CellChanged,
@@ -144,9 +130,9 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         has_text=True,
         query=TabsQuery,
         body=EditBody,
-        headers=EDIT_HEADERS,
+        headers=spec.EDIT_HEADERS,
         replies=EDIT_REPLIES,
-        errors=(*EDIT_ERRORS, *OPERATION_ERRORS),
+        errors=(*spec.EDIT_ERRORS, *spec.OPERATION_ERRORS),
     )
     async def patch(self, path: str, body: EditBody, query: TabsQuery) -> None:
         """Apply a batch of operations, all of them or none."""
@@ -158,13 +144,9 @@ class NotebookHandler(EditingHandler, ReadingHandler):
         has_text=True,
         body=CreateBody,
         max_values=MAX_CREATED_JSON_VALUES,
-        headers=CREATE_HEADERS,
-        replies={
-            HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
-            HTTPStatus.CREATED: Reply(EditReply, "The notebook is there.", [ETAG, LOCATION]),
-            **PROPOSED,
-        },
-        errors=CREATE_ERRORS,
+        headers=spec.CREATE_HEADERS,
+        replies=build_creation_replies("The notebook is there."),
+        errors=spec.CREATE_ERRORS,
     )
     async def put(self, path: str, body: CreateBody) -> None:
         """Create the notebook in an existing folder; never replace a file."""

@@ -16,7 +16,7 @@ from jupyter_nbedit._version import __version__
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.handlers.errors import INTERNAL_ERROR, STATUS, ErrorBody
 from jupyter_nbedit.handlers.negotiation import TEXT_TYPE
-from jupyter_nbedit.handlers.operation_spec import Header, OperationSpec, Reply, Route
+from jupyter_nbedit.handlers.spec import Header, OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
 
 _ABOUT = """\

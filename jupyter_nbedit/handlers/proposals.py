@@ -9,19 +9,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler, parse_number
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
-from jupyter_nbedit.handlers.operation_spec import (
-    DECISION_HEADERS,
-    EDIT_HEADERS,
-    ETAG,
-    IDEMPOTENCY_KEY,
-    READ_ERRORS,
-    WRITE_ERRORS,
-    OperationSpec,
-    Reply,
-    Route,
-)
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
 from jupyter_nbedit.services.models import ClientName, EditReply, get_or_none
@@ -197,11 +188,11 @@ class AcceptHandler(EditingHandler):
         has_text=True,
         query=TabsQuery,
         body=AcceptBody,
-        headers=EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG])},
+        headers=spec.EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [spec.ETAG])},
         errors=[
-            *READ_ERRORS,
-            *WRITE_ERRORS,
+            *spec.READ_ERRORS,
+            *spec.WRITE_ERRORS,
             errors.ProposalNotFound,
             errors.ProposalClosed,
             errors.CellChanged,
@@ -234,7 +225,7 @@ class RejectHandler(NbEditHandler):
         "Reject a proposal",
         has_text=True,
         body=RejectBody,
-        headers=[IDEMPOTENCY_KEY, *DECISION_HEADERS],
+        headers=[spec.IDEMPOTENCY_KEY, *spec.DECISION_HEADERS],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
         errors=[
             errors.ProposalNotFound,
@@ -262,7 +253,7 @@ class ReopenHandler(NbEditHandler):
         "Reopen a proposal",
         has_text=True,
         body=DecisionBody,
-        headers=[IDEMPOTENCY_KEY, *DECISION_HEADERS],
+        headers=[spec.IDEMPOTENCY_KEY, *spec.DECISION_HEADERS],
         replies={HTTPStatus.OK: Reply(Proposal, "The proposal as it is now.")},
         errors=[
             errors.ProposalNotFound,

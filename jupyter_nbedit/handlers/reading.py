@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.editing import parse_etags
-from jupyter_nbedit.handlers.operation_spec import ETAG, Reply
+from jupyter_nbedit.handlers.spec import ETAG, Reply
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.text.reading import read_as_text
 

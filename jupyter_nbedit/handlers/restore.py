@@ -6,16 +6,9 @@ import dataclasses
 from http import HTTPStatus
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
-from jupyter_nbedit.handlers.operation_spec import (
-    EDIT_ERRORS,
-    EDIT_HEADERS,
-    ETAG,
-    NOTEBOOK,
-    OperationSpec,
-    Reply,
-    Route,
-)
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.edits.restore import RestoreReply
 from jupyter_nbedit.services.models import RestoreBody
 
@@ -28,15 +21,15 @@ class RestoreHandler(EditingHandler):
         has_text=True,
         query=TabsQuery,
         body=RestoreBody,
-        headers=EDIT_HEADERS,
+        headers=spec.EDIT_HEADERS,
         replies={
-            HTTPStatus.OK: Reply(RestoreReply, "What was done.", [ETAG]),
+            HTTPStatus.OK: Reply(RestoreReply, "What was done.", [spec.ETAG]),
             HTTPStatus.ACCEPTED: dataclasses.replace(
                 PROPOSED[HTTPStatus.ACCEPTED], body=RestoreReply
             ),
         },
         errors=(
-            *EDIT_ERRORS,
+            *spec.EDIT_ERRORS,
             errors.EditNotFound,
             errors.NothingToUndo,
             errors.UndoConflict,
@@ -54,4 +47,4 @@ class RestoreHandler(EditingHandler):
         self.send_edit(await self.services.edits.restore(request, body.edit_id), shows_diff=True)
 
 
-routes: list[Route] = [(rf"{NOTEBOOK}/restore", RestoreHandler)]
+routes: list[Route] = [(rf"{spec.NOTEBOOK}/restore", RestoreHandler)]

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.operation_spec import OperationSpec, Reply, Route
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.text.search import render_search
 

@@ -13,7 +13,7 @@ from tornado.websocket import WebSocketHandler
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.operation_spec import OperationSpec, Reply, Route
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.tabs import ApiPath, TabConnection, TabReport
 
 #: The size of a message in bytes, and the number of notebooks in it.

@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.agents.tools import TOOLS, get_tool
-from jupyter_nbedit.agents.tools.base import Tool, ToolError, ToolResult, build_input_schema
+from jupyter_nbedit.agents.tools.base import (
+    Tool,
+    ToolAnnotations,
+    ToolError,
+    ToolResult,
+    build_input_schema,
+)
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler, encode_json
 from jupyter_nbedit.handlers.errors import build_error_body, remove_operation
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.operation_spec import (
-    CLIENT,
-    IDEMPOTENCY_KEY,
-    LOCATION,
-    OPERATION_ERRORS,
-    READ_ERRORS,
-    SESSION,
-    WRITE_ERRORS,
-    Header,
-    OperationSpec,
-    Reply,
-    Route,
-)
+from jupyter_nbedit.handlers.spec import Header, OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.services.models import Author
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
-
-
-class ToolAnnotations(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a tool may do. No tool reaches beyond the notebooks and files of the server."""
-
-    read_only_hint: bool
-    destructive_hint: bool
-    idempotent_hint: bool
-    open_world_hint: Literal[False] = False
 
 
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,11 +70,7 @@ class ToolsHandler(NbEditHandler):
                 description=tool.description,
                 input_schema=build_input_schema(tool),
                 title=tool.title or UNSET,
-                annotations=ToolAnnotations(
-                    read_only_hint=tool.is_read_only,
-                    destructive_hint=tool.is_destructive,
-                    idempotent_hint=tool.is_idempotent,
-                ),
+                annotations=tool.annotations,
             )
             for tool in TOOLS.values()
         ]
@@ -96,7 +78,7 @@ class ToolsHandler(NbEditHandler):
 
 
 _CLIENT = Header(
-    CLIENT.name,
+    spec.CLIENT.name,
     "The name of your client, for the history and JupyterLab; without it the name of the tool.",
     r"^[ -~]{1,200}$",
 )
@@ -108,21 +90,25 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
     accepted = Reply(
         output_type,
         "In review mode: nothing is changed, but a change is proposed.",
-        [LOCATION],
+        [spec.LOCATION],
     )
     return OperationSpec(
         f"{tool.name} of {tool.toolset.name}",
         description=tool.description,
         body=tool.arguments_type,
-        headers=[IDEMPOTENCY_KEY, SESSION, _CLIENT],
+        headers=[spec.IDEMPOTENCY_KEY, spec.SESSION, _CLIENT],
         replies={
             HTTPStatus.OK: Reply(output_type, "What the tool did, in the form of the toolset."),
-            **({HTTPStatus.ACCEPTED: accepted} if tool.can_propose else {}),
+            **(
+                {HTTPStatus.ACCEPTED: accepted}
+                if tool.can_propose and not tool.is_read_only
+                else {}
+            ),
         },
         errors=[
-            *READ_ERRORS,
-            *WRITE_ERRORS,
-            *OPERATION_ERRORS,
+            *spec.READ_ERRORS,
+            *spec.WRITE_ERRORS,
+            *spec.OPERATION_ERRORS,
             errors.FileNotFound,
             errors.HashMismatch,
             errors.ReadRequired,

@@ -7,16 +7,9 @@ from http import HTTPStatus
 from msgspec import UNSET
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
-from jupyter_nbedit.handlers.operation_spec import (
-    EDIT_ERRORS,
-    EDIT_HEADERS,
-    ETAG,
-    NOTEBOOK,
-    OperationSpec,
-    Reply,
-    Route,
-)
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.models import (
     EditReply,
     RedoBody,
@@ -27,7 +20,7 @@ from jupyter_nbedit.services.models import (
 )
 
 _ERRORS = (
-    *EDIT_ERRORS,
+    *spec.EDIT_ERRORS,
     errors.EditNotFound,
     errors.NothingToUndo,
     errors.UndoConflict,
@@ -42,8 +35,8 @@ class UndoHandler(EditingHandler):
         has_text=True,
         query=TabsQuery,
         body=UndoBody,
-        headers=EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [ETAG]), **PROPOSED},
+        headers=spec.EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [spec.ETAG]), **PROPOSED},
         errors=(*_ERRORS, errors.ChangeNotFound, errors.CellChanged),
     )
     async def post(self, path: str, body: UndoBody, query: TabsQuery) -> None:
@@ -73,8 +66,8 @@ class RedoHandler(EditingHandler):
         has_text=True,
         query=TabsQuery,
         body=RedoBody,
-        headers=EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [ETAG]), **PROPOSED},
+        headers=spec.EDIT_HEADERS,
+        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [spec.ETAG]), **PROPOSED},
         errors=_ERRORS,
     )
     async def post(self, path: str, body: RedoBody, query: TabsQuery) -> None:
@@ -95,6 +88,6 @@ class RedoHandler(EditingHandler):
 
 
 routes: list[Route] = [
-    (rf"{NOTEBOOK}/undo", UndoHandler),
-    (rf"{NOTEBOOK}/redo", RedoHandler),
+    (rf"{spec.NOTEBOOK}/undo", UndoHandler),
+    (rf"{spec.NOTEBOOK}/redo", RedoHandler),
 ]

@@ -11,16 +11,9 @@ from http import HTTPStatus
 from typing import ClassVar
 
 from jupyter_nbedit import errors
+from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.operation_spec import (
-    DECISION_HEADERS,
-    IDEMPOTENCY_KEY,
-    NOTEBOOK,
-    READ_ERRORS,
-    OperationSpec,
-    Reply,
-    Route,
-)
+from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.models import KeepBody, get_or_none
 from jupyter_nbedit.services.unseen.models import UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.unseen import render_unseen, render_unseen_notebooks
@@ -33,7 +26,7 @@ _COMPRESSION_LEVEL = 1
 # Unless its weight is 0; RFC 9110, section 12.5.3.
 _GZIP = re.compile(r"(?i)\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
 
-_ERRORS = (*READ_ERRORS, errors.HistoryUnavailable)
+_ERRORS = (*spec.READ_ERRORS, errors.HistoryUnavailable)
 
 
 class _UnseenReplyHandler(NbEditHandler):
@@ -80,7 +73,7 @@ class KeepHandler(_UnseenReplyHandler):
     @OperationSpec(
         "Keep changes",
         has_text=True,
-        headers=[IDEMPOTENCY_KEY, *DECISION_HEADERS],
+        headers=[spec.IDEMPOTENCY_KEY, *spec.DECISION_HEADERS],
         body=KeepBody,
         replies={HTTPStatus.OK: Reply(UnseenReply, "What you have not seen now.")},
         errors=(*_ERRORS, errors.ChangeNotFound, errors.PageUnknown, errors.IdempotencyMismatch),
@@ -114,7 +107,7 @@ class UnseenNotebooksHandler(NbEditHandler):
 
 
 routes: list[Route] = [
-    (rf"{NOTEBOOK}/unseen", UnseenHandler),
-    (rf"{NOTEBOOK}/keep", KeepHandler),
+    (rf"{spec.NOTEBOOK}/unseen", UnseenHandler),
+    (rf"{spec.NOTEBOOK}/keep", KeepHandler),
     (r"/nbedit/unseen", UnseenNotebooksHandler),
 ]

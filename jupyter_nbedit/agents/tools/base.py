@@ -244,16 +244,24 @@ class Toolset:
     has_compact_schemas: bool = False
 
 
+class ToolAnnotations(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a tool may do. No tool reaches beyond the notebooks and files of the server."""
+
+    read_only_hint: bool
+    destructive_hint: bool
+    idempotent_hint: bool
+    open_world_hint: Literal[False] = False
+
+
 @dataclass(frozen=True)
 class Tool(Generic[Arguments]):
     """A tool of a toolset.
 
     The description is for a model that knows nothing about this server, and so is the JSON Schema
     that is made from the type of the arguments. The author that ``run`` gets has the address of the
-    tool as its client, unless the request names another. A tool that can propose changes notebooks.
-    A tool that only reads needs only permission to read, and so does a call of a tool with
-    ``is_change`` that changes nothing. A destructive tool can remove something; an idempotent one
-    does the same if it is called twice.
+    tool as its client, unless the request names another. A tool that only reads needs only
+    permission to read, and so does a call of a tool with ``is_change`` that changes nothing. Of the
+    others, one that can propose changes notebooks, and a destructive one can remove something.
     """
 
     toolset: Toolset
@@ -265,13 +273,22 @@ class Tool(Generic[Arguments]):
     title: str = ""
     is_read_only: bool = False
     is_destructive: bool = True
-    is_idempotent: bool = False
     is_change: Callable[[Arguments], bool] | None = None
 
     @property
     def right(self) -> Literal["read", "write"]:
         """The permission that each call needs; one that `is_change` needs ``write``, too."""
         return "read" if self.is_read_only or self.is_change is not None else "write"
+
+    @property
+    def annotations(self) -> ToolAnnotations:
+        """What it may do, as in the Model Context Protocol."""
+        return ToolAnnotations(
+            read_only_hint=self.is_read_only,
+            destructive_hint=self.is_destructive and not self.is_read_only,
+            # The others change the notebook again.
+            idempotent_hint=self.is_read_only,
+        )
 
 
 def build_input_schema(tool: Tool[Any]) -> dict[str, Any]:

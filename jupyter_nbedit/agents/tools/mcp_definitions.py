@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from jupyter_nbedit.agents.tools.base import build_input_schema
 from jupyter_nbedit.agents.tools.toolsets import agent
 
@@ -16,12 +18,7 @@ def build_mcp_definitions() -> list[dict[str, Any]]:
             "title": tool.title,
             "description": tool.description,
             "inputSchema": build_input_schema(tool),
-            "annotations": {
-                "readOnlyHint": tool.is_read_only,
-                "destructiveHint": tool.is_destructive,
-                "idempotentHint": tool.is_idempotent,
-                "openWorldHint": False,
-            },
+            "annotations": msgspec.to_builtins(tool.annotations),
         }
         for tool in agent.TOOLS
     ]

@@ -404,11 +404,8 @@ TOOLS = (
         _READ,
         AgentReadInput,
         _read,
-        can_propose=False,
         title="Read notebook",
         is_read_only=True,
-        is_destructive=False,
-        is_idempotent=True,
     ),
     Tool(_TOOLSET, "notebook_edit", _EDIT, AgentEditInput, _edit, title="Edit notebook"),
     Tool(
@@ -417,11 +414,8 @@ TOOLS = (
         _SEARCH,
         AgentSearchInput,
         _search,
-        can_propose=False,
         title="Search notebooks",
         is_read_only=True,
-        is_destructive=False,
-        is_idempotent=True,
     ),
     Tool(
         _TOOLSET,
