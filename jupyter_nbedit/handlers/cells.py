@@ -14,12 +14,12 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import (
-    EDIT_REPLIES,
     EditingHandler,
     TabsQuery,
     WaitTabs,
     build_creation_replies,
     list_fields,
+    specify_edit,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
 from jupyter_nbedit.handlers.reading import READ_REPLIES, ReadingHandler
@@ -42,8 +42,6 @@ from jupyter_nbedit.services.models import (
     get_or_none,
 )
 from jupyter_nbedit.services.reading.models import CellOptions, ReadOptions
-
-_EDIT_ERRORS = (*spec.EDIT_ERRORS, *spec.OPERATION_ERRORS)
 
 _METADATA = (
     Annotated[
@@ -109,14 +107,10 @@ class OneOperationHandler(EditingHandler):
 class CellsHandler(OneOperationHandler):
     """``/nbedit/notebooks/{path}/cells``."""
 
-    @OperationSpec(
+    @specify_edit(
         "Insert a cell",
-        has_text=True,
-        query=TabsQuery,
         body=InsertBody,
-        headers=spec.EDIT_HEADERS,
         replies=build_creation_replies("The cell is there."),
-        errors=_EDIT_ERRORS,
     )
     async def post(self, path: str, body: Any, query: TabsQuery) -> None:
         """Insert a cell at a position that must be given."""
@@ -149,14 +143,9 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         """Return the notebook with this cell only; 304 if the client has this version."""
         await self.send_notebook(path, ReadOptions(cell=[cell], **msgspec.structs.asdict(query)))
 
-    @OperationSpec(
+    @specify_edit(
         "Change a cell",
-        has_text=True,
-        query=TabsQuery,
         body=ReplaceBody,
-        headers=spec.EDIT_HEADERS,
-        replies=EDIT_REPLIES,
-        errors=_EDIT_ERRORS,
     )
     async def patch(self, path: str, cell: str, body: Any, query: TabsQuery) -> None:
         """Replace the source or the type of the cell, and change its metadata."""
@@ -170,13 +159,9 @@ class CellHandler(OneOperationHandler, ReadingHandler):
             operations.append(SetMetadata(cell=cell, patch=body.metadata, expect=body.expect))
         await self._edit_cell(path, body, operations, query.wait_tabs)
 
-    @OperationSpec(
+    @specify_edit(
         "Delete a cell",
-        has_text=True,
         query=DeleteQuery,
-        headers=spec.EDIT_HEADERS,
-        replies=EDIT_REPLIES,
-        errors=_EDIT_ERRORS,
     )
     async def delete(self, path: str, cell: str, query: DeleteQuery) -> None:
         """Delete the cell; the reply has its source."""

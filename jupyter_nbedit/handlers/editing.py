@@ -12,7 +12,15 @@ from msgspec import UNSET, Meta
 
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.handlers.base import NbEditHandler
-from jupyter_nbedit.handlers.spec import ETAG, LOCATION, Reply
+from jupyter_nbedit.handlers.spec import (
+    EDIT_ERRORS,
+    EDIT_HEADERS,
+    ETAG,
+    LOCATION,
+    OPERATION_ERRORS,
+    OperationSpec,
+    Reply,
+)
 from jupyter_nbedit.notebook.operations import Insert, Position
 from jupyter_nbedit.services.models import (
     ChangeMetadata,
@@ -38,17 +46,32 @@ WaitTabs = Annotated[
 _WEAK = re.compile(r'W/"[^"]+"')
 
 
-#: The reply to a change of a notebook in review mode.
-PROPOSED = {
-    HTTPStatus.ACCEPTED: Reply(
-        EditReply,
-        "The notebook is in review mode: nothing is changed until a person decides. `Location` "
-        "is the address of the proposal.",
-        [ETAG, LOCATION],
-    )
-}
-#: The replies to a change of a notebook that exists.
-EDIT_REPLIES = {HTTPStatus.OK: Reply(EditReply, "What the edit did.", [ETAG]), **PROPOSED}
+class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The query of a change that may wait for open tabs."""
+
+    wait_tabs: WaitTabs = 0
+
+
+def specify_edit(
+    summary: str,
+    description: str = "What the edit did.",
+    reply_type: type[EditReply] = EditReply,
+    **fields: Any,
+) -> OperationSpec:
+    """Return the specification of a verb that changes a notebook.
+
+    ``description`` is that of the reply. ``fields`` are those of `OperationSpec`; without them it
+    is a verb that applies operations.
+    """
+    replies = {HTTPStatus.OK: Reply(reply_type, description, [ETAG]), **_propose(reply_type)}
+    common = {
+        "replies": replies,
+        "query": TabsQuery,
+        "headers": EDIT_HEADERS,
+        "errors": (*EDIT_ERRORS, *OPERATION_ERRORS),
+        "has_text": True,
+    }
+    return OperationSpec(summary, **{**common, **fields})
 
 
 def build_creation_replies(description: str) -> dict[HTTPStatus, Reply]:
@@ -56,14 +79,17 @@ def build_creation_replies(description: str) -> dict[HTTPStatus, Reply]:
     return {
         HTTPStatus.OK: Reply(EditReply, "What a dry run would do.", [ETAG]),
         HTTPStatus.CREATED: Reply(EditReply, description, [ETAG, LOCATION]),
-        **PROPOSED,
+        **_propose(EditReply),
     }
 
 
-class TabsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The query of a change that may wait for open tabs."""
-
-    wait_tabs: WaitTabs = 0
+def _propose(reply_type: type[EditReply]) -> dict[HTTPStatus, Reply]:
+    """Return the reply in review mode."""
+    description = (
+        "The notebook is in review mode: nothing is changed until a person decides. `Location` is "
+        "the address of the proposal."
+    )
+    return {HTTPStatus.ACCEPTED: Reply(reply_type, description, [ETAG, LOCATION])}
 
 
 def list_fields(

@@ -12,12 +12,12 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import (
-    EDIT_REPLIES,
     EditingHandler,
     NewCell,
     TabsQuery,
     build_creation_replies,
     build_insert,
+    specify_edit,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
 from jupyter_nbedit.handlers.reading import READ_REPLIES, ReadingHandler
@@ -125,14 +125,9 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             return
         await self.send_notebook(path, self.parse_query(ReadOptions))
 
-    @OperationSpec(
+    @specify_edit(
         "Edit a notebook",
-        has_text=True,
-        query=TabsQuery,
         body=EditBody,
-        headers=spec.EDIT_HEADERS,
-        replies=EDIT_REPLIES,
-        errors=(*spec.EDIT_ERRORS, *spec.OPERATION_ERRORS),
     )
     async def patch(self, path: str, body: EditBody, query: TabsQuery) -> None:
         """Apply a batch of operations, all of them or none."""

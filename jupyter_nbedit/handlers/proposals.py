@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler, parse_number
-from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery
+from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
@@ -183,12 +183,9 @@ class ProposalHandler(NbEditHandler):
 class AcceptHandler(EditingHandler):
     """``/nbedit/proposals/{proposal_id}/accept``."""
 
-    @OperationSpec(
+    @specify_edit(
         "Accept a proposal",
-        has_text=True,
-        query=TabsQuery,
         body=AcceptBody,
-        headers=spec.EDIT_HEADERS,
         replies={HTTPStatus.OK: Reply(EditReply, "What the edit did.", [spec.ETAG])},
         errors=[
             *spec.READ_ERRORS,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-from http import HTTPStatus
-
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
-from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
-from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
+from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit
+from jupyter_nbedit.handlers.spec import Route
 from jupyter_nbedit.services.edits.restore import RestoreReply
 from jupyter_nbedit.services.models import RestoreBody
 
@@ -16,18 +13,11 @@ from jupyter_nbedit.services.models import RestoreBody
 class RestoreHandler(EditingHandler):
     """``/nbedit/notebooks/{path}/restore``."""
 
-    @OperationSpec(
+    @specify_edit(
         "Restore an earlier state",
-        has_text=True,
-        query=TabsQuery,
+        "What was done.",
+        RestoreReply,
         body=RestoreBody,
-        headers=spec.EDIT_HEADERS,
-        replies={
-            HTTPStatus.OK: Reply(RestoreReply, "What was done.", [spec.ETAG]),
-            HTTPStatus.ACCEPTED: dataclasses.replace(
-                PROPOSED[HTTPStatus.ACCEPTED], body=RestoreReply
-            ),
-        },
         errors=(
             *spec.EDIT_ERRORS,
             errors.EditNotFound,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from msgspec import UNSET
 
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
-from jupyter_nbedit.handlers.editing import PROPOSED, EditingHandler, TabsQuery
-from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
+from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit
+from jupyter_nbedit.handlers.spec import Route
 from jupyter_nbedit.services.models import (
-    EditReply,
     RedoBody,
     UndoBody,
     check_redo_body,
@@ -30,13 +27,10 @@ _ERRORS = (
 class UndoHandler(EditingHandler):
     """``/nbedit/notebooks/{path}/undo``."""
 
-    @OperationSpec(
+    @specify_edit(
         "Undo an edit",
-        has_text=True,
-        query=TabsQuery,
+        "What the undo did.",
         body=UndoBody,
-        headers=spec.EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the undo did.", [spec.ETAG]), **PROPOSED},
         errors=(*_ERRORS, errors.ChangeNotFound, errors.CellChanged),
     )
     async def post(self, path: str, body: UndoBody, query: TabsQuery) -> None:
@@ -61,13 +55,10 @@ class UndoHandler(EditingHandler):
 class RedoHandler(EditingHandler):
     """``/nbedit/notebooks/{path}/redo``."""
 
-    @OperationSpec(
+    @specify_edit(
         "Redo an undone edit",
-        has_text=True,
-        query=TabsQuery,
+        "What the redo did.",
         body=RedoBody,
-        headers=spec.EDIT_HEADERS,
-        replies={HTTPStatus.OK: Reply(EditReply, "What the redo did.", [spec.ETAG]), **PROPOSED},
         errors=_ERRORS,
     )
     async def post(self, path: str, body: RedoBody, query: TabsQuery) -> None:

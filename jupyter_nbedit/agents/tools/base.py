@@ -16,12 +16,12 @@ from jupyter_nbedit.errors import (
     FileNotFound,
     FolderNotFound,
     InvalidRequest,
+    NbEditError,
     NotebookNotFound,
 )
-from jupyter_nbedit.notebook.operations import Insert
 from jupyter_nbedit.notebook.shown_text import quote_name, read_name
 from jupyter_nbedit.services.all_services import Services
-from jupyter_nbedit.services.models import Author, EditReply, WriteRequest
+from jupyter_nbedit.services.models import Author, EditReply
 from jupyter_nbedit.services.policy import build_refusal, decide
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.storage.api_paths import to_api_path
@@ -134,14 +134,39 @@ class ToolContext:
         ``.ipynb``, or is relative where only absolute paths are accepted; `NotAPlainFile` if the
         server has no folder that an absolute path could be in.
         """
-        requested_path = read_name(requested_path)
-        check_suffix(requested_path)
-        path = to_api_path(
-            self.services.text_files.manager, requested_path, allow_relative=relative
-        )
-        if path is None:
-            raise NotebookNotFound
+        check_suffix(read_name(requested_path))
+        path = self._map_path(requested_path, NotebookNotFound(), relative=relative)
         self._check_not_hidden(path, NotebookNotFound())
+        return path
+
+    def map_folder_path(self, requested_path: str) -> str:
+        """Return the API path of a folder, or of a notebook; the root is the empty path.
+
+        Raise `FolderNotFound` if it is outside the root, else errors as `map_notebook_path` does.
+        """
+        if not read_name(requested_path).strip("/"):
+            return ""
+        path = self._map_path(requested_path, FolderNotFound(), relative=True)
+        self._check_not_hidden(path, FolderNotFound())
+        return path
+
+    def map_file_path(self, requested_path: str, *, relative: bool) -> str:
+        """Return the API path of any other file; raise errors as `map_notebook_path` does."""
+        path = self._map_path(requested_path, FileNotFound(), relative=relative)
+        if path.endswith(SUFFIX):
+            message = (
+                f"This path is a link to a notebook, {path[-200:]!r}, whose text is JSON. Use "
+                "the path of the notebook itself, which ends in .ipynb."
+            )
+            raise InvalidRequest(message)
+        return path
+
+    def _map_path(self, requested_path: str, error: NbEditError, *, relative: bool) -> str:
+        """Return an API path; raise an error for a path that is outside the root."""
+        manager = self.services.text_files.manager
+        path = to_api_path(manager, read_name(requested_path), allow_relative=relative)
+        if path is None:
+            raise error
         return path
 
     def _check_not_hidden(self, path: str, error: NotebookNotFound) -> None:
@@ -154,36 +179,6 @@ class ToolContext:
             error.details["hidden"] = part
             raise error
 
-    def map_folder_path(self, requested_path: str) -> str:
-        """Return the API path of a folder, or of a notebook; the root is the empty path.
-
-        Raise `FolderNotFound` if it is outside the root, else errors as `map_notebook_path` does.
-        """
-        requested_path = read_name(requested_path)
-        if not requested_path.strip("/"):
-            return ""
-        path = to_api_path(self.services.text_files.manager, requested_path, allow_relative=True)
-        if path is None:
-            raise FolderNotFound
-        self._check_not_hidden(path, FolderNotFound())
-        return path
-
-    def map_file_path(self, requested_path: str, *, relative: bool) -> str:
-        """Return the API path of any other file; raise errors as `map_notebook_path` does."""
-        requested_path = read_name(requested_path)
-        path = to_api_path(
-            self.services.text_files.manager, requested_path, allow_relative=relative
-        )
-        if path is None:
-            raise FileNotFound
-        if path.endswith(SUFFIX):
-            message = (
-                f"This path is a link to a notebook, {path[-200:]!r}, whose text is JSON. Use "
-                "the path of the notebook itself, which ends in .ipynb."
-            )
-            raise InvalidRequest(message)
-        return path
-
     async def read_notebook(self, path: str, options: ReadOptions, session: str = "") -> ReadReply:
         """Read a notebook; the session has then read it."""
         reply = await self.services.reader.read(
@@ -193,18 +188,6 @@ class ToolContext:
             raise TypeError(reply)
         return reply
 
-    async def create(self, author: Author, path: str, content: bytes) -> EditReply:
-        """Create a notebook from its whole text, or propose it, depending on the mode."""
-        with _note_that_notebook_is_new():
-            return await self.services.edits.create_from_bytes(WriteRequest(path, author), content)
-
-    async def create_from_cells(
-        self, request: WriteRequest, cells: Sequence[Insert], kernelspec: str | None
-    ) -> EditReply:
-        """Create a notebook with some cells, or propose it, depending on the mode."""
-        with _note_that_notebook_is_new():
-            return await self.services.edits.create(request, cells, kernelspec=kernelspec)
-
     def check_mode_of_files(self, author: Author) -> None:
         """Raise `PlanMode` if the server is in plan mode; only notebooks have modes themselves."""
         mode = self.services.modes.server
@@ -213,7 +196,7 @@ class ToolContext:
 
 
 @contextmanager
-def _note_that_notebook_is_new() -> Iterator[None]:
+def note_that_notebook_is_new() -> Iterator[None]:
     """Say of a path that is not found that it was for a new notebook."""
     try:
         yield

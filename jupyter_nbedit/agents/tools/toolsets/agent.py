@@ -12,7 +12,14 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.agents.tools.agent_operations import AgentOperation, OperationTranslator
-from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
+from jupyter_nbedit.agents.tools.base import (
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Toolset,
+    note_that_notebook_is_new,
+)
 from jupyter_nbedit.agents.tools.files import TextBlock
 from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookExists
 from jupyter_nbedit.notebook.operations import MAX_INTEGER, CellType, Insert
@@ -334,9 +341,12 @@ async def _create(context: ToolContext, author: Author, arguments: AgentCreateIn
     cells = [
         Insert(at="end", source=cell.source, cell_type=cell.cell_type) for cell in arguments.cells
     ]
-    request = WriteRequest(path, author)
+    kernelspec = get_or_none(arguments.kernelspec)
     try:
-        reply = await context.create_from_cells(request, cells, get_or_none(arguments.kernelspec))
+        with note_that_notebook_is_new():
+            reply = await context.services.edits.create(
+                WriteRequest(path, author), cells, kernelspec=kernelspec
+            )
     except NotebookExists:
         message = (
             "Something exists at this path already, and it is never overwritten. Choose another "

@@ -14,7 +14,14 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from nbformat.validator import get_validator
 
-from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
+from jupyter_nbedit.agents.tools.base import (
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    Toolset,
+    note_that_notebook_is_new,
+)
 from jupyter_nbedit.agents.tools.cell_edit import (
     CELL_TYPE_DESCRIPTION,
     OUTPUTS,
@@ -183,7 +190,8 @@ async def _write_notebook(
     path = context.map_notebook_path(arguments.file_path, relative=False)
     await run_in_thread_if_large(len(text), _check_notebook, text)
     try:
-        reply = await context.create(author, path, text)
+        with note_that_notebook_is_new():
+            reply = await context.services.edits.create_from_bytes(WriteRequest(path, author), text)
     except NotebookExists:
         message = (
             "A notebook exists at this path already, and Write does not overwrite notebooks: "
