@@ -2,7 +2,7 @@ import type { Locator } from '@playwright/test';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import { setTheme } from './pictures';
-import { visitSurfaces } from './surfaces';
+import { showEverything } from './shown_elements';
 
 // In JupyterLab 4.2, only the cells in sight would be on the page.
 test.use({
@@ -33,7 +33,7 @@ for (const look of ['light', 'dark', 'high contrast', 'forced colours'] as const
     } else {
       await setTheme(page, look);
     }
-    await visitSurfaces({ agent, dialogs, folder, open, page }, check);
+    await showEverything({ agent, dialogs, folder, open, page }, check);
 
     expect(problems).toEqual({});
     const emptyAlerts = await page

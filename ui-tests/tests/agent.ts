@@ -1,6 +1,8 @@
 /** An operation, as in the body of a PATCH. */
 export type Operation = { op: string } & Record<string, unknown>;
 
+export type Mode = 'edit' | 'review' | 'plan';
+
 export interface EditReply {
   hash: string;
   edit_id: number | null;
@@ -48,7 +50,7 @@ export class Agent {
   }
 
   /** Set the mode of a notebook; null removes it. */
-  async setMode(path: string, mode: 'edit' | 'review' | 'plan' | null): Promise<void> {
+  async setMode(path: string, mode: Mode | null): Promise<void> {
     await this.send('PUT', '/nbedit/mode', { path, mode });
   }
 

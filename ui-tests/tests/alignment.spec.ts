@@ -1,6 +1,6 @@
 import type { Locator } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeManyCells } from './notebooks';
+import { makeManyCells, replace } from './notebooks';
 
 /** What stands between cells or below them. */
 const WIDGETS = [
@@ -20,36 +20,26 @@ async function getLeft(element: Locator): Promise<number> {
 const LAYOUTS = ['in a wide window @nightly', 'in a split', 'at 200 % @nightly'] as const;
 
 for (const layout of LAYOUTS) {
-  test(`Blocks and lines begin where the code does ${layout}`, async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('left.ipynb', formatNotebook(makeManyCells(8)));
-    folder.write('right.ipynb', formatNotebook(makeManyCells(2)));
-    const path = folder.getPath('left.ipynb');
-    const other = await open('right.ipynb');
-    const tab = await open('left.ipynb');
-    await agent.edit(path, [
-      { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' },
-      { op: 'delete', cell: 'cell-id-3' }
-    ]);
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [
-      { op: 'replace', cell: 'cell-id-5', source: 'theirs = 5' },
-      { op: 'move', cell: 'cell-id-7', after: 'cell-id-5' }
-    ]);
+  test(`Blocks and lines begin where the code does ${layout}`, async ({ create, open, page }) => {
+    const notebook = create(makeManyCells(8));
+    const second = create(makeManyCells(2));
+    const other = await open(second.name);
+    const tab = await open(notebook.name);
+    await notebook.edit([replace(1), { op: 'delete', cell: 'cell-id-3' }]);
+    await notebook.propose([replace(5), { op: 'move', cell: 'cell-id-7', after: 'cell-id-5' }]);
     if (layout === 'in a split') {
-      await page.evaluate(() => {
-        const { shell } = window.jupyterapp;
-        // The page may show others, such as the launcher.
-        const widgets = [...shell.widgets('main')];
-        const [left, right] = ['left.ipynb', 'right.ipynb'].map(name =>
-          widgets.find(({ title }) => title.label === name)!
-        );
-        shell.add(right, 'main', { mode: 'split-right', ref: left.id });
-      });
+      await page.evaluate(
+        names => {
+          const { shell } = window.jupyterapp;
+          // The page may show others, such as the launcher.
+          const widgets = [...shell.widgets('main')];
+          const [left, right] = names.map(name =>
+            widgets.find(({ title }) => title.label === name)!
+          );
+          shell.add(right, 'main', { mode: 'split-right', ref: left.id });
+        },
+        [notebook.name, second.name]
+      );
       await expect(other.root).toBeVisible();
       await expect(tab.root).toBeVisible();
     } else if (layout === 'at 200 % @nightly') {

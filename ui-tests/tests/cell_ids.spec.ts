@@ -1,7 +1,13 @@
 import type { Agent, Operation } from './agent';
 import { expect, test } from './fixtures';
 import type { Folder } from './folder';
-import { makeCodeCell, makeMarkdownCell, formatNotebook, makeStreamOutput } from './notebooks';
+import {
+  formatNotebook,
+  makeCodeCell,
+  makeMarkdownCell,
+  makeStreamOutput,
+  replace
+} from './notebooks';
 import type { Tab } from './tab';
 
 function makeCells(ids: (string | null)[]) {
@@ -23,7 +29,7 @@ async function editOnBothSides(
   const models = await tab.getModels();
   await tab.typeText(1, '  # mine');
   await agent.edit(folder.getPath(name), [
-    { op: 'replace', cell: 'cell-2', source: 'y = 2' },
+    replace('cell-2', 'y = 2'),
     { op: 'insert', at: 'end', cell_type: 'code', source: 'z = 2' }
   ]);
   await expect(tab.editor(2)).toHaveText('y = 2');
@@ -42,21 +48,25 @@ test.describe('A notebook', () => {
   test('of nbformat 4.4, which has no ids, follows too and gets none @nightly', async ({
     agent,
     folder,
-    open
+    openWith
   }) => {
-    folder.write('old.ipynb', formatNotebook(makeCells([null, null, null, null]), 4));
-    const tab = await open('old.ipynb');
-    await editOnBothSides(agent, folder, tab, 'old.ipynb');
-    const saved = folder.readNotebook('old.ipynb');
+    const { notebook, tab } = await openWith(
+      formatNotebook(makeCells([null, null, null, null]), 4)
+    );
+    await editOnBothSides(agent, folder, tab, notebook.name);
+    const saved = notebook.readContent();
     expect(saved.nbformat_minor).toBe(4);
     expect(saved.cells.filter(cell => 'id' in cell)).toEqual([]);
   });
 
-  test('of nbformat 4.5 with ids missing follows too @nightly', async ({ agent, folder, open }) => {
-    folder.write('some.ipynb', formatNotebook(makeCells(['title', null, null, 'last'])));
-    const tab = await open('some.ipynb');
-    await editOnBothSides(agent, folder, tab, 'some.ipynb');
-    const ids = folder.readNotebook('some.ipynb').cells.map(cell => cell.id);
+  test('of nbformat 4.5 with ids missing follows too @nightly', async ({
+    agent,
+    folder,
+    openWith
+  }) => {
+    const { notebook, tab } = await openWith(makeCells(['title', null, null, 'last']));
+    await editOnBothSides(agent, folder, tab, notebook.name);
+    const ids = notebook.readContent().cells.map(cell => cell.id);
     expect([ids[0], ids[3]]).toEqual(['title', 'last']);
     expect(new Set(ids).size).toBe(5);
   });
@@ -81,19 +91,13 @@ test.describe('Of two equal cells without ids', () => {
     },
     {
       name: 'the first is edited',
-      operation: { op: 'replace', cell: 'cell-1', source: 'theirs = 1' },
+      operation: replace('cell-1', 'theirs = 1'),
       expected: ['# Title', 'theirs = 1', 'y = 1  # mine', 'z = 1']
     }
   ];
   for (const { name, operation, expected } of TABLE) {
-    test(`${name}: its user goes on typing in the second @nightly`, async ({
-      agent,
-      folder,
-      open,
-      page
-    }) => {
-      folder.write(
-        'twins.ipynb',
+    test(`${name}: its user goes on typing in the second @nightly`, async ({ openWith, page }) => {
+      const { notebook, tab } = await openWith(
         formatNotebook(
           [
             makeMarkdownCell(null, '# Title'),
@@ -104,10 +108,9 @@ test.describe('Of two equal cells without ids', () => {
           4
         )
       );
-      const tab = await open('twins.ipynb');
       const models = await tab.getModels();
       await tab.typeText(2, '  # mi');
-      const { hash } = await agent.edit(folder.getPath('twins.ipynb'), [operation]);
+      const { hash } = await notebook.edit([operation]);
       await expect.poll(async () => tab.getHash()).toBe(hash);
       await page.keyboard.type('ne');
       expect(await tab.getSources()).toEqual(expected);

@@ -1,11 +1,10 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
+import { makeCodeCell, makeManyCells, makeMarkdownCell, replace } from './notebooks';
 
 test.describe('A clean tab', () => {
-  test('shows an edit, and all else stays where it was', async ({ agent, folder, open }) => {
-    folder.write('clean.ipynb', formatNotebook(makeManyCells(20)));
-    const tab = await open('clean.ipynb', { kernel: true });
+  test('shows an edit, and all else stays where it was', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(makeManyCells(20), { kernel: true });
     // JupyterLab may add what the kernel says about its language; that shall be over.
     expect(await tab.save()).toContain('completed');
     const kernel = await tab.getKernelId();
@@ -16,13 +15,11 @@ test.describe('A clean tab', () => {
     const top = (await tab.cell(6).boundingBox())!.y;
     const output = await tab.output(5).elementHandle();
 
-    const saved = folder.readNotebook('clean.ipynb');
+    const saved = notebook.readContent();
     const times: number[] = [];
     for (const round of [1, 2, 3, 4, 5]) {
       const painted = tab.waitUntilPainted(7, `second = ${round}`);
-      const answer = await agent.edit(folder.getPath('clean.ipynb'), [
-        { op: 'replace', cell: 'cell-id-7', source: `first = 7\nsecond = ${round}` }
-      ]);
+      const answer = await notebook.edit([replace(7, `first = 7\nsecond = ${round}`)]);
       times.push((await painted) - answer.answeredAt);
       await expect.poll(async () => tab.getHash()).toBe(answer.hash);
     }
@@ -43,17 +40,14 @@ test.describe('A clean tab', () => {
     saved.cells[7].source = ['first = 7\n', 'second = 5'];
     saved.cells[7].outputs = [];
     saved.cells[7].execution_count = null;
-    expect(folder.readText('clean.ipynb')).toBe(`${JSON.stringify(saved, null, 1)}\n`);
+    expect(notebook.readText()).toBe(`${JSON.stringify(saved, null, 1)}\n`);
   });
 
   test('renders an edited Markdown cell at once, not when JupyterLab does @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('rendered.ipynb', formatNotebook([makeMarkdownCell('one', '# Before')]));
-    const tab = await open('rendered.ipynb');
+    const { notebook, tab } = await openWith([makeMarkdownCell('one', '# Before')]);
     const heading = tab.cell(0).getByRole('heading', { level: 1 });
     await expect(heading).toContainText('Before');
     // JupyterLab waits this long after the last change, by default a second.
@@ -62,25 +56,20 @@ test.describe('A clean tab', () => {
       const cell = panel.content.widgets[0] as unknown as { _monitor: { timeout: number } };
       cell._monitor.timeout = 1e9;
     });
-    await agent.edit(folder.getPath('rendered.ipynb'), [
-      { op: 'replace', cell: 'one', source: '# After' }
-    ]);
+    await notebook.edit([replace('one', '# After')]);
     await expect(heading).toContainText('After');
   });
 
   test('renders an edited Markdown cell, and a cell that has become one @nightly', async ({
-    agent,
-    folder,
-    open
+    openWith
   }) => {
-    folder.write(
-      'prose.ipynb',
-      formatNotebook([makeMarkdownCell('prose', '# Old title'), makeCodeCell('run', 'x = 1')])
-    );
-    const tab = await open('prose.ipynb');
+    const { notebook, tab } = await openWith([
+      makeMarkdownCell('prose', '# Old title'),
+      makeCodeCell('run', 'x = 1')
+    ]);
     await expect(tab.cell(0).locator('h1')).toContainText('Old title');
-    await agent.edit(folder.getPath('prose.ipynb'), [
-      { op: 'replace', cell: 'prose', source: '# New title\nSome *text*.' },
+    await notebook.edit([
+      replace('prose', '# New title\nSome *text*.'),
       { op: 'replace', cell: 'run', cell_type: 'markdown', source: '## Not code' }
     ]);
     await expect(tab.cell(0).locator('h1')).toContainText('New title');
@@ -90,34 +79,34 @@ test.describe('A clean tab', () => {
     expect(await tab.isDirty()).toBe(false);
   });
 
-  test('shows all of 64 edits that are made at once @nightly', async ({ agent, folder, open }) => {
-    folder.write('burst.ipynb', formatNotebook(makeManyCells(64)));
-    const tab = await open('burst.ipynb');
-    const path = folder.getPath('burst.ipynb');
+  test('shows all of 64 edits that are made at once @nightly', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(makeManyCells(64));
     const expected = Array.from({ length: 64 }, (_, index) => `theirs = ${index}`);
     await Promise.all(
       expected.map(async (source, index) =>
-        agent.edit(path, [{ op: 'replace', cell: `cell-id-${index}`, source }])
+        notebook.edit([{ op: 'replace', cell: `cell-id-${index}`, source }])
       )
     );
     await expect.poll(async () => tab.getSources()).toEqual(expected);
-    expect(folder.readSources('burst.ipynb')).toEqual(expected);
+    expect(notebook.readSources()).toEqual(expected);
     expect(await tab.isDirty()).toBe(false);
   });
 
-  test('follows its notebook after a rename @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('before.ipynb', formatNotebook(makeManyCells(3)));
-    const tab = await open('before.ipynb');
+  test('follows its notebook after a rename @nightly', async ({
+    agent,
+    folder,
+    openWith,
+    page
+  }) => {
+    const { notebook, tab } = await openWith(makeManyCells(3));
     // JupyterLab loses a notebook that is renamed before its first checkpoint is there.
-    const checkpoints = `/api/contents/${folder.getPath('before.ipynb')}/checkpoints`;
+    const checkpoints = `/api/contents/${notebook.path}/checkpoints`;
     await expect.poll(async () => agent.get(checkpoints)).toHaveLength(1);
     await page.evaluate(
       async ([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to),
-      [folder.getPath('before.ipynb'), folder.getPath('after.ipynb')]
+      [notebook.path, folder.getPath('after.ipynb')]
     );
-    await agent.edit(folder.getPath('after.ipynb'), [
-      { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }
-    ]);
+    await agent.edit(folder.getPath('after.ipynb'), [replace(1)]);
     await expect(tab.editor(1)).toHaveText('theirs = 1');
     await tab.typeText(0, '  # mine');
     expect(await tab.save()).toContain('completed');

@@ -1,6 +1,6 @@
 import type { Operation } from './agent';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeCodeCell, makeMarkdownCell } from './notebooks';
+import { makeCodeCell, makeMarkdownCell, replace } from './notebooks';
 import type { CellJson } from './notebooks';
 import type { Tab } from './tab';
 
@@ -36,17 +36,17 @@ const CASES: { name: string; operations: Operation[]; hidden: string[] }[] = [
   },
   {
     name: 'made a text',
-    operations: [{ op: 'replace', cell: 'one', source: 'One' }],
+    operations: [replace('one', 'One')],
     hidden: []
   },
   {
     name: 'given a lower level',
-    operations: [{ op: 'replace', cell: 'one', source: '## One' }],
+    operations: [replace('one', '## One')],
     hidden: ['a']
   },
   {
     name: 'followed by a heading of its level',
-    operations: [{ op: 'replace', cell: 'sub', source: '# Sub' }],
+    operations: [replace('sub', '# Sub')],
     hidden: ['a']
   },
   {
@@ -61,7 +61,7 @@ const CASES: { name: string; operations: Operation[]; hidden: string[] }[] = [
   },
   {
     name: 'followed by a heading of a lower level',
-    operations: [{ op: 'replace', cell: 'two', source: '## Two' }],
+    operations: [replace('two', '## Two')],
     hidden: ['a', 'sub', 'b', 'two', 'c']
   },
   {
@@ -122,40 +122,32 @@ async function readVisibility(tab: Tab): Promise<{ hidden: string[]; buttons: st
 test.describe('Cells below a collapsed heading', () => {
   for (const { name, operations, hidden } of CASES) {
     test(`are visible as after a reload if it is ${name} @nightly`, async ({
-      agent,
       folder,
-      open
+      open,
+      openWith
     }) => {
-      folder.write('heading.ipynb', formatNotebook(makeCells()));
-      const tab = await open('heading.ipynb');
+      const { notebook, tab } = await openWith(makeCells());
       await expect.poll(async () => tab.getHiddenIds()).toEqual(BEFORE);
-      const { hash } = await agent.edit(folder.getPath('heading.ipynb'), operations);
+      const { hash } = await notebook.edit(operations);
       await expect.poll(async () => tab.getHash()).toBe(hash);
       await expect.poll(async () => tab.getHiddenIds()).toEqual(hidden);
       expect(await tab.isDirty()).toBe(false);
       // JupyterLab changes the visibility of cells in later frames, too.
       await tab.waitFrames(30);
       const visibility = await readVisibility(tab);
-      folder.write('loaded.ipynb', folder.readText('heading.ipynb'));
+      folder.write('loaded.ipynb', notebook.readText());
       const loaded = await open('loaded.ipynb');
       await expect.poll(async () => readVisibility(loaded)).toEqual({ ...visibility, hidden });
     });
   }
 
-  test('do not include the one in which its user types @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('typing.ipynb', formatNotebook(makeCells()));
-    const tab = await open('typing.ipynb');
+  test('do not include the one in which its user types @nightly', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeCells());
     await tab.typeText(5, '0');
-    const path = folder.getPath('typing.ipynb');
-    await agent.edit(path, [insert('text', { after: 'one' }), setCollapsed('two', true)]);
+    await notebook.edit([insert('text', { after: 'one' }), setCollapsed('two', true)]);
     await expect.poll(async () => tab.getHiddenIds()).toEqual(['new', ...BEFORE]);
     await page.keyboard.type('0');
-    await agent.edit(path, [{ op: 'replace', cell: 'two', source: 'Two' }]);
+    await notebook.edit([replace('two', 'Two')]);
     await expect.poll(async () => tab.getHiddenIds()).toEqual(['new', ...BEFORE, 'two']);
     await page.keyboard.type('0');
     expect(await tab.getSource(6)).toBe('c = 1000');

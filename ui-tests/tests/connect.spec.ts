@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findViolations } from './axe';
 import { expect, loadLab, test } from './fixtures';
-import { formatNotebook, makeManyCells } from './notebooks';
+import { makeManyCells, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 import { setTheme, THEMES } from './pictures';
 
@@ -152,18 +152,16 @@ test.describe('The page that shows how an agent is connected', () => {
   });
 
   test('lists agents with their last edits while they make them, and opens notebooks', async ({
-    agent,
-    folder,
+    create,
     page
   }) => {
-    folder.write('seen.ipynb', formatNotebook(makeManyCells(3)));
+    const notebook = create(makeManyCells(3), 'seen.ipynb');
     const connect = new ConnectPage(page);
     await connect.open();
     let count = 0;
     // Each edit changes the cell: nothing tells of one that changes nothing.
     const edit = async () => {
-      const replace = { op: 'replace', cell: 'cell-id-1', source: `a = ${++count}` };
-      await agent.edit(folder.getPath('seen.ipynb'), [replace], 'An agent to connect');
+      await notebook.edit([replace(1, `a = ${++count}`)], 'An agent to connect');
     };
     await edit();
     const ours = connect.agents.filter({ hasText: 'An agent to connect' });
@@ -228,10 +226,9 @@ test.describe('The page that shows how an agent is connected', () => {
   });
 
   for (const theme of [...THEMES, 'high contrast'] as const) {
-    test(`is accessible in the theme ${theme} @nightly`, async ({ agent, folder, page }) => {
-      folder.write('seen.ipynb', formatNotebook(makeManyCells(3)));
-      const replace = [{ op: 'replace', cell: 'cell-id-1', source: 'a = 1' }];
-      await agent.edit(folder.getPath('seen.ipynb'), replace);
+    test(`is accessible in the theme ${theme} @nightly`, async ({ create, page }) => {
+      const notebook = create(makeManyCells(3));
+      await notebook.edit([replace(1, 'a = 1')]);
       const connect = new ConnectPage(page);
       await connect.open();
       if (theme === 'high contrast') {

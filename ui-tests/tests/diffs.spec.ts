@@ -1,7 +1,7 @@
 import type { Locator } from '@playwright/test';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeCodeCell, makeMarkdownCell } from './notebooks';
+import { makeCodeCell, makeMarkdownCell, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 import { setTheme } from './pictures';
 
@@ -14,28 +14,19 @@ const UNSAFE = [
 
 test.describe('A diff', () => {
   test('of a Markdown cell is rendered on demand, as a cell that is not trusted', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write(
-      'prose.ipynb',
-      formatNotebook([
-        makeMarkdownCell('prose', '# Old title\n\nSome *words*.'),
-        makeCodeCell('c', 'x')
-      ])
-    );
-    const path = folder.getPath('prose.ipynb');
-    await agent.edit(path, [
-      {
-        op: 'replace',
-        cell: 'prose',
-        source: `# New title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n$x^2$\n\n${UNSAFE}`
-      },
-      { op: 'replace', cell: 'c', source: 'y' }
+    const notebook = create([
+      makeMarkdownCell('prose', '# Old title\n\nSome *words*.'),
+      makeCodeCell('c', 'x')
     ]);
-    await open('prose.ipynb');
+    await notebook.edit([
+      replace('prose', `# New title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n$x^2$\n\n${UNSAFE}`),
+      replace('c', 'y')
+    ]);
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await panel.toggle(0).click();
@@ -78,9 +69,7 @@ test.describe('A diff', () => {
   });
 
   test('shows equal lines once, counts as the history does, and shows what does not print', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
     const sources = {
@@ -92,14 +81,11 @@ test.describe('A diff', () => {
       unprinted: ['a = 1\f\nb\u00a0= 2\nc = 3', 'a = 1\nb = 2\nc = 3\n']
     };
     const entries = Object.entries(sources);
-    folder.write(
-      'equal.ipynb',
-      formatNotebook(entries.map(([id, [before]]) => makeCodeCell(id, before)))
+    const { notebook, tab } = await openWith(
+      entries.map(([id, [before]]) => makeCodeCell(id, before))
     );
-    const path = folder.getPath('equal.ipynb');
-    const tab = await open('equal.ipynb');
     const edits = entries.map(([cell, [, source]]) => ({ op: 'replace' as const, cell, source }));
-    await agent.edit(path, edits);
+    await notebook.edit(edits);
     const show = async (index: number): Promise<Locator> => {
       await tab.mark(index).click();
       const diff = tab.cell(index).locator('.jp-nbedit-change .jp-nbedit-diff');
@@ -152,23 +138,19 @@ test.describe('A diff', () => {
   });
 
   test('has equal lines beside each other, also if lines wrap @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
     const long = `x = "${'word '.repeat(60)}"`;
     const kept = (first: number, count: number) =>
       Array.from({ length: count }, (_, index) => `kept_${first + index} = 1`);
-    folder.write(
-      'columns.ipynb',
-      formatNotebook([
-        makeCodeCell('a', [...kept(0, 3), 'old = 1', ...kept(3, 30), 'gone', 'y'].join('\n'))
-      ])
-    );
+    const notebook = create([
+      makeCodeCell('a', [...kept(0, 3), 'old = 1', ...kept(3, 30), 'gone', 'y'].join('\n'))
+    ]);
     const source = [...kept(0, 3), long, 'new = 1', ...kept(3, 30), 'y', 'z'].join('\n');
-    await agent.edit(folder.getPath('columns.ipynb'), [{ op: 'replace', cell: 'a', source }]);
-    await open('columns.ipynb');
+    await notebook.edit([{ op: 'replace', cell: 'a', source }]);
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await page.sidebar.setWidth(700, 'right');
@@ -199,21 +181,20 @@ test.describe('A diff', () => {
   });
 
   test('says to a screen reader how many lines have changed @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write(
-      'count.ipynb',
-      formatNotebook([makeCodeCell('a', 'one\ntwo\nthree'), makeCodeCell('b', 'gone\nas well')])
-    );
-    await agent.edit(folder.getPath('count.ipynb'), [
-      { op: 'replace', cell: 'a', source: 'one\n2\n2.5\nthree' },
+    const notebook = create([
+      makeCodeCell('a', 'one\ntwo\nthree'),
+      makeCodeCell('b', 'gone\nas well')
+    ]);
+    await notebook.edit([
+      replace('a', 'one\n2\n2.5\nthree'),
       { op: 'delete', cell: 'b' },
       { op: 'insert', at: 'end', cell_type: 'markdown', source: 'new' }
     ]);
-    await open('count.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await panel.toggle(0).click();
@@ -234,12 +215,10 @@ test.describe('A diff', () => {
     ]);
   });
 
-  test('can be read in themes of high contrast @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('contrast.ipynb', formatNotebook([makeCodeCell('a', 'kept = 1\nold = 1')]));
-    await agent.edit(folder.getPath('contrast.ipynb'), [
-      { op: 'replace', cell: 'a', source: 'kept = 1\nnew = 1' }
-    ]);
-    await open('contrast.ipynb');
+  test('can be read in themes of high contrast @nightly', async ({ create, open, page }) => {
+    const notebook = create([makeCodeCell('a', 'kept = 1\nold = 1')]);
+    await notebook.edit([replace('a', 'kept = 1\nnew = 1')]);
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await panel.toggle(0).click();

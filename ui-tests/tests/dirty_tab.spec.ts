@@ -1,30 +1,27 @@
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { makeManyCells, replace } from './notebooks';
 
 test.describe('A dirty tab', () => {
   test('keeps what its user types in another cell, and saves both without a dialog', async ({
-    agent,
-    folder,
+    create,
     open
   }) => {
-    folder.write('dirty.ipynb', formatNotebook(makeManyCells(20)));
-    const original = folder.readSources('dirty.ipynb');
-    const tab = await open('dirty.ipynb');
+    const notebook = create(makeManyCells(20));
+    const original = notebook.readSources();
+    const tab = await open(notebook.name);
     const models = await tab.getModels();
     await tab.typeText(2, '  # mine');
     expect(await tab.isDirty()).toBe(true);
     const before = await tab.getViewState();
     const caret = await tab.getCaret();
 
-    await agent.edit(folder.getPath('dirty.ipynb'), [
-      { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' }
-    ]);
+    await notebook.edit([replace(3)]);
     await expect(tab.editor(3)).toHaveText('theirs = 3');
     expect(await tab.getViewState()).toEqual(before);
     expect(await tab.getCaret()).toEqual(caret);
     expect(await tab.isDirty()).toBe(true);
     expect(await tab.getPositions(models)).toEqual([...Array(20).keys()]);
-    expect(folder.readSources('dirty.ipynb')[2]).toBe(original[2]);
+    expect(notebook.readSources()[2]).toBe(original[2]);
 
     await tab.page.keyboard.type(' still');
     expect(await tab.save()).toContain('completed');
@@ -32,26 +29,22 @@ test.describe('A dirty tab', () => {
     const expected = [...original];
     expected[2] += '  # mine still';
     expected[3] = 'theirs = 3';
-    expect(folder.readSources('dirty.ipynb')).toEqual(expected);
+    expect(notebook.readSources()).toEqual(expected);
     expect(await tab.getSources()).toEqual(expected);
   });
 
   test('gets an edit that arrives while its user is typing, and loses no letter', async ({
-    agent,
-    folder,
+    create,
     open
   }) => {
-    folder.write('typing.ipynb', formatNotebook(makeManyCells(6)));
-    const original = folder.readSources('typing.ipynb');
-    const tab = await open('typing.ipynb');
+    const notebook = create(makeManyCells(6));
+    const original = notebook.readSources();
+    const tab = await open(notebook.name);
     const words = '  # the quick brown fox jumps over the lazy dog, and then does it again';
     await tab.placeCaret(1);
     const typing = tab.page.keyboard.type(words, { delay: 20 });
     for (const round of [1, 2, 3, 4]) {
-      await agent.edit(folder.getPath('typing.ipynb'), [
-        { op: 'replace', cell: 'cell-id-0', source: `round = ${round}` },
-        { op: 'replace', cell: 'cell-id-2', source: `round = ${round}` }
-      ]);
+      await notebook.edit([replace(0, `round = ${round}`), replace(2, `round = ${round}`)]);
       await expect(tab.editor(2)).toHaveText(`round = ${round}`);
     }
     await typing;
@@ -60,7 +53,7 @@ test.describe('A dirty tab', () => {
     const expected = [...original];
     expected[0] = expected[2] = 'round = 4';
     expected[1] += words;
-    expect(folder.readSources('typing.ipynb')).toEqual(expected);
+    expect(notebook.readSources()).toEqual(expected);
     expect(await tab.getSources()).toEqual(expected);
   });
 });

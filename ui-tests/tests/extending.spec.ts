@@ -1,6 +1,7 @@
 import { installExample } from './extension';
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeManyCells, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { makeCodeCell, makeManyCells, replace } from './notebooks';
 
 interface Reply {
   edit_id: number;
@@ -12,45 +13,39 @@ test.describe('Another extension', () => {
   test.use({ withExample: true });
   test.beforeAll(() => installExample());
 
-  test('edits a notebook by the token, and hears of edits @nightly', async ({
-    agent,
-    folder,
-    open
-  }) => {
-    folder.write('dated.ipynb', formatNotebook(makeManyCells(3)));
-    const tab = await open('dated.ipynb');
+  test('edits a notebook by the token, and hears of edits @nightly', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(makeManyCells(3));
     const { page } = tab;
     const reply = await page.evaluate(
       async path =>
         (await window.jupyterapp.commands.execute('nbedit-example:add-date', { path })) as Reply,
-      folder.getPath('dated.ipynb')
+      notebook.path
     );
-    const source = folder.readSources('dated.ipynb')[3];
+    const source = notebook.readSources()[3];
     expect(source).toBe(await page.evaluate(() => new Date().toDateString()));
     expect(await tab.getSource(3)).toBe(source);
     expect(reply.tabs).toEqual({ open: 1, shown: 1, merged: 0, waiting: 0 });
 
-    await agent.edit(
-      folder.getPath('dated.ipynb'),
+    await notebook.edit(
       [
         { op: 'delete', cell: 'cell-id-0' },
         { op: 'delete', cell: 'cell-id-1' }
       ],
       'Tidy bot'
     );
-    const said = `Tidy bot deleted 2 of the cells of ${folder.getPath('dated.ipynb')}.`;
-    await expect(page.locator('.Toastify__toast', { hasText: said })).toBeVisible();
+    const said = `Tidy bot deleted 2 of the cells of ${notebook.path}.`;
+    await expect(getToasts(page, said)).toBeVisible();
   });
 
   test('edits and undoes by commands alone, and a document cannot @nightly', async ({
-    folder,
+    create,
     open
   }) => {
-    folder.write('commanded.ipynb', formatNotebook(makeManyCells(3)));
-    const before = folder.readText('commanded.ipynb');
-    const { page } = await open('commanded.ipynb');
+    const notebook = create(makeManyCells(3));
+    const before = notebook.readText();
+    const { page } = await open(notebook.name);
     const args = {
-      path: folder.getPath('commanded.ipynb'),
+      path: notebook.path,
       operations: [{ op: 'replace', cell: 'cell-id-0', source: 'by = "a command"' }],
       client: 'Commanding extension'
     };
@@ -79,29 +74,22 @@ test.describe('Another extension', () => {
       args
     );
     expect(refused).toContain('may not edit notebooks');
-    expect(folder.readText('commanded.ipynb')).toBe(before);
+    expect(notebook.readText()).toBe(before);
 
     const { edit_id } = await run('nbedit:edit', args);
-    expect(folder.readSources('commanded.ipynb')[0]).toBe('by = "a command"');
+    expect(notebook.readSources()[0]).toBe('by = "a command"');
     await run('nbedit:undo', { edit_id });
-    expect(folder.readText('commanded.ipynb')).toBe(before);
+    expect(notebook.readText()).toBe(before);
     await expect(run('nbedit:undo', { edit_id })).rejects.toThrow(/already undone/);
     await expect(run('nbedit:edit', {})).rejects.toThrow(/operations/);
   });
 
-  test('of the server edits in Python, and hears of edits @nightly', async ({
-    agent,
-    folder,
-    open
-  }) => {
-    folder.write(
-      'counted.ipynb',
-      formatNotebook([makeCodeCell('count', 'none yet'), makeCodeCell('x', 'x = 1')])
+  test('of the server edits in Python, and hears of edits @nightly', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(
+      [makeCodeCell('count', 'none yet'), makeCodeCell('x', 'x = 1')],
+      { name: 'counted.ipynb' }
     );
-    const tab = await open('counted.ipynb');
-    await agent.edit(folder.getPath('counted.ipynb'), [
-      { op: 'replace', cell: 'x', source: 'x = 2' }
-    ]);
+    await notebook.edit([replace('x', 'x = 2')]);
     await expect(tab.editor(0)).toHaveText('Edited 1 times, last by Test agent.');
     await expect(tab.editor(1)).toHaveText('x = 2');
   });

@@ -8,6 +8,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from './agent';
 import { Folder } from './folder';
+import { Notebook } from './notebook';
+import type { CellJson } from './notebooks';
 import { Tab } from './tab';
 
 export { expect };
@@ -23,6 +25,13 @@ export interface TestArgs {
   folder: Folder;
   /** Open a notebook of that folder, by default without a kernel. */
   open: (name: string, options?: { kernel?: boolean; page?: Page }) => Promise<Tab>;
+  /** Write a notebook to that folder, by default with a name of its own. */
+  create: (content: string | CellJson[], name?: string) => Notebook;
+  /** Write a notebook and open it. */
+  openWith: (
+    content: string | CellJson[],
+    options?: { name?: string; kernel?: boolean }
+  ) => Promise<{ notebook: Notebook; tab: Tab }>;
   /** Open another browser with its own JupyterLab. */
   anotherWindow: () => Promise<IJupyterLabPageFixture>;
   /**
@@ -216,6 +225,20 @@ export const test = galataTest.extend<TestArgs, WorkerArgs>({
     await use(async (name, { kernel = false, page: window = page } = {}) => {
       await loadLab(window);
       return Tab.open(window, folder.getPath(name), kernel);
+    });
+  },
+  create: async ({ agent, folder }, use) => {
+    let count = 0;
+    await use((content, name = `notebook-${++count}.ipynb`) => {
+      const notebook = new Notebook(agent, folder, name);
+      notebook.write(content);
+      return notebook;
+    });
+  },
+  openWith: async ({ create, open }, use) => {
+    await use(async (content, { name, kernel } = {}) => {
+      const notebook = create(content, name);
+      return { notebook, tab: await open(notebook.name, { kernel }) };
     });
   },
   anotherWindow: async ({ browser, login, dialogs, tmpPath, withExample }, use) => {

@@ -1,19 +1,14 @@
 import { galata } from '@jupyterlab/galata';
 import { expect, test } from './fixtures';
+import { getToasts } from './lab';
 import {
   makeCodeCell,
   makeMarkdownCell,
-  formatNotebook,
   makeStreamOutput,
+  replace,
   type CellJson
 } from './notebooks';
 import { changeSettings } from './settings';
-
-const replace = (index: number) => ({
-  op: 'replace',
-  cell: `cell-id-${index}`,
-  source: `theirs = ${index}`
-});
 
 /** How long JupyterLab may take to add the cells to the page, one by one while that is idle. */
 const PATIENCE = 40_000;
@@ -47,18 +42,14 @@ for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
     });
 
     test('the notebook in front scrolls to each edited cell @nightly', async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
       test.setTimeout(5 * PATIENCE);
-      folder.write('uneven.ipynb', formatNotebook(makeUnevenCells(160)));
-      const path = folder.getPath('uneven.ipynb');
-      const tab = await open('uneven.ipynb');
+      const { notebook, tab } = await openWith(makeUnevenCells(160));
       await changeSettings(page, { follow: true, toasts: 'none' });
       for (const index of [41, 121, 12, 159]) {
-        await agent.edit(path, [replace(index)]);
+        await notebook.edit([replace(index)]);
         await expect
           .poll(async () => tab.isFullyVisible(index), {
             message: `cell ${index}`,
@@ -71,23 +62,17 @@ for (const windowingMode of ['contentVisibility', 'full', 'defer', 'none']) {
       }
     });
 
-    test('"View" shows a cell below collapsed headings @nightly', async ({
-      agent,
-      folder,
-      open,
-      page
-    }) => {
+    test('"View" shows a cell below collapsed headings @nightly', async ({ openWith, page }) => {
       const cells = makeUnevenCells(60);
       cells[30] = makeMarkdownCell('outer', '# Outer');
       cells[32] = makeMarkdownCell('inner', '## Inner');
       for (const index of [30, 32]) {
         cells[index].metadata = { 'jp-MarkdownHeadingCollapsed': true };
       }
-      folder.write('collapsed.ipynb', formatNotebook(cells));
-      const tab = await open('collapsed.ipynb');
+      const { notebook, tab } = await openWith(cells);
       await tab.scrollToCell(0);
-      await agent.edit(folder.getPath('collapsed.ipynb'), [replace(43)]);
-      const toast = page.locator('.Toastify__toast');
+      await notebook.edit([replace(43)]);
+      const toast = getToasts(page);
       await expect(toast).toContainText('1 cell changed');
       expect(await tab.isFullyVisible(43)).toBe(false);
       await toast.getByRole('button', { name: 'View' }).click();

@@ -1,6 +1,6 @@
 import type { EditReply } from './agent';
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { formatNotebook, makeManyCells } from './notebooks';
 import type { Tab } from './tab';
 
 const NOBODY = { open: 0, shown: 0, merged: 0, waiting: 0 };

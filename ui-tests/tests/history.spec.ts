@@ -1,30 +1,32 @@
 import { posix } from 'node:path';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
+import {
+  formatNotebook,
+  makeCodeCell,
+  makeManyCells,
+  makeMarkdownCell,
+  replace
+} from './notebooks';
 import { HistoryPanel } from './panel';
 import { expectPicture, setTheme, THEMES } from './pictures';
 
-const replace = (cell: string, source: string) => ({ op: 'replace', cell, source });
-
 test.describe('The history panel', () => {
-  test('lists edits newest first: what, who, why, when', async ({ agent, folder, open, page }) => {
-    folder.write('listed.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('listed.ipynb');
-    await agent.edit(path, [replace('cell-id-0', 'a = 1')], 'First agent', {
+  test('lists edits newest first: what, who, why, when', async ({ create, open, page }) => {
+    const notebook = create(makeManyCells(6));
+    await notebook.edit([replace(0, 'a = 1')], 'First agent', {
       message: 'Give a name'
     });
-    await agent.edit(
-      path,
+    await notebook.edit(
       [
-        replace('cell-id-4', 'b = 1'),
-        replace('cell-id-2', 'b = 2'),
+        replace(4, 'b = 1'),
+        replace(2, 'b = 2'),
         { op: 'insert', at: 'end', cell_type: 'markdown', source: 'The end.' },
         { op: 'delete', cell: 'cell-id-5' }
       ],
       'Second agent'
     );
-    await open('listed.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.titles).toHaveText([
@@ -40,18 +42,13 @@ test.describe('The history panel', () => {
   });
 
   test('follows the notebook in front, or lists all notebooks @nightly', async ({
-    agent,
+    create,
     folder,
     open,
     page
   }) => {
     for (const name of ['one', 'two']) {
-      folder.write(`${name}.ipynb`, formatNotebook(makeManyCells(3)));
-      await agent.edit(
-        folder.getPath(`${name}.ipynb`),
-        [replace('cell-id-1', name)],
-        `Agent ${name}`
-      );
+      await create(makeManyCells(3), `${name}.ipynb`).edit([replace(1, name)], `Agent ${name}`);
     }
     await open('one.ipynb');
     const panel = new HistoryPanel(page);
@@ -70,15 +67,13 @@ test.describe('The history panel', () => {
   });
 
   test('shows a new edit by itself and says it to a screen reader @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('live.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('live.ipynb');
-    await agent.edit(path, [replace('cell-id-0', 'a = 1')]);
-    const tab = await open('live.ipynb');
+    const notebook = create(makeManyCells(6));
+    await notebook.edit([replace(0, 'a = 1')]);
+    const tab = await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(1);
@@ -87,7 +82,7 @@ test.describe('The history panel', () => {
     await tab.placeCaret(3);
     const before = await tab.getViewState();
 
-    await agent.edit(path, [replace('cell-id-5', 'b = 1')], 'Live agent');
+    await notebook.edit([replace(5, 'b = 1')], 'Live agent');
     await expect(panel.titles.first()).toHaveText('cell 6 changed');
     await expect(panel.root.getByRole('status')).toContainText(
       'New edit, Live agent: cell 6 changed'
@@ -98,20 +93,19 @@ test.describe('The history panel', () => {
   });
 
   test('opens an edit to its differences, inline or side by side, and goes to a cell @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('diff.ipynb', formatNotebook(makeManyCells(40)));
-    await agent.edit(folder.getPath('diff.ipynb'), [
-      replace('cell-id-35', 'first_35 = 36\nsecond_35 = 35\nprint(35)'),
-      replace('cell-id-20', 'a\nb'),
+    const notebook = create(makeManyCells(40));
+    await notebook.edit([
+      replace(35, 'first_35 = 36\nsecond_35 = 35\nprint(35)'),
+      replace(20, 'a\nb'),
       { op: 'set_metadata', cell: 'cell-id-2', patch: { tags: ['kept'] } },
       { op: 'insert', at: 'end', cell_type: 'markdown', source: '# New' },
       { op: 'set_metadata', patch: { authors: [{ name: 'A' }] } }
     ]);
-    const tab = await open('diff.ipynb');
+    const tab = await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await panel.toggle(0).click();
@@ -156,17 +150,15 @@ test.describe('The history panel', () => {
   });
 
   test('says of all rows how long ago they were as of the same moment @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('times.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('times.ipynb');
+    const notebook = create(makeManyCells(6));
     for (const cell of [0, 1, 2]) {
-      await agent.edit(path, [replace(`cell-id-${cell}`, `a = ${cell}`)]);
+      await notebook.edit([replace(cell, `a = ${cell}`)]);
     }
-    await open('times.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.times).toHaveText(['now', 'now', 'now']);
@@ -176,24 +168,23 @@ test.describe('The history panel', () => {
     await expect(panel.getCellDiffs(1)).toHaveCount(1);
     expect(new Set(await panel.times.allTextContents()).size).toBe(1);
     // So are all rows when another edit comes.
-    await agent.edit(path, [replace('cell-id-3', 'a = 3')]);
+    await notebook.edit([replace(3, 'a = 3')]);
     await expect(panel.times).toHaveText(Array.from({ length: 4 }, () => '1 minute ago'));
   });
 
   test('does not cover the title of a row with its buttons @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('title.ipynb', formatNotebook(makeManyCells(14)));
-    await agent.edit(folder.getPath('title.ipynb'), [
-      replace('cell-id-0', 'a = 0'),
-      replace('cell-id-13', 'a = 13'),
+    const notebook = create(makeManyCells(14));
+    await notebook.edit([
+      replace(0, 'a = 0'),
+      replace(13, 'a = 13'),
       { op: 'insert', after: 'cell-id-5', cell_type: 'code', source: 'new = 1' },
       { op: 'delete', cell: 'cell-id-9' }
     ]);
-    await open('title.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await page.sidebar.setWidth(250, 'right');
@@ -230,8 +221,8 @@ test.describe('The history panel', () => {
     const original = formatNotebook(makeManyCells(6));
     folder.write('undo.ipynb', original);
     const path = folder.getPath('undo.ipynb');
-    await agent.edit(path, [replace('cell-id-1', 'old = 1')]);
-    await agent.edit(path, [replace('cell-id-3', 'new = 1')]);
+    await agent.edit(path, [replace(1, 'old = 1')]);
+    await agent.edit(path, [replace(3, 'new = 1')]);
     const edited = folder.readText('undo.ipynb');
     const tab = await open('undo.ipynb');
     const panel = new HistoryPanel(page);
@@ -266,27 +257,24 @@ test.describe('The history panel', () => {
   });
 
   test('groups edits by author below headings that fold, and shows undos in one go as one row', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('sessions.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('sessions.ipynb');
+    const notebook = create(makeManyCells(6));
     const ids: number[] = [];
     for (const cell of [0, 1, 2]) {
-      const { edit_id: id } = await agent.edit(
-        path,
-        [replace(`cell-id-${cell}`, `# ${cell}\nmean_${cell} = weeks.mean()`)],
+      const { edit_id: id } = await notebook.edit(
+        [replace(cell, `# ${cell}\nmean_${cell} = weeks.mean()`)],
         'Claude'
       );
       ids.push(id!);
     }
-    await agent.edit(path, [replace('cell-id-5', 'codex = 1')], 'Codex');
+    await notebook.edit([replace(5, 'codex = 1')], 'Codex');
     for (const id of ids.reverse()) {
-      await agent.undo(path, id, 'Codex');
+      await notebook.undo(id, 'Codex');
     }
-    await open('sessions.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.sessions).toHaveText([/^Codex4 edits · \S+/, /^Claude3 edits · \S+/]);
@@ -326,7 +314,7 @@ test.describe('The history panel', () => {
     await expect(panel.sessions.nth(1).getByRole('button')).toBeFocused();
     expect(await findViolations(panel.root)).toEqual([]);
     // A folded session stays so when an edit is added to it.
-    await agent.edit(path, [replace('cell-id-5', 'codex = 2')], 'Codex');
+    await notebook.edit([replace(5, 'codex = 2')], 'Codex');
     await expect(panel.sessions.nth(0)).toContainText('5 edits');
     await expect(panel.rows).toHaveCount(3);
     await panel.sessions.nth(0).getByRole('button').click();
@@ -334,25 +322,23 @@ test.describe('The history panel', () => {
     await panel.rows.nth(1).hover();
     await panel.rows.nth(1).getByRole('button', { name: 'Redo all' }).click();
     await expect
-      .poll(() => folder.readSources('sessions.ipynb').slice(0, 3))
+      .poll(() => notebook.readSources().slice(0, 3))
       .toEqual([0, 1, 2].map(cell => `# ${cell}\nmean_${cell} = weeks.mean()`));
   });
 
   test('shows only the edits of an agent, or with some words, also older ones @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('filtered.ipynb', formatNotebook(makeManyCells(3)));
-    const path = folder.getPath('filtered.ipynb');
-    await agent.edit(path, [replace('cell-id-0', 'weeks.plot()')], 'Claude', {
+    const notebook = create(makeManyCells(3));
+    await notebook.edit([replace(0, 'weeks.plot()')], 'Claude', {
       message: 'Draw the rain'
     });
     for (let i = 0; i < 60; i++) {
-      await agent.edit(path, [replace('cell-id-1', `x = ${i}`)], 'Codex');
+      await notebook.edit([replace(1, `x = ${i}`)], 'Codex');
     }
-    await open('filtered.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(50);
@@ -373,20 +359,18 @@ test.describe('The history panel', () => {
   });
 
   test('restores the notebook to what it was after an edit, after a preview', async ({
-    agent,
+    create,
     dialogs,
-    folder,
     open,
     page
   }) => {
-    folder.write('restored.ipynb', formatNotebook(makeManyCells(4)));
-    const path = folder.getPath('restored.ipynb');
-    await agent.edit(path, [replace('cell-id-0', 'good = 1')]);
-    const good = folder.readText('restored.ipynb');
-    await agent.edit(path, [replace('cell-id-0', 'bad = 1')]);
-    await agent.edit(path, [{ op: 'delete', cell: 'cell-id-2' }]);
-    const bad = folder.readText('restored.ipynb');
-    const tab = await open('restored.ipynb');
+    const notebook = create(makeManyCells(4), 'restored.ipynb');
+    await notebook.edit([replace(0, 'good = 1')]);
+    const good = notebook.readText();
+    await notebook.edit([replace(0, 'bad = 1')]);
+    await notebook.edit([{ op: 'delete', cell: 'cell-id-2' }]);
+    const bad = notebook.readText();
+    const tab = await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await panel.toggle(0).click();
@@ -406,17 +390,17 @@ test.describe('The history panel', () => {
       await expect(cells.first()).toContainText(/Cell 1.*removed: bad = 1.*added: good = 1/);
       await expect(cells.last()).toContainText(/Cell 3added.*first_2 = 2/);
       expect(await findViolations(dialog)).toEqual([]);
-      expect(folder.readText('restored.ipynb')).toBe(bad);
+      expect(notebook.readText()).toBe(bad);
       await dialog.getByRole('button', { name: answer }).click();
       await expect(dialog).toHaveCount(0);
     }
     await expect(panel.rows).toHaveCount(4);
     await expect(panel.titles.first()).toHaveText('cells 1 and 3 restored');
-    expect(folder.readText('restored.ipynb')).toBe(good);
+    expect(notebook.readText()).toBe(good);
     await expect.poll(async () => (await tab.getSources()).length).toBe(4);
     await panel.rows.first().hover();
     await panel.action(0, 'Undo').click();
-    await expect.poll(() => folder.readText('restored.ipynb')).toBe(bad);
+    await expect.poll(() => notebook.readText()).toBe(bad);
     expect(dialogs.splice(0)).toHaveLength(2);
   });
 
@@ -460,8 +444,7 @@ test.describe('The history panel', () => {
   });
 
   test('goes to a cell below a collapsed heading, in command mode @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
@@ -469,9 +452,9 @@ test.describe('The history panel', () => {
     const heading = makeMarkdownCell('heading', '# Heading');
     heading.metadata = { 'jp-MarkdownHeadingCollapsed': true };
     cells[30] = heading;
-    folder.write('below.ipynb', formatNotebook(cells));
-    await agent.edit(folder.getPath('below.ipynb'), [replace('cell-id-43', 'a = 1')]);
-    const tab = await open('below.ipynb');
+    const notebook = create(cells);
+    await notebook.edit([replace(43, 'a = 1')]);
+    const tab = await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await panel.toggle(0).click();
@@ -485,17 +468,15 @@ test.describe('The history panel', () => {
   });
 
   test('scrolls a row that is opened at the lower edge into view @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('edge.ipynb', formatNotebook(makeManyCells(30)));
-    const path = folder.getPath('edge.ipynb');
+    const notebook = create(makeManyCells(30));
     for (let cell = 0; cell < 30; cell++) {
-      await agent.edit(path, [replace(`cell-id-${cell}`, 'a = 1\nb = 1\nc = 1')]);
+      await notebook.edit([replace(cell, 'a = 1\nb = 1\nc = 1')]);
     }
-    await open('edge.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(30);
@@ -509,19 +490,10 @@ test.describe('The history panel', () => {
     await expect(panel.toggle(last)).toBeInViewport({ ratio: 1 });
   });
 
-  test('says which cells stand in the way of an undo @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('conflict.ipynb', formatNotebook(makeManyCells(4)));
-    const path = folder.getPath('conflict.ipynb');
-    await agent.edit(path, [
-      replace('cell-id-1', 'theirs = 1'),
-      replace('cell-id-2', 'theirs = 2')
-    ]);
-    await open('conflict.ipynb');
+  test('says which cells stand in the way of an undo @nightly', async ({ create, open, page }) => {
+    const notebook = create(makeManyCells(4), 'conflict.ipynb');
+    await notebook.edit([replace(1), replace(2)]);
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     const answer = page.waitForResponse(/conflict\.ipynb\/history/);
     await panel.open();
@@ -531,32 +503,27 @@ test.describe('The history panel', () => {
     await page.route(/conflict\.ipynb\/history/, async route =>
       route.fulfill({ contentType: 'application/json', body })
     );
-    await agent.edit(path, [
-      replace('cell-id-1', 'later = 1'),
-      { op: 'delete', cell: 'cell-id-2' }
-    ]);
-    const after = folder.readText('conflict.ipynb');
+    await notebook.edit([replace(1, 'later = 1'), { op: 'delete', cell: 'cell-id-2' }]);
+    const after = notebook.readText();
     await panel.rows.nth(0).hover();
     await panel.action(0, 'Undo').click();
     const problem = panel.rows.nth(0).getByRole('alert');
     await expect(problem).toContainText('Nothing was undone.');
     await expect(problem).toContainText('Cell 2 was changed since.');
     await expect(problem).toContainText('A cell (cell-id-2) is gone.');
-    expect(folder.readText('conflict.ipynb')).toBe(after);
+    expect(notebook.readText()).toBe(after);
   });
 
   test('offers no undo of an edit that later changes prevent @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('later.ipynb', formatNotebook(makeManyCells(4)));
-    const path = folder.getPath('later.ipynb');
-    await agent.edit(path, [replace('cell-id-1', 'first = 1')]);
-    await agent.edit(path, [replace('cell-id-2', 'other = 1')]);
-    await agent.edit(path, [replace('cell-id-1', 'later = 1')]);
-    await open('later.ipynb');
+    const notebook = create(makeManyCells(4));
+    await notebook.edit([replace(1, 'first = 1')]);
+    await notebook.edit([replace(2, 'other = 1')]);
+    await notebook.edit([replace(1, 'later = 1')]);
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(3);
@@ -566,14 +533,13 @@ test.describe('The history panel', () => {
   });
 
   test('says what is wrong when the server does not answer, and goes on when it does @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('failing.ipynb', formatNotebook(makeManyCells(3)));
-    await agent.edit(folder.getPath('failing.ipynb'), [replace('cell-id-0', 'a = 1')]);
-    await open('failing.ipynb');
+    const notebook = create(makeManyCells(3));
+    await notebook.edit([replace(0, 'a = 1')]);
+    await open(notebook.name);
     await page.route(/\/nbedit\/.*history/, async route => route.abort());
     const panel = new HistoryPanel(page);
     await panel.open();
@@ -585,15 +551,14 @@ test.describe('The history panel', () => {
   });
 
   test('forgets a history when its user is sure @nightly', async ({
-    agent,
+    create,
     dialogs,
-    folder,
     open,
     page
   }) => {
-    folder.write('forget.ipynb', formatNotebook(makeManyCells(3)));
-    await agent.edit(folder.getPath('forget.ipynb'), [replace('cell-id-0', 'a = 1')]);
-    await open('forget.ipynb');
+    const notebook = create(makeManyCells(3));
+    await notebook.edit([replace(0, 'a = 1')]);
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await expect(panel.rows).toHaveCount(1);
@@ -605,13 +570,12 @@ test.describe('The history panel', () => {
     expect(dialogs.splice(0)).toHaveLength(1);
   });
 
-  test('can be used with the keyboard alone @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('keys.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('keys.ipynb');
+  test('can be used with the keyboard alone @nightly', async ({ create, open, page }) => {
+    const notebook = create(makeManyCells(6));
     for (const cell of [0, 1, 2]) {
-      await agent.edit(path, [replace(`cell-id-${cell}`, `a = ${cell}`)]);
+      await notebook.edit([replace(cell, `a = ${cell}`)]);
     }
-    const tab = await open('keys.ipynb');
+    const tab = await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     const press = async (key: string) => page.keyboard.press(key);
@@ -657,14 +621,12 @@ test.describe('The history panel', () => {
   });
 
   test('looks as it should, and axe-core has no complaint, in light and dark @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write(
-      'look.ipynb',
-      formatNotebook([
+    const notebook = create(
+      [
         makeMarkdownCell('title', '# Temperatures'),
         makeCodeCell(
           'load',
@@ -672,13 +634,12 @@ test.describe('The history panel', () => {
         ),
         makeCodeCell('plot', 'weeks.plot()'),
         makeMarkdownCell('next', '## What is missing\nThe winter.')
-      ])
+      ],
+      'look.ipynb'
     );
-    const path = folder.getPath('look.ipynb');
-    await agent.edit(path, [replace('plot', 'weeks.plot(figsize=(7, 2))')], 'Plotting agent');
-    await agent.edit(path, [{ op: 'move', cell: 'next', at: 'start' }], 'Data agent');
-    await agent.edit(
-      path,
+    await notebook.edit([replace('plot', 'weeks.plot(figsize=(7, 2))')], 'Plotting agent');
+    await notebook.edit([{ op: 'move', cell: 'next', at: 'start' }], 'Data agent');
+    await notebook.edit(
       [
         replace(
           'load',
@@ -690,7 +651,7 @@ test.describe('The history panel', () => {
       'Data agent',
       { message: 'Rename the column, as its file now has it' }
     );
-    await open('look.ipynb');
+    await open(notebook.name);
     const panel = new HistoryPanel(page);
     await panel.open();
     await panel.rows.nth(1).hover();
@@ -721,19 +682,17 @@ test.describe('The history panel', () => {
   // How long it takes is printed: it depends on what else the machine does.
   for (const count of [200, 1000]) {
     test(`opens and scrolls to the first of ${count} edits @nightly`, async ({
-      agent,
-      folder,
+      create,
       open,
       page
     }) => {
-      folder.write('many.ipynb', formatNotebook([makeCodeCell('only', 'x = 0')]));
-      const path = folder.getPath('many.ipynb');
+      const notebook = create([makeCodeCell('only', 'x = 0')]);
       const started = Date.now();
       for (let i = 1; i <= count; i++) {
-        await agent.edit(path, [replace('only', `x = ${i}`)]);
+        await notebook.edit([replace('only', `x = ${i}`)]);
       }
       const made = Date.now() - started;
-      const tab = await open('many.ipynb');
+      const tab = await open(notebook.name);
       // JupyterLab brings up the notebook still, and that is not what is measured.
       await tab.waitFrames(60);
       const panel = new HistoryPanel(page);

@@ -1,24 +1,12 @@
-import type { Locator, Page } from '@playwright/test';
-import type { Agent } from './agent';
-import { expect, test } from './fixtures';
-import type { Folder } from './folder';
-import { formatNotebook, makeManyCells } from './notebooks';
+import type { Locator } from '@playwright/test';
+import { expect, test, type TestArgs } from './fixtures';
+import { getModeStatus, getToasts, press } from './lab';
+import type { Notebook } from './notebook';
+import { makeManyCells, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 import { setTheme } from './pictures';
 import type { Tab } from './tab';
 import { isOldestLab } from './version';
-
-const replace = (index: number, source = `theirs = ${index}`) => ({
-  op: 'replace',
-  cell: `cell-id-${index}`,
-  source
-});
-
-interface Scene {
-  agent: Agent;
-  folder: Folder;
-  open: (name: string) => Promise<Tab>;
-}
 
 // In JupyterLab 4.2, only the cells in sight would be on the page.
 test.use({
@@ -26,31 +14,16 @@ test.use({
 });
 
 /** Open a notebook of many cells in command mode, with the focus on its first cell. */
-async function openNotebook({ folder, open }: Scene, name: string, count = 8): Promise<Tab> {
-  folder.write(name, formatNotebook(makeManyCells(count)));
-  const tab = await open(name);
+async function openInCommandMode(
+  openWith: TestArgs['openWith'],
+  count = 8
+): Promise<{ notebook: Notebook; tab: Tab }> {
+  const opened = await openWith(makeManyCells(count));
+  const { tab } = opened;
   await tab.placeCaret(0);
   await tab.page.keyboard.press('Escape');
   await expect(tab.cell(0)).toBeFocused();
-  return tab;
-}
-
-function getBar(tab: Tab): Locator {
-  return tab.root.getByRole('region', { name: 'Changes by agents' });
-}
-
-function getBlock(tab: Tab, index: number): Locator {
-  return tab.cell(index).locator('.jp-nbedit-block');
-}
-
-function getToast(page: Page, text: string): Locator {
-  return page.locator('.Toastify__toast', { hasText: text });
-}
-
-async function press(page: Page, ...keys: string[]): Promise<void> {
-  for (const key of keys) {
-    await page.keyboard.press(key);
-  }
+  return opened;
 }
 
 /** Press Tab, or Shift+Tab, until an element has the focus; it must then be seen to have it. */
@@ -94,29 +67,23 @@ async function expectFocusWithin(place: Locator): Promise<void> {
 test.describe('With the keyboard alone', () => {
   for (const theme of ['light', 'dark', 'high contrast'] as const) {
     test(`marks, blocks, lines and the bar are reached, and the focus is seen: ${theme} @nightly`, async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
-      const tab = await openNotebook({ agent, folder, open }, 'changes.ipynb');
+      const { notebook, tab } = await openInCommandMode(openWith);
       await setTheme(page, theme);
       const line = tab.root.locator('.jp-nbedit-line');
-      await agent.edit(folder.getPath('changes.ipynb'), [
-        replace(1),
-        { op: 'delete', cell: 'cell-id-3' },
-        replace(5)
-      ]);
+      await notebook.edit([replace(1), { op: 'delete', cell: 'cell-id-3' }, replace(5)]);
       await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 4]);
 
       await tabTo(tab.mark(1));
       await press(page, 'Enter');
-      await expect(getBlock(tab, 1)).toBeFocused();
+      await expect(tab.block(1)).toBeFocused();
       for (const name of ['Close', 'Undo', 'Keep']) {
-        await tabTo(getBlock(tab, 1).getByRole('button', { name: new RegExp(`^${name}: `) }));
+        await tabTo(tab.block(1).getByRole('button', { name: new RegExp(`^${name}: `) }));
       }
       await press(page, 'Shift+Tab', 'Shift+Tab', 'Enter');
-      await expect(getBlock(tab, 1)).toHaveCount(0);
+      await expect(tab.block(1)).toHaveCount(0);
       await expectFocusWithin(tab.root);
       expect(await tab.getViewState()).toMatchObject({ mode: 'command', activeCellIndex: 1 });
 
@@ -124,9 +91,9 @@ test.describe('With the keyboard alone', () => {
       await tabTo(show);
       await press(page, 'Enter');
       await expect(show).toHaveAttribute('aria-expanded', 'true');
-      await expect(getBlock(tab, 2)).toBeFocused();
+      await expect(tab.block(2)).toBeFocused();
       await press(page, 'Escape');
-      await expect(getBlock(tab, 2)).toHaveCount(0);
+      await expect(tab.block(2)).toHaveCount(0);
       await expect(show).toHaveAttribute('aria-expanded', 'false');
       await expectFocusWithin(tab.root);
       await tabTo(line.getByRole('button', { name: /^Keep/ }));
@@ -134,16 +101,16 @@ test.describe('With the keyboard alone', () => {
       await press(page, 'Enter');
       await expect(line).toHaveCount(0);
       // The next change.
-      await expect(getBlock(tab, 5)).toBeFocused();
+      await expect(tab.block(5)).toBeFocused();
       await press(page, 'Escape');
 
-      const bar = getBar(tab);
+      const bar = tab.bar;
       for (const name of ['Keep all changes', 'Undo all changes', 'Go to the previous change']) {
         await tabTo(bar.getByRole('button', { name }), 'Shift+Tab');
       }
       await tabTo(bar.getByRole('button', { name: 'Go to the next change' }));
       await press(page, 'Enter');
-      await expect(tab.root.locator('.jp-nbedit-block')).toBeFocused();
+      await expect(tab.blocks).toBeFocused();
       await press(page, 'Escape');
       await tabTo(bar.getByRole('button', { name: 'Undo all changes' }), 'Shift+Tab');
       await press(page, 'Enter');
@@ -153,21 +120,13 @@ test.describe('With the keyboard alone', () => {
     });
   }
 
-  test('conflicts are decided, one by one and all @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    const tab = await openNotebook({ agent, folder, open }, 'conflicts.ipynb');
+  test('conflicts are decided, one by one and all @nightly', async ({ openWith, page }) => {
+    const { notebook, tab } = await openInCommandMode(openWith);
     for (const index of [1, 2, 3, 4]) {
       await tab.typeText(index, '  # mine');
     }
     await press(page, 'Escape');
-    await agent.edit(
-      folder.getPath('conflicts.ipynb'),
-      [1, 2, 3, 4].map(index => replace(index))
-    );
+    await notebook.edit([1, 2, 3, 4].map(index => replace(index)));
     const marks = tab.root.locator('.jp-nbedit-conflict-mark');
     await expect(marks).toHaveCount(4);
     const find = (index: number, name: RegExp) => tab.cell(index).getByRole('button', { name });
@@ -187,10 +146,10 @@ test.describe('With the keyboard alone', () => {
     expect(await tab.getSource(2)).toMatch(/# mine$/);
     await expectFocusWithin(tab.root);
     await tabTo(
-      getBar(tab).getByRole('button', { name: 'Keep my text in all conflicts' }),
+      tab.bar.getByRole('button', { name: 'Keep my text in all conflicts' }),
       'Shift+Tab'
     );
-    await tabTo(getBar(tab).getByRole('button', { name: 'Take the other text in all conflicts' }));
+    await tabTo(tab.bar.getByRole('button', { name: 'Take the other text in all conflicts' }));
     await press(page, 'Enter');
     await expect(marks).toHaveCount(0);
     await expect.poll(async () => tab.getSource(4)).toBe('theirs = 4');
@@ -199,32 +158,26 @@ test.describe('With the keyboard alone', () => {
 
   test('proposals are shown, edited, and rejected with a reason @nightly', async ({
     agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    const tab = await openNotebook({ agent, folder, open }, 'review.ipynb');
-    const path = folder.getPath('review.ipynb');
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(
-      path,
-      [1, 3, 5, 6].map(index => replace(index))
-    );
-    const blocks = tab.root.locator('.jp-nbedit-proposal');
+    const { notebook, tab } = await openInCommandMode(openWith);
+    const id = await notebook.propose([1, 3, 5, 6].map(index => replace(index)));
+    const blocks = tab.proposals;
     await expect(blocks).toHaveCount(4);
     const find = (index: number, name: string | RegExp) =>
-      getBlock(tab, index).getByRole('button', { name });
+      tab.block(index).getByRole('button', { name });
 
     await press(page, 'Alt+F5');
-    await expect(getBlock(tab, 1)).toBeFocused();
+    await expect(tab.block(1)).toBeFocused();
     await tabTo(find(1, 'Show the cell'));
     await press(page, 'Enter');
     await expect(find(1, 'Fold the cell')).toBeFocused();
     await tabTo(find(1, /^Reject with a reason/), 'Shift+Tab');
     await press(page, 'Enter');
-    await expect(getBlock(tab, 1).getByLabel('Reason, for the agent:')).toBeFocused();
+    await expect(tab.block(1).getByLabel('Reason, for the agent:')).toBeFocused();
     await press(page, 'Escape');
-    await expectFocusWithin(getBlock(tab, 1));
+    await expectFocusWithin(tab.block(1));
     await expect(blocks).toHaveCount(4);
     await tabTo(find(1, /^Reject with a reason/));
     await press(page, 'Enter');
@@ -232,16 +185,16 @@ test.describe('With the keyboard alone', () => {
     await press(page, 'Enter');
     await expect(blocks).toHaveCount(3);
     expect((await agent.getProposal(id)).parts[0].status).toBe('rejected');
-    await expect(getBlock(tab, 3)).toBeFocused();
+    await expect(tab.block(3)).toBeFocused();
 
-    const editor = getBlock(tab, 3).locator('.cm-content[contenteditable="true"]');
+    const editor = tab.block(3).locator('.cm-content[contenteditable="true"]');
     await tabTo(find(3, /^Edit first/));
     await press(page, 'Enter');
     await expect(editor).toBeFocused();
     await press(page, 'Control+End');
     await page.keyboard.type(' # with y and n');
     await press(page, 'Escape');
-    await expect(getBlock(tab, 3)).toBeFocused();
+    await expect(tab.block(3)).toBeFocused();
     await tabTo(find(3, /^Edit first/));
     await press(page, 'Enter');
     await expect(editor).toBeFocused();
@@ -249,10 +202,10 @@ test.describe('With the keyboard alone', () => {
     await press(page, 'Enter');
     await expect.poll(async () => tab.getSource(3)).toBe('theirs = 3 # with y and n');
     await expect(blocks).toHaveCount(2);
-    await expect(getBlock(tab, 5)).toBeFocused();
+    await expect(tab.block(5)).toBeFocused();
 
-    await tabTo(getBar(tab).getByRole('button', { name: /^Reject all/ }), 'Shift+Tab');
-    await tabTo(getBar(tab).getByRole('button', { name: /^Accept all/ }));
+    await tabTo(tab.bar.getByRole('button', { name: /^Reject all/ }), 'Shift+Tab');
+    await tabTo(tab.bar.getByRole('button', { name: /^Accept all/ }));
     await press(page, 'Enter');
     await expect(blocks).toHaveCount(0);
     await expect.poll(async () => tab.getSource(6)).toBe('theirs = 6');
@@ -260,17 +213,13 @@ test.describe('With the keyboard alone', () => {
   });
 
   test('the list of proposals is decided on, and keeps the focus @nightly', async ({
-    agent,
-    folder,
-    open,
+    create,
+    openWith,
     page
   }) => {
-    const scene = { agent, folder, open };
-    await openNotebook(scene, 'front.ipynb', 2);
-    for (const name of ['one.ipynb', 'two.ipynb', 'three.ipynb']) {
-      folder.write(name, formatNotebook(makeManyCells(3)));
-      await agent.setMode(folder.getPath(name), 'review');
-      await agent.propose(folder.getPath(name), [replace(1)]);
+    await openInCommandMode(openWith, 2);
+    for (let count = 0; count < 3; count++) {
+      await create(makeManyCells(3)).propose([replace(1)]);
     }
     const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
     const items = list.locator('.jp-nbedit-proposal-item');
@@ -296,16 +245,13 @@ test.describe('With the keyboard alone', () => {
   });
 
   test('the history is filtered, and the notebook restored @nightly', async ({
-    agent,
     dialogs,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    const tab = await openNotebook({ agent, folder, open }, 'history.ipynb');
-    const path = folder.getPath('history.ipynb');
+    const { notebook, tab } = await openInCommandMode(openWith);
     for (const index of [1, 2, 3]) {
-      await agent.edit(path, [replace(index)], 'Claude');
+      await notebook.edit([replace(index)], 'Claude');
     }
     await expect.poll(async () => tab.getSource(3)).toBe('theirs = 3');
     // The menu of the cell.
@@ -351,15 +297,12 @@ test.describe('With the keyboard alone', () => {
   });
 
   test('toasts are reached, and the focus returns to the notebook @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    const tab = await openNotebook({ agent, folder, open }, 'toasts.ipynb', 40);
-    const path = folder.getPath('toasts.ipynb');
-    await agent.edit(path, [replace(30)], 'Claude');
-    const toast = getToast(page, 'Claude');
+    const { notebook, tab } = await openInCommandMode(openWith, 40);
+    await notebook.edit([replace(30)], 'Claude');
+    const toast = getToasts(page, 'Claude');
     await tabTo(toast.getByRole('button', { name: 'View' }), 'Shift+Tab');
     await press(page, 'Enter');
     await expect.poll(async () => tab.isInView(30)).toBe(true);
@@ -369,29 +312,25 @@ test.describe('With the keyboard alone', () => {
     await expect.poll(async () => tab.getSource(30)).not.toContain('theirs');
     await expectFocusWithin(tab.root);
 
-    await agent.setMode(path, 'review');
     await tab.scrollToCell(0);
-    await agent.propose(path, [replace(35)]);
-    await tabTo(getToast(page, 'proposes').getByRole('button', { name: 'Review' }), 'Shift+Tab');
+    await notebook.propose([replace(35)]);
+    await tabTo(getToasts(page, 'proposes').getByRole('button', { name: 'Review' }), 'Shift+Tab');
     await press(page, 'Enter');
-    await expect(getBlock(tab, 35)).toBeFocused();
+    await expect(tab.block(35)).toBeFocused();
     await press(page, 'n');
-    await expect(getBlock(tab, 35)).toHaveCount(0);
-    await tabTo(getToast(page, 'Rejected').getByRole('button', { name: 'Undo' }), 'Shift+Tab');
+    await expect(tab.block(35)).toHaveCount(0);
+    await tabTo(getToasts(page, 'Rejected').getByRole('button', { name: 'Undo' }), 'Shift+Tab');
     await press(page, 'Enter');
-    await expect(getBlock(tab, 35)).toHaveCount(1);
+    await expect(tab.block(35)).toHaveCount(1);
     await expectFocusWithin(tab.root);
   });
 
   test('the menu in the status bar opens, closes, and gives the focus back @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    const scene = { agent, folder, open };
-    await openNotebook(scene, 'status.ipynb', 2);
-    const status = page.locator('.jp-nbedit-mode-status-button');
+    await openInCommandMode(openWith, 2);
+    const status = getModeStatus(page);
     await expect(status).toHaveText(/^Agents: edits allowed/);
     await tabTo(status, 'Shift+Tab');
     await press(page, 'Enter');
@@ -411,13 +350,8 @@ test.describe('With the keyboard alone', () => {
   });
 });
 
-test('A conflict is announced once to a screen reader @nightly', async ({
-  agent,
-  folder,
-  open,
-  page
-}) => {
-  const tab = await openNotebook({ agent, folder, open }, 'once.ipynb');
+test('A conflict is announced once to a screen reader @nightly', async ({ openWith, page }) => {
+  const { notebook, tab } = await openInCommandMode(openWith);
   await tab.typeText(1, '  # mine');
   const regions = await page.evaluateHandle(() => {
     const live = '[role="alert"], [role="status"], [aria-live]:not([aria-live="off"])';
@@ -431,10 +365,10 @@ test('A conflict is announced once to a screen reader @nightly', async ({
     }).observe(document.body, { childList: true, characterData: true, subtree: true });
     return regions;
   });
-  await agent.edit(folder.getPath('once.ipynb'), [replace(1)], 'Claude');
-  await expect(getBlock(tab, 1).first()).toBeVisible();
-  await expect(getBar(tab)).toContainText('Claude and you both changed 1 cell');
-  await expect(getToast(page, 'both changed')).toBeVisible();
+  await notebook.edit([replace(1)], 'Claude');
+  await expect(tab.block(1).first()).toBeVisible();
+  await expect(tab.bar).toContainText('Claude and you both changed 1 cell');
+  await expect(getToasts(page, 'both changed')).toBeVisible();
   await tab.waitFrames(40);
   expect(await regions.evaluate(found => found.size)).toBe(1);
 });

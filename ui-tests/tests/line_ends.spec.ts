@@ -1,23 +1,16 @@
 import { expect, test } from './fixtures';
-import { makeCodeCell, formatNotebook } from './notebooks';
+import { makeCodeCell, replace } from './notebooks';
 
 const SOURCE = 'a = 1\r\nb = 2\r\nc = 3\r\nd = 4';
 
 test('Edits of a cell with CR LF are shown as they are on disk @nightly', async ({
-  agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
-  folder.write(
-    'crlf.ipynb',
-    formatNotebook([makeCodeCell('x', SOURCE), makeCodeCell('o', 'other')])
-  );
-  const path = folder.getPath('crlf.ipynb');
-  const tab = await open('crlf.ipynb');
+  const { notebook, tab } = await openWith([makeCodeCell('x', SOURCE), makeCodeCell('o', 'other')]);
   await expect(tab.editor(0)).toContainText('d = 4');
   const replaceText = (old: string, text: string) =>
-    agent.edit(path, [{ op: 'replace_text', cell: 'x', old, new: text }], 'Bot', {
+    notebook.edit([{ op: 'replace_text', cell: 'x', old, new: text }], 'Bot', {
       waitTabs: 10_000
     });
   const lines = async () => tab.editor(0).locator('.cm-line').allTextContents();
@@ -32,11 +25,8 @@ test('Edits of a cell with CR LF are shown as they are on disk @nightly', async 
   await tab.placeCaret(1);
   await page.keyboard.type(' + 1');
   await tab.save();
-  expect(folder.readSources('crlf.ipynb')).toEqual([
-    'a = 1\r\nb = 22\r\nc = 3\r\nd = 44',
-    'other + 1'
-  ]);
-  const last = await agent.edit(path, [{ op: 'replace', cell: 'x', source: 'final' }], 'Bot', {
+  expect(notebook.readSources()).toEqual(['a = 1\r\nb = 22\r\nc = 3\r\nd = 44', 'other + 1']);
+  const last = await notebook.edit([replace('x', 'final')], 'Bot', {
     waitTabs: 10_000
   });
   expect(await lines()).toEqual(['final']);
@@ -44,22 +34,17 @@ test('Edits of a cell with CR LF are shown as they are on disk @nightly', async 
 });
 
 test('An edit that an editor does not show is not told as shown @nightly', async ({
-  agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
   const ticking =
     'import time\r\nwhile True:\r\n    print("tick", flush=True)\r\n    time.sleep(0.2)';
-  folder.write('running.ipynb', formatNotebook([makeCodeCell('x', ticking)]));
-  const path = folder.getPath('running.ipynb');
-  const tab = await open('running.ipynb', { kernel: true });
+  const { notebook, tab } = await openWith([makeCodeCell('x', ticking)], { kernel: true });
   await tab.placeCaret(0);
   await page.keyboard.press('Control+Enter');
   await expect(tab.output(0)).toContainText('tick');
   // A running cell keeps its editor, in which JupyterLab puts the edit in a wrong place.
-  const { tabs } = await agent.edit(
-    path,
+  const { tabs } = await notebook.edit(
     [{ op: 'replace_text', cell: 'x', old: 'sleep(0.2)', new: 'sleep(0.4)' }],
     'Bot',
     { waitTabs: 3000 }

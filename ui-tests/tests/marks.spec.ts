@@ -1,30 +1,20 @@
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { makeManyCells, replace } from './notebooks';
 import { expectPicture, setTheme, THEMES } from './pictures';
 
 /** A time after which nothing may have happened by itself, in milliseconds. */
 const MINUTE = 60_000;
 
-const replace = (index: number) => ({
-  op: 'replace',
-  cell: `cell-id-${index}`,
-  source: `theirs = ${index}`
-});
-
 test.describe('The mark at a cell that was changed from outside', () => {
   test('says by whom, and stays until its user keeps the change @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
     await page.clock.install();
-    folder.write('marked.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('marked.ipynb');
-    const tab = await open('marked.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(6));
     await tab.placeCaret(0);
-    await agent.edit(
-      path,
+    await notebook.edit(
       [
         replace(1),
         { op: 'insert', after: 'cell-id-1', cell_type: 'markdown', source: 'theirs' },
@@ -48,23 +38,19 @@ test.describe('The mark at a cell that was changed from outside', () => {
   });
 
   test('stays while its cell is out of sight, moves or changes its type, in all views @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('far.ipynb', formatNotebook(makeManyCells(60)));
-    const path = folder.getPath('far.ipynb');
-    const tab = await open('far.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(60));
     await tab.placeCaret(0);
-    await agent.edit(path, [replace(50)], 'Bot');
+    await notebook.edit([replace(50)], 'Bot');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([50]);
     await tab.scrollTo(200);
     await tab.placeCaret(1);
     expect(await tab.listMarkedCells()).toEqual([50]);
-    await agent.edit(path, [{ op: 'move', cell: 'cell-id-50', index: 40 }], 'Bot');
+    await notebook.edit([{ op: 'move', cell: 'cell-id-50', index: 40 }], 'Bot');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([40]);
-    await agent.edit(path, [{ op: 'replace', cell: 'cell-id-50', cell_type: 'markdown' }], 'Bot');
+    await notebook.edit([{ op: 'replace', cell: 'cell-id-50', cell_type: 'markdown' }], 'Bot');
     const getType = async () => (await tab.getContent()).cells[40].cell_type;
     await expect.poll(getType).toBe('markdown');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([40]);
@@ -72,7 +58,7 @@ test.describe('The mark at a cell that was changed from outside', () => {
     const second = await tab.newView();
     await second.scrollToCell(40);
     expect(await second.listMarkedCells()).toEqual([40]);
-    await page.locator('.Toastify__toast').getByRole('button', { name: 'View' }).click();
+    await getToasts(page).getByRole('button', { name: 'View' }).click();
     await expect.poll(async () => second.isFullyVisible(40)).toBe(true);
     expect(await second.listMarkedCells()).toEqual([40]);
     await second.root.getByRole('button', { name: 'Keep all' }).click();
@@ -82,17 +68,14 @@ test.describe('The mark at a cell that was changed from outside', () => {
 
   for (const theme of THEMES) {
     test(`looks as in its picture, and so does the toast: ${theme} @nightly`, async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
-      folder.write('rainfall.ipynb', formatNotebook(makeManyCells(4)));
-      const tab = await open('rainfall.ipynb');
+      const { notebook, tab } = await openWith(makeManyCells(4), { name: 'rainfall.ipynb' });
       await setTheme(page, theme);
       await tab.placeCaret(1);
-      await agent.edit(folder.getPath('rainfall.ipynb'), [replace(1), replace(2)], 'Data agent');
-      const toast = page.locator('.Toastify__toast');
+      await notebook.edit([replace(1), replace(2)], 'Data agent');
+      const toast = getToasts(page);
       await expect(toast).toContainText('Data agent: 2 cells changed');
       await toast.hover();
       await expect(tab.root.locator('.jp-nbedit-flash')).toHaveCount(0);

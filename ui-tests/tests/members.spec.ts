@@ -1,4 +1,4 @@
-import type { Locator, Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
 import { formatNotebook, makeCodeCell, makeMarkdownCell, makeStreamOutput } from './notebooks';
 import type { Tab } from './tab';
@@ -14,10 +14,6 @@ function makeText(metadata: Record<string, unknown> = {}): string {
   ]);
 }
 
-function getBlock(tab: Tab, index: number): Locator {
-  return tab.cell(index).locator('.jp-nbedit-change');
-}
-
 async function run(page: Page, command: string): Promise<void> {
   await page.evaluate(async id => {
     await window.jupyterapp.commands.execute(id);
@@ -27,7 +23,7 @@ async function run(page: Page, command: string): Promise<void> {
 /** Show the change of a cell, and undo it there. */
 async function undo(tab: Tab, index: number): Promise<void> {
   await tab.mark(index).click();
-  await getBlock(tab, index).getByRole('button', { name: 'Undo' }).click();
+  await tab.change(index).getByRole('button', { name: 'Undo' }).click();
   await expect.poll(async () => tab.getSource(index)).toBe('x = 1');
 }
 

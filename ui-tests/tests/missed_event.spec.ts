@@ -1,6 +1,6 @@
 import type { WebSocketRoute } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeManyCells, formatNotebook } from './notebooks';
+import { formatNotebook, makeCodeCell, makeManyCells, replace } from './notebooks';
 
 const EVENTS = /\/api\/events\/subscribe/;
 
@@ -9,14 +9,14 @@ function openAndMute(): void {
 }
 
 test.describe('A tab that missed the event', () => {
-  test('still saves both sides without a dialog', async ({ agent, folder, open, page }) => {
+  test('still saves both sides without a dialog', async ({ create, open, page }) => {
     await page.routeWebSocket(EVENTS, openAndMute);
-    folder.write('deaf.ipynb', formatNotebook(makeManyCells(6)));
-    const original = folder.readSources('deaf.ipynb');
-    const tab = await open('deaf.ipynb');
+    const notebook = create(makeManyCells(6));
+    const original = notebook.readSources();
+    const tab = await open(notebook.name);
     await tab.typeText(1, '  # mine');
-    await agent.edit(folder.getPath('deaf.ipynb'), [
-      { op: 'replace', cell: 'cell-id-4', source: 'theirs = 4' },
+    await notebook.edit([
+      replace(4),
       { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
     ]);
     expect(await tab.getSources()).not.toContain('theirs = 4');
@@ -25,47 +25,37 @@ test.describe('A tab that missed the event', () => {
     const expected = [...original, 'theirs = 6'];
     expected[1] += '  # mine';
     expected[4] = 'theirs = 4';
-    expect(folder.readSources('deaf.ipynb')).toEqual(expected);
+    expect(notebook.readSources()).toEqual(expected);
     expect(await tab.getSources()).toEqual(expected);
     expect(await tab.isDirty()).toBe(false);
   });
 
   test('saves both sides, too, if another program wrote the file @nightly', async ({
-    folder,
-    open
+    openWith
   }) => {
     const cells = makeManyCells(6);
-    folder.write('other.ipynb', formatNotebook(cells));
-    const tab = await open('other.ipynb');
+    const { notebook, tab } = await openWith(cells);
     await tab.typeText(1, '  # mine');
     cells[4] = makeCodeCell('cell-id-4', 'theirs = 4');
-    folder.write('other.ipynb', formatNotebook(cells));
+    notebook.write(formatNotebook(cells));
 
     expect(await tab.save()).toContain('completed');
-    const saved = folder.readSources('other.ipynb');
+    const saved = notebook.readSources();
     expect(saved[1]).toContain('# mine');
     expect(saved[4]).toBe('theirs = 4');
     expect(await tab.getSources()).toEqual(saved);
   });
 
-  test('catches up when its window gets the focus @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
+  test('catches up when its window gets the focus @nightly', async ({ openWith, page }) => {
     await page.routeWebSocket(EVENTS, openAndMute);
-    folder.write('away.ipynb', formatNotebook(makeManyCells(6)));
-    const tab = await open('away.ipynb');
-    await agent.edit(folder.getPath('away.ipynb'), [
-      { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
-    ]);
+    const { notebook, tab } = await openWith(makeManyCells(6));
+    await notebook.edit([replace(2)]);
     expect(await tab.getSources()).not.toContain('theirs = 2');
     await page.evaluate(() => window.dispatchEvent(new Event('focus')));
     await expect(tab.editor(2)).toHaveText('theirs = 2');
   });
 
-  test('catches up when its socket is back @nightly', async ({ agent, folder, open, page }) => {
+  test('catches up when its socket is back @nightly', async ({ openWith, page }) => {
     let isDown = false;
     const sockets: WebSocketRoute[] = [];
     await page.routeWebSocket(EVENTS, async socket => {
@@ -76,29 +66,23 @@ test.describe('A tab that missed the event', () => {
         sockets.push(socket);
       }
     });
-    folder.write('cut.ipynb', formatNotebook(makeManyCells(6)));
-    const tab = await open('cut.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(6));
     await expect.poll(() => sockets.length).toBe(1);
     isDown = true;
     await sockets[0].close();
-    await agent.edit(folder.getPath('cut.ipynb'), [
-      { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
-    ]);
+    await notebook.edit([replace(2)]);
     isDown = false;
     await expect(tab.editor(2)).toHaveText('theirs = 2');
     expect(sockets).toHaveLength(2);
   });
 
-  test('catches up by itself in a minute @nightly', async ({ agent, folder, open, page }) => {
+  test('catches up by itself in a minute @nightly', async ({ openWith, page }) => {
     await page.clock.install();
     await page.routeWebSocket(EVENTS, openAndMute);
-    folder.write('slow.ipynb', formatNotebook(makeManyCells(6)));
-    const tab = await open('slow.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(6));
     // Timers stand still from here, however long the machine takes.
     await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
-    await agent.edit(folder.getPath('slow.ipynb'), [
-      { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
-    ]);
+    await notebook.edit([replace(2)]);
     await page.clock.runFor(61_000);
     await page.clock.resume();
     // JupyterLab may have been drawing the cells when its timers stopped, and does not go on.

@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { makeCodeCell, formatNotebook } from './notebooks';
+import { formatNotebook, makeCodeCell, replace } from './notebooks';
 
 const NAMES = [
   '%41 b#c?d&e+f.ipynb',
@@ -27,7 +27,7 @@ test('Notebooks of odd names follow edits, each its own, and are saved @nightly'
   for (const [at, name] of NAMES.entries()) {
     const tab = await open(name);
     await tab.typeText(1, '0');
-    await agent.edit(folder.getPath(name), [{ op: 'replace', cell: 'one', source: `x = ${at}` }]);
+    await agent.edit(folder.getPath(name), [replace('one', `x = ${at}`)]);
     await expect(tab.editor(0), name).toHaveText(`x = ${at}`);
     expect(await tab.save(), name).toContain('completed');
   }

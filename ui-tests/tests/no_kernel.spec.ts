@@ -1,6 +1,6 @@
 import type { Agent } from './agent';
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { makeManyCells, replace } from './notebooks';
 
 interface Session {
   path: string;
@@ -18,17 +18,11 @@ async function listSessions(path: string, agent: Agent): Promise<string[]> {
   ];
 }
 
-test('No kernel and no session is there after a full run of edits', async ({
-  agent,
-  folder,
-  open
-}) => {
-  folder.write('still.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('still.ipynb');
-  const tab = await open('still.ipynb');
+test('No kernel and no session is there after a full run of edits', async ({ agent, openWith }) => {
+  const { notebook, tab } = await openWith(makeManyCells(6));
   await tab.typeText(1, '  # mine');
-  await agent.edit(path, [{ op: 'replace', cell: 'cell-id-0', source: 'theirs = 0' }]);
-  await agent.edit(path, [
+  await notebook.edit([replace(0)]);
+  await notebook.edit([
     { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' },
     { op: 'delete', cell: 'cell-id-3' },
     { op: 'move', cell: 'cell-id-5', at: 'start' }
@@ -37,7 +31,7 @@ test('No kernel and no session is there after a full run of edits', async ({
   await expect(tab.editor(5)).toHaveText('theirs = 6');
   expect(await tab.save()).toContain('completed');
 
-  expect(folder.readSources('still.ipynb')).toEqual(await tab.getSources());
+  expect(notebook.readSources()).toEqual(await tab.getSources());
   // A kernel that another test starts or stops is without its session for a moment.
-  await expect.poll(async () => listSessions(path, agent)).toEqual([]);
+  await expect.poll(async () => listSessions(notebook.path, agent)).toEqual([]);
 });

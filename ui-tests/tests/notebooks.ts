@@ -1,4 +1,5 @@
 import * as nbformat from '@jupyterlab/nbformat';
+import type { Operation } from './agent';
 
 export type CellJson = Record<string, unknown>;
 
@@ -68,6 +69,11 @@ export function makeManyCells(count: number): CellJson[] {
       index + 1
     )
   );
+}
+
+/** Return the operation that replaces a source; a number is the index in `makeManyCells`. */
+export function replace(cell: number | string, source = `theirs = ${cell}`): Operation {
+  return { op: 'replace', cell: typeof cell === 'number' ? `cell-id-${cell}` : cell, source };
 }
 
 /** Return the text of the file that Jupyter writes for the content of a tab. */

@@ -1,27 +1,21 @@
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { makeManyCells, replace } from './notebooks';
 
 const FLASH = /jp-nbedit-flash/;
 
 test.describe('The user is told', () => {
   test('by a toast that says who has changed how much, and "View" reveals it', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('told.ipynb', formatNotebook(makeManyCells(40)));
-    const tab = await open('told.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(40));
     await tab.placeCaret(1);
     await tab.scrollTo(0);
     const before = await tab.getViewState();
 
-    await agent.edit(
-      folder.getPath('told.ipynb'),
-      [{ op: 'replace', cell: 'cell-id-35', source: 'theirs = 35' }],
-      'Refactoring bot'
-    );
-    const toast = page.locator('.Toastify__toast');
+    await notebook.edit([replace(35)], 'Refactoring bot');
+    const toast = getToasts(page);
     await expect(toast).toHaveText(/^Refactoring bot: 1 cell changed/);
     expect(await tab.getViewState()).toEqual(before);
     expect(await tab.isInView(35)).toBe(false);
@@ -31,15 +25,10 @@ test.describe('The user is told', () => {
     await expect(tab.editor(35)).toHaveText('theirs = 35');
   });
 
-  test('by a flash of the edited cells, and of no others @nightly', async ({
-    agent,
-    folder,
-    open
-  }) => {
-    folder.write('flash.ipynb', formatNotebook(makeManyCells(6)));
-    const tab = await open('flash.ipynb');
-    await agent.edit(folder.getPath('flash.ipynb'), [
-      { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' },
+  test('by a flash of the edited cells, and of no others @nightly', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(makeManyCells(6));
+    await notebook.edit([
+      replace(1),
       { op: 'insert', after: 'cell-id-1', cell_type: 'code', source: 'theirs = 2' }
     ]);
     await expect(tab.cell(1)).toHaveClass(FLASH);
@@ -52,29 +41,22 @@ test.describe('The user is told', () => {
   });
 
   test('without losing the focus, in this tab or in another @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('behind.ipynb', formatNotebook(makeManyCells(6)));
-    folder.write('front.ipynb', formatNotebook(makeManyCells(6)));
-    const behind = await open('behind.ipynb');
-    const front = await open('front.ipynb');
+    const notebook = create(makeManyCells(6));
+    const frontNotebook = create(makeManyCells(6));
+    const behind = await open(notebook.name);
+    const front = await open(frontNotebook.name);
     await front.typeText(2, '  # my');
     const before = await front.getViewState();
 
-    await agent.edit(folder.getPath('behind.ipynb'), [
-      { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
-      { op: 'delete', cell: 'cell-id-5' }
-    ]);
-    await agent.edit(folder.getPath('front.ipynb'), [
-      { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
-      { op: 'delete', cell: 'cell-id-5' }
-    ]);
+    await notebook.edit([replace(3), { op: 'delete', cell: 'cell-id-5' }]);
+    await frontNotebook.edit([replace(3), { op: 'delete', cell: 'cell-id-5' }]);
     await expect(front.editor(3)).toHaveText('theirs = 3');
     await expect.poll(async () => (await behind.getSources())[3]).toBe('theirs = 3');
-    await expect(page.locator('.Toastify__toast').first()).toBeVisible();
+    await expect(getToasts(page).first()).toBeVisible();
     await page.keyboard.type(' words');
     expect(await front.getViewState()).toEqual(before);
     expect((await front.getSources())[2]).toMatch(/ {2}# my words$/);

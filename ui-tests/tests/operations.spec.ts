@@ -1,11 +1,7 @@
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeMarkdownCell, formatNotebook, makeStreamOutput } from './notebooks';
+import { makeCodeCell, makeMarkdownCell, makeStreamOutput } from './notebooks';
 
-test('Every operation arrives in a dirty tab, and both sides are saved', async ({
-  agent,
-  folder,
-  open
-}) => {
+test('Every operation arrives in a dirty tab, and both sides are saved', async ({ openWith }) => {
   const cells = [
     makeMarkdownCell('notes', '# Notes\n\n- buy milk\n- keep this'),
     makeCodeCell('long', 'a = 1\nb = 2'),
@@ -15,23 +11,21 @@ test('Every operation arrives in a dirty tab, and both sides are saved', async (
     makeCodeCell('mine', 'mine = 1'),
     makeMarkdownCell('more', '# More\n\nold')
   ];
-  folder.write('operations.ipynb', formatNotebook(cells));
-  const path = folder.getPath('operations.ipynb');
-  const tab = await open('operations.ipynb');
+  const { notebook, tab } = await openWith(cells);
   await tab.typeText(5, '  # typed');
 
-  await agent.edit(path, [
+  await notebook.edit([
     { op: 'replace_text', cell: 'long', old: 'a = 1', new: 'a = 10' },
     { op: 'remove_entry', section: 'Notes', match: 'MILK' }
   ]);
-  await agent.edit(path, [{ op: 'split', cell: 'long', at_line: 2 }]);
-  await agent.edit(path, [
+  await notebook.edit([{ op: 'split', cell: 'long', at_line: 2 }]);
+  await notebook.edit([
     { op: 'merge', cells: ['first', 'second'] },
     { op: 'clear_outputs', cell: 'printed' },
     { op: 'set_metadata', cell: 'printed', patch: { tags: ['parameters'] } },
     { op: 'set_metadata', patch: { title: 'Done' } }
   ]);
-  await agent.edit(path, [
+  await notebook.edit([
     { op: 'replace_section', section: 'More', source: 'new' },
     { op: 'append_to_section', section: 'More', source: 'appended' }
   ]);
@@ -39,11 +33,11 @@ test('Every operation arrives in a dirty tab, and both sides are saved', async (
   await expect(tab.output(3)).toHaveCount(0);
 
   expect(await tab.save()).toContain('completed');
-  const sources = folder.readSources('operations.ipynb');
+  const sources = notebook.readSources();
   expect(await tab.getSources()).toEqual(sources);
   expect(sources).toContain('mine = 1  # typed');
   expect(sources.filter(source => source.includes('milk'))).toEqual([]);
-  const saved = folder.readNotebook('operations.ipynb');
+  const saved = notebook.readContent();
   expect(saved.metadata.title).toBe('Done');
   expect(saved.cells.map(cell => cell.metadata.tags).flat()).toContain('parameters');
 });

@@ -1,14 +1,11 @@
-import type { Page } from '@playwright/test';
 import { mkdirSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { ChangeEvents, listOutsideEntries, waitUntilFollowed, WatchedFile } from './changes';
 import { expect, test } from './fixtures';
 import type { Folder } from './folder';
-import { type CellJson, formatNotebook, makeCodeCell, makeManyCells } from './notebooks';
+import { getToasts } from './lab';
+import { formatNotebook, makeCodeCell, makeManyCells, replace, type CellJson } from './notebooks';
 import { HistoryPanel } from './panel';
 import { WRITERS } from './writers';
-
-const toastAbout = (page: Page, text: string | RegExp) =>
-  page.locator('.Toastify__toast', { hasText: text });
 
 /** The cells that other programs write; the user has the first one. */
 const CELLS = [1, 2, 3, 4];
@@ -24,20 +21,18 @@ for (const [rounds, isTyping, tag] of ROUNDS) {
   test(`A tab ${who} shows ${rounds} changes by each kind of program${tag}`, async ({
     agent,
     folder,
-    open,
+    openWith,
     page
   }) => {
     const kinds = Object.entries(WRITERS);
     test.setTimeout(60_000 + rounds * kinds.length * 8_000);
-    folder.write('a.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('a.ipynb');
-    const tab = await open('a.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(5), { name: 'a.ipynb' });
     // The version of a save that is written over at once has no copy, and so no undo.
     await page.evaluate(() => window.jupyterapp.commands.execute('docmanager:toggle-autosave'));
-    await waitUntilFollowed(folder.readText('a.ipynb'));
-    const events = await ChangeEvents.watch(page, path);
+    await waitUntilFollowed(notebook.readText());
+    const events = await ChangeEvents.watch(page, notebook.path);
     const times = new Map<string, number[]>();
-    let typed = folder.readSources('a.ipynb')[0];
+    let typed = notebook.readSources()[0];
     let count = 0;
     for (let round = 0; round < rounds; round++) {
       for (const [kind, write] of kinds) {
@@ -50,7 +45,7 @@ for (const [rounds, isTyping, tag] of ROUNDS) {
         const painted = tab.waitUntilPainted(index, source);
         // A failed write must fail the test by its own error.
         painted.catch(() => undefined);
-        await write(folder.getFile('a.ipynb'), { cell: `cell-id-${index}`, source });
+        await write(folder.getFile(notebook.name), { cell: `cell-id-${index}`, source });
         const end = Date.now();
         times.set(kind, [...(times.get(kind) ?? []), (await painted) - end]);
         // The page may have found it by itself, before the server has.
@@ -62,11 +57,11 @@ for (const [rounds, isTyping, tag] of ROUNDS) {
         );
       }
       await expect(
-        toastAbout(page, /a\.ipynb changed on disk: \d cells? changed/).first()
+        getToasts(page, /a\.ipynb changed on disk: \d cells? changed/).first()
       ).toBeVisible();
     }
 
-    const entries = await listOutsideEntries(agent, path);
+    const entries = await listOutsideEntries(agent, notebook.path);
     expect(entries).toHaveLength(count);
     expect(entries.slice(1).map(entry => entry.hash_before)).toEqual(
       entries.slice(0, -1).map(entry => entry.hash)
@@ -83,9 +78,9 @@ for (const [rounds, isTyping, tag] of ROUNDS) {
       expect(await tab.save()).toContain('completed');
     }
     expect(await tab.isDirty()).toBe(false);
-    expect(await tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+    expect(await tab.getSources()).toEqual(notebook.readSources());
     expect(await tab.getSource(0)).toBe(typed);
-    expect(await listOutsideEntries(agent, path)).toHaveLength(count);
+    expect(await listOutsideEntries(agent, notebook.path)).toHaveLength(count);
     console.log(`    ${who}: from the end of a write to the pixels, median (maximum):`);
     for (const [kind, values] of [...times, ['all', [...times.values()].flat()] as const]) {
       const sorted = [...values].sort((a, b) => a - b);
@@ -111,35 +106,35 @@ function withSources(cells: CellJson[], sources: Record<number, string>): CellJs
 
 test('A toast lists the cells that another program changed, and its Undo takes them back', async ({
   agent,
+  create,
   folder,
   open,
   page
 }) => {
-  folder.write('a.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('a.ipynb');
-  const before = folder.readText('a.ipynb');
-  const tab = await open('a.ipynb');
-  await waitUntilFollowed(folder.readText('a.ipynb'));
+  const notebook = create(makeManyCells(6), 'a.ipynb');
+  const before = notebook.readText();
+  const tab = await open(notebook.name);
+  await waitUntilFollowed(notebook.readText());
   await tab.typeText(0, ' # mine');
-  const events = await ChangeEvents.watch(page, path);
-  writeCells(folder, 'a.ipynb', cells =>
+  const events = await ChangeEvents.watch(page, notebook.path);
+  writeCells(folder, notebook.name, cells =>
     withSources(cells, { 2: 'changed = 2', 4: 'changed = 4' })
   );
-  const toast = toastAbout(page, 'a.ipynb');
+  const toast = getToasts(page, notebook.name);
   await expect(toast).toContainText('a.ipynb changed on disk: 2 cells changed');
   await toast.hover();
   expect(await tab.listMarkedCells()).toEqual([2, 4]);
 
   await toast.getByRole('button', { name: 'Undo' }).click();
   await expect(toast).toHaveText('Undid the edit in a.ipynb.');
-  expect(folder.readText('a.ipynb')).toBe(before);
+  expect(notebook.readText()).toBe(before);
   await expect.poll(async () => tab.getSource(2)).toContain('first_2');
   await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
   expect(await tab.getSource(0)).toContain(' # mine');
   await toast.getByRole('button', { name: 'Hide notification' }).click();
   await expect(toast).toHaveCount(0);
 
-  writeCells(folder, 'a.ipynb', cells => [
+  writeCells(folder, notebook.name, cells => [
     cells[0],
     cells[2],
     makeCodeCell('new', 'new = 1'),
@@ -147,26 +142,25 @@ test('A toast lists the cells that another program changed, and its Undo takes t
   ]);
   await expect(toast).toContainText('a.ipynb changed on disk: 1 cell added, 2 deleted');
   expect(await tab.save()).toContain('completed');
-  expect(await tab.getSources()).toEqual(folder.readSources('a.ipynb'));
-  expect(folder.readSources('a.ipynb')[0]).toContain(' # mine');
+  expect(await tab.getSources()).toEqual(notebook.readSources());
+  expect(notebook.readSources()[0]).toContain(' # mine');
   expect(await events.list()).toHaveLength(2);
-  expect(await listOutsideEntries(agent, path)).toHaveLength(2);
+  expect(await listOutsideEntries(agent, notebook.path)).toHaveLength(2);
 });
 
 test('A change that the tab finds before its event can be undone, too @nightly', async ({
   folder,
-  open,
+  openWith,
   page
 }) => {
-  folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
-  const tab = await open('a.ipynb');
-  const toast = toastAbout(page, 'a.ipynb');
+  const { notebook, tab } = await openWith(makeManyCells(4), { name: 'a.ipynb' });
+  const toast = getToasts(page, notebook.name);
   const undo = toast.getByRole('button', { name: 'Undo' });
   let before = '';
   for (let round = 0; round < 10; round++) {
-    before = folder.readText('a.ipynb');
+    before = notebook.readText();
     await waitUntilFollowed(before);
-    writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: `changed = ${round}` }));
+    writeCells(folder, notebook.name, cells => withSources(cells, { 1: `changed = ${round}` }));
     // As if its user had come back from another window.
     await page.evaluate(() => window.dispatchEvent(new Event('focus')));
     await expect(tab.editor(1)).toHaveText(`changed = ${round}`);
@@ -180,7 +174,7 @@ test('A change that the tab finds before its event can be undone, too @nightly',
   }
   await undo.click();
   await expect(toast).toHaveText('Undid the edit in a.ipynb.');
-  expect(folder.readText('a.ipynb')).toBe(before);
+  expect(notebook.readText()).toBe(before);
 });
 
 /** What other programs make of a file, with the notice about it. */
@@ -214,20 +208,21 @@ for (const [kind, [breakFile, notice, cleanUp]] of Object.entries(PROBLEMS)) {
   const tag = kind === 'deleted' ? '' : ' @nightly';
   test(`One notice says that the file is ${kind}, until it is back${tag}`, async ({
     agent,
+    create,
     folder,
     open,
     page
   }) => {
-    folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
-    const text = folder.readText('a.ipynb');
-    const tab = await open('a.ipynb');
-    await waitUntilFollowed(folder.readText('a.ipynb'));
+    const notebook = create(makeManyCells(4), 'a.ipynb');
+    const text = notebook.readText();
+    const tab = await open(notebook.name);
+    await waitUntilFollowed(notebook.readText());
     const watched = await WatchedFile.open(page, folder);
     await tab.typeText(0, ' # mine');
     const typed = await tab.getSources();
-    const file = folder.getFile('a.ipynb');
+    const file = folder.getFile(notebook.name);
     breakFile(file);
-    const toasts = page.locator('.Toastify__toast');
+    const toasts = getToasts(page);
     await expect(toasts).toHaveText(notice);
     expect(await tab.getSources()).toEqual(typed);
     // Other looks at the file do not tell it again.
@@ -236,15 +231,15 @@ for (const [kind, [breakFile, notice, cleanUp]] of Object.entries(PROBLEMS)) {
     await expect(toasts).toHaveCount(1);
 
     cleanUp(file);
-    folder.write('a.ipynb', text);
+    notebook.write(text);
     await expect(toasts).toHaveCount(0);
-    writeCells(folder, 'a.ipynb', cells => withSources(cells, { 2: 'changed = 2' }));
+    writeCells(folder, notebook.name, cells => withSources(cells, { 2: 'changed = 2' }));
     await expect(tab.editor(2)).toHaveText('changed = 2');
     await expect(toasts).toContainText('a.ipynb changed on disk: 1 cell changed');
     expect(await tab.getSource(0)).toBe(typed[0]);
-    expect(await listOutsideEntries(agent, folder.getPath('a.ipynb'))).toHaveLength(1);
+    expect(await listOutsideEntries(agent, notebook.path)).toHaveLength(1);
     expect(await tab.save()).toContain('completed');
-    expect(folder.readSources('a.ipynb')).toEqual(await tab.getSources());
+    expect(notebook.readSources()).toEqual(await tab.getSources());
   });
 }
 
@@ -253,21 +248,20 @@ for (const [mode, text] of [
   ['plan', 'Another program changed a.ipynb, although edits are paused: 1 cell changed']
 ] as const) {
   test(`In mode ${mode}, a toast says what another program has bypassed @nightly`, async ({
-    agent,
+    create,
     folder,
     open,
     page
   }) => {
-    folder.write('a.ipynb', formatNotebook(makeManyCells(4)));
-    const path = folder.getPath('a.ipynb');
-    await agent.setMode(path, mode);
-    const tab = await open('a.ipynb');
-    await waitUntilFollowed(folder.readText('a.ipynb'));
-    writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: 'changed = 1' }));
-    await expect(toastAbout(page, 'a.ipynb')).toContainText(text);
+    const notebook = create(makeManyCells(4), 'a.ipynb');
+    await notebook.setMode(mode);
+    const tab = await open(notebook.name);
+    await waitUntilFollowed(notebook.readText());
+    writeCells(folder, notebook.name, cells => withSources(cells, { 1: 'changed = 1' }));
+    await expect(getToasts(page, notebook.name)).toContainText(text);
     await expect(tab.editor(1)).toHaveText('changed = 1');
-    await toastAbout(page, 'a.ipynb').getByRole('button', { name: 'Undo' }).click();
-    await expect(toastAbout(page, 'a.ipynb')).toHaveText('Undid the edit in a.ipynb.');
+    await getToasts(page, notebook.name).getByRole('button', { name: 'Undo' }).click();
+    await expect(getToasts(page, notebook.name)).toHaveText('Undid the edit in a.ipynb.');
     await expect.poll(async () => tab.getSource(1)).toContain('first_1');
   });
 }
@@ -277,17 +271,16 @@ test('What JupyterLab saves and what agents edit and undo is no change by anothe
   anotherWindow,
   folder,
   open,
+  openWith,
   page
 }) => {
-  folder.write(
-    'a.ipynb',
-    formatNotebook([...makeManyCells(3), makeCodeCell('run', 'print("hello")')])
+  const { notebook, tab } = await openWith(
+    [...makeManyCells(3), makeCodeCell('run', 'print("hello")')],
+    { kernel: true }
   );
-  const path = folder.getPath('a.ipynb');
-  const tab = await open('a.ipynb', { kernel: true });
-  await waitUntilFollowed(folder.readText('a.ipynb'));
-  const other = await open('a.ipynb', { page: await anotherWindow() });
-  const events = await ChangeEvents.watch(page, path);
+  await waitUntilFollowed(notebook.readText());
+  const other = await open(notebook.name, { page: await anotherWindow() });
+  const events = await ChangeEvents.watch(page, notebook.path);
   const watched = await WatchedFile.open(page, folder);
   // It sees each version.
   const look = async () => watched.waitForLook();
@@ -306,45 +299,44 @@ test('What JupyterLab saves and what agents edit and undo is no change by anothe
   await expect(tab.output(3)).toHaveText('hello');
   expect(await tab.save()).toContain('completed');
   await look();
-  const { edit_id: edit } = await agent.edit(path, [
-    { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }
-  ]);
+  const { edit_id: edit } = await notebook.edit([replace(1)]);
   await look();
-  await agent.undo(path, edit, 'Test agent');
+  await notebook.undo(edit, 'Test agent');
   await look();
-  await expect.poll(async () => other.getSources()).toEqual(folder.readSources('a.ipynb'));
+  await expect.poll(async () => other.getSources()).toEqual(notebook.readSources());
   await other.typeText(2, ' # three');
   expect(await other.save()).toContain('completed');
   await look();
-  utimesSync(folder.getFile('a.ipynb'), new Date(), new Date());
+  utimesSync(folder.getFile(notebook.name), new Date(), new Date());
   await look();
   expect(await events.list()).toEqual([]);
-  expect(await listOutsideEntries(agent, path)).toEqual([]);
+  expect(await listOutsideEntries(agent, notebook.path)).toEqual([]);
 
   // The watcher was at work.
-  writeCells(folder, 'a.ipynb', cells => withSources(cells, { 1: 'changed = 1' }));
+  writeCells(folder, notebook.name, cells => withSources(cells, { 1: 'changed = 1' }));
   await expect(tab.editor(1)).toHaveText('changed = 1');
   await expect(other.editor(1)).toHaveText('changed = 1');
   expect(await events.list()).toHaveLength(1);
-  expect(await listOutsideEntries(agent, path)).toHaveLength(1);
+  expect(await listOutsideEntries(agent, notebook.path)).toHaveLength(1);
 });
 
 test('The history panel lists a change by another program, undoes and redoes it', async ({
+  create,
   folder,
   open,
   page
 }) => {
-  folder.write('a.ipynb', formatNotebook(makeManyCells(5)));
-  const before = folder.readText('a.ipynb');
-  const tab = await open('a.ipynb');
-  await waitUntilFollowed(folder.readText('a.ipynb'));
+  const notebook = create(makeManyCells(5));
+  const before = notebook.readText();
+  const tab = await open(notebook.name);
+  await waitUntilFollowed(notebook.readText());
   const panel = new HistoryPanel(page);
   await panel.open();
-  writeCells(folder, 'a.ipynb', cells => [
+  writeCells(folder, notebook.name, cells => [
     ...withSources(cells, { 1: 'changed = 1', 3: 'changed = 3' }).slice(0, 4),
     makeCodeCell('new', 'new = 1')
   ]);
-  const after = folder.readText('a.ipynb');
+  const after = notebook.readText();
   await expect(panel.titles).toHaveText(['cells 2 and 4 changed, cell 5 deleted, cell 5 added']);
   await expect(panel.rows.nth(0)).toContainText('Another program');
   await panel.toggle(0).click();
@@ -352,11 +344,11 @@ test('The history panel lists a change by another program, undoes and redoes it'
 
   await panel.action(0, 'Undo').click();
   await expect(panel.rows).toHaveCount(2);
-  expect(folder.readText('a.ipynb')).toBe(before);
-  await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+  expect(notebook.readText()).toBe(before);
+  await expect.poll(async () => tab.getSources()).toEqual(notebook.readSources());
   await panel.action(0, 'Redo').click();
   await expect(panel.rows).toHaveCount(3);
-  expect(folder.readText('a.ipynb')).toBe(after);
-  await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('a.ipynb'));
+  expect(notebook.readText()).toBe(after);
+  await expect.poll(async () => tab.getSources()).toEqual(notebook.readSources());
   expect(await tab.isDirty()).toBe(false);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from './fixtures';
+import { getToasts } from './lab';
 import { makeManyCells, formatNotebook } from './notebooks';
 import { HistoryPanel } from './panel';
 
@@ -35,7 +36,7 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
   }
 
   // Which: the toast says so, and the marks show it.
-  const toast = page.locator('.Toastify__toast');
+  const toast = getToasts(page);
   await expect(toast).toHaveText(/^Refactoring bot: 3 cells changed/);
   await expect.poll(async () => tab.listMarkedCells()).toEqual([2, 4, 6]);
   expect(await tab.getCaret()).toMatchObject({ before: 'print(0)  # mine', after: '' });

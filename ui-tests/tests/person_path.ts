@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, type Locator } from '@playwright/test';
 import type { Agent, Operation } from './agent';
 import type { Folder } from './folder';
-import { formatModel, formatNotebook, makeManyCells, makeNotebook } from './notebooks';
+import { formatModel, formatNotebook, makeManyCells, makeNotebook, replace } from './notebooks';
 import type { Tab } from './tab';
 
 /** The name of the notebook. */
@@ -25,23 +25,9 @@ interface Edit {
   parts: { cell_id: string | null; after: CellText | null }[];
 }
 
-export function getBar(tab: Tab): Locator {
-  return tab.root.getByRole('region', { name: 'Changes by agents' });
-}
-
-function getBlock(tab: Tab, index: number): Locator {
-  return tab.cell(index).locator('.jp-nbedit-change');
-}
-
 function getLine(tab: Tab, index: number): Locator {
   return tab.cell(index).locator('.jp-nbedit-line');
 }
-
-const replace = (index: number, source: string) => ({
-  op: 'replace',
-  cell: `cell-id-${index}`,
-  source
-});
 
 /**
  * What a person and agents do with one notebook, in any application that shows it. The steps are
@@ -63,8 +49,8 @@ export class PersonPath {
     await tab.placeCaret(5);
     const work = async (): Promise<void> => {
       for (const operation of [
-        replace(1, 'theirs = 1'),
-        replace(2, 'theirs = 2'),
+        replace(1),
+        replace(2),
         { op: 'delete', cell: 'cell-id-3' },
         { op: 'move', cell: 'cell-id-8', index: 0 },
         { op: 'insert', after: 'cell-id-6', id: 'added', cell_type: 'code', source: 'added = 1' },
@@ -85,9 +71,9 @@ export class PersonPath {
   /** The person sees each change at its place. */
   async expectChanges(tab: Tab): Promise<void> {
     const summary = 'Claude changed 3 cells, added 1, moved 1, deleted 1';
-    await expect(getBar(tab)).toContainText(summary);
-    await expect(getBar(tab)).toContainText(MESSAGE);
-    await expect(getBar(tab)).toContainText('– of 6');
+    await expect(tab.bar).toContainText(summary);
+    await expect(tab.bar).toContainText(MESSAGE);
+    await expect(tab.bar).toContainText('– of 6');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 2, 3, 5, 7]);
     for (const [index, deed] of [
       [0, 'Moved here from position 9'],
@@ -111,8 +97,8 @@ export class PersonPath {
       [3, 'changed this cell', 'Undo']
     ] as const) {
       await tab.mark(index).click();
-      await expect(getBlock(tab, index)).toContainText(`Claude ${deed}`);
-      await getBlock(tab, index).getByRole('button', { name: verb }).click();
+      await expect(tab.change(index)).toContainText(`Claude ${deed}`);
+      await tab.change(index).getByRole('button', { name: verb }).click();
       await expect(tab.mark(index)).toHaveCount(0);
     }
     await expect.poll(async () => tab.getSource(3)).toContain('first_2');
@@ -120,22 +106,22 @@ export class PersonPath {
     await expectOrder(tab, [8, 0, 1, 2, 3, 4, 5, 6, 'added', 7, 9]);
     await expect(tab.root.locator('.jp-nbedit-line')).toHaveCount(0);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([6, 8]);
-    await expect(getBar(tab)).toContainText('Claude changed 1 cell, added 1');
+    await expect(tab.bar).toContainText('Claude changed 1 cell, added 1');
     await tab.page.keyboard.type(TYPED_LATER);
     expect(await tab.getSource(6)).toBe(`theirs = 5\nsecond_5 = 5\nprint(5)${TYPED}${TYPED_LATER}`);
     expect(await tab.save()).toContain('completed');
     // The person has changed another line of cell 6 than the agent.
     await expect.poll(async () => tab.listMarkedCells()).toEqual([6, 8]);
-    await expect(getBar(tab)).toContainText('Claude changed 1 cell, added 1');
+    await expect(tab.bar).toContainText('Claude changed 1 cell, added 1');
   }
 
   /** Agents go on while no page shows the notebook. */
   async goOn(): Promise<void> {
-    await this._edit('Claude', replace(6, 'theirs = 6'));
+    await this._edit('Claude', replace(6));
     await this._edit('Claude', { op: 'delete', cell: 'cell-id-9' });
     const cell = { cell_type: 'markdown', id: 'late', source: 'Later' };
     await this._edit('Codex', { op: 'insert', at: 'end', ...cell });
-    await this._edit('Codex', replace(0, 'theirs = 0'));
+    await this._edit('Codex', replace(0));
   }
 
   /** All that was not kept is marked, and nothing else. */
@@ -147,8 +133,8 @@ export class PersonPath {
     await expect(tab.root.locator('.jp-nbedit-line')).toHaveCount(1);
     await expect(getLine(tab, 9)).toContainText('Claude deleted 1 cell');
     const summary = 'Claude and Codex changed 3 cells, added 2, deleted 1';
-    await expect(getBar(tab)).toContainText(summary);
-    await expect(getBar(tab)).toContainText('– of 6');
+    await expect(tab.bar).toContainText(summary);
+    await expect(tab.bar).toContainText('– of 6');
     await expect(tab.mark(10)).toHaveAttribute('aria-label', /^Added by Codex: Tidy up/);
   }
 
@@ -157,8 +143,8 @@ export class PersonPath {
     const { agent, folder } = this;
     await tab.scrollToCell(1);
     await tab.mark(1).click();
-    await expect(getBlock(tab, 1)).toContainText('Codex changed this cell');
-    await getBlock(tab, 1).getByRole('button', { name: 'Undo' }).click();
+    await expect(tab.change(1)).toContainText('Codex changed this cell');
+    await tab.change(1).getByRole('button', { name: 'Undo' }).click();
     await expect.poll(async () => tab.listMarkedCells()).toEqual([6, 7, 8, 10]);
     await expect.poll(async () => tab.getSource(1)).toContain('first_0');
 

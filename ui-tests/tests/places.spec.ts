@@ -2,16 +2,12 @@ import type { Locator, Page } from '@playwright/test';
 import { findViolations } from './axe';
 import { showFolder } from './file_browser';
 import { expect, loadLab, test } from './fixtures';
-import { formatNotebook, makeCodeCell, makeManyCells, makeMarkdownCell } from './notebooks';
+import { getModeStatus, getToasts, runCommand } from './lab';
+import { makeCodeCell, makeManyCells, makeMarkdownCell, replace } from './notebooks';
 import { setTheme, THEMES } from './pictures';
 import { changeSettings } from './settings';
 import type { Tab } from './tab';
 
-const replace = (index: number) => ({
-  op: 'replace',
-  cell: `cell-id-${index}`,
-  source: `theirs = ${index}`
-});
 const THREE = [replace(1), replace(2), replace(3)];
 
 /** Two sections, of which the first has a section of its own. */
@@ -26,20 +22,10 @@ const SECTIONS = [
   makeCodeCell('third', 'x = 3')
 ];
 
-function getStatus(page: Page): Locator {
-  return page.locator('.jp-nbedit-mode-status-button');
-}
-
 function getMenuItem(page: Page, label: string | RegExp): Locator {
   return page.locator('.lm-Menu-item').filter({
     has: page.locator('.lm-Menu-itemLabel').getByText(label, { exact: true })
   });
-}
-
-async function runCommand(page: Page, command: string): Promise<void> {
-  await page.evaluate(async id => {
-    await window.jupyterapp.commands.execute(id);
-  }, command);
 }
 
 /** Open the menu of a cell, as a right click does. */
@@ -50,138 +36,116 @@ async function openCellMenu(tab: Tab, index: number): Promise<void> {
 }
 
 test('JupyterLab’s counter of cells counts those that an agent inserts and deletes @nightly', async ({
-  agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
-  folder.write('counter.ipynb', formatNotebook(makeManyCells(2)));
-  const path = folder.getPath('counter.ipynb');
-  const tab = await open('counter.ipynb');
+  const { notebook, tab } = await openWith(makeManyCells(2));
   await tab.placeCaret(1);
   const counter = page.locator('.jp-StatusBar-Widget').getByText(/^Cell \d+\/\d+$/);
   test.skip((await counter.count()) === 0, 'This JupyterLab has no such counter.');
   await expect(counter).toHaveText('Cell 2/2');
   const insert = { op: 'insert', at: 'end', cell_type: 'code', source: 'x = 1' };
-  await agent.edit(path, [insert, insert, insert, insert]);
+  await notebook.edit([insert, insert, insert, insert]);
   await expect.poll(async () => (await tab.getSources()).length).toBe(6);
   await expect(counter).toHaveText('Cell 2/6');
   expect(await tab.getViewState()).toMatchObject({ activeCellIndex: 1, mode: 'edit' });
-  await agent.edit(path, [{ op: 'delete', cell: 'cell-id-0' }]);
+  await notebook.edit([{ op: 'delete', cell: 'cell-id-0' }]);
   await expect(counter).toHaveText('Cell 1/5');
   await tab.typeText(0, '  # mine');
 });
 
 test('The command palette says what a command does, not which state there is @nightly', async ({
-  agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
-  folder.write('palette.ipynb', formatNotebook(makeManyCells(2)));
-  const path = folder.getPath('palette.ipynb');
-  await open('palette.ipynb');
-  await expect(getStatus(page)).toContainText('Agents: edits allowed');
+  const { notebook } = await openWith(makeManyCells(2));
+  await expect(getModeStatus(page)).toContainText('Agents: edits allowed');
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+Shift+c');
   await page.keyboard.type('Pause Agents in This');
   await page
     .locator('.lm-CommandPalette-item', { hasText: 'Pause Agents in This Notebook' })
     .click();
-  await expect(getStatus(page)).toContainText('paused');
-  await agent.setMode(path, null);
+  await expect(getModeStatus(page)).toContainText('paused');
+  await notebook.setMode(null);
 });
 
 test.describe('The status bar', () => {
-  test('says what agents may do, and lets the user change it', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('mode.ipynb', formatNotebook(makeManyCells(3)));
-    const path = folder.getPath('mode.ipynb');
-    const tab = await open('mode.ipynb');
-    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
-    await agent.setMode(path, 'review');
-    await expect(getStatus(page)).toHaveText(/^Agents: review first/);
+  test('says what agents may do, and lets the user change it', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(3));
+    await expect(getModeStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await notebook.setMode('review');
+    await expect(getModeStatus(page)).toHaveText(/^Agents: review first/);
 
-    await getStatus(page).focus();
+    await getModeStatus(page).focus();
     await page.keyboard.press('Enter');
     // Not by its role, which is `menuitem` in JupyterLab 4.2.
     await expect(getMenuItem(page, 'This Notebook: Review First')).toHaveClass(/lm-mod-toggled/);
     await expect(getMenuItem(page, 'Show Edit History')).toBeVisible();
     await getMenuItem(page, 'This Notebook: Paused').click();
-    await expect(getStatus(page)).toHaveText(/^Agents: paused/);
-    await expect(getStatus(page)).toBeFocused();
-    await expect(agent.edit(path, [replace(1)])).rejects.toThrow(/plan_mode/);
+    await expect(getModeStatus(page)).toHaveText(/^Agents: paused/);
+    await expect(getModeStatus(page)).toBeFocused();
+    await expect(notebook.edit([replace(1)])).rejects.toThrow(/plan_mode/);
     expect(await tab.getSource(1)).not.toContain('theirs');
 
-    await getStatus(page).click();
+    await getModeStatus(page).click();
     await getMenuItem(page, 'This Notebook: Default (Edits Allowed)').click();
-    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
-    await agent.edit(path, [replace(1)]);
+    await expect(getModeStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await notebook.edit([replace(1)]);
     await expect(tab.editor(1)).toHaveText('theirs = 1');
-    expect(await findViolations(getStatus(page))).toEqual([]);
+    expect(await findViolations(getModeStatus(page))).toEqual([]);
   });
 
   test('counts what is proposed for its notebook, and names what is for others as such @nightly', async ({
-    agent,
-    folder,
-    open,
+    create,
+    openWith,
     page
   }) => {
-    for (const name of ['mine', 'other', 'none']) {
-      folder.write(`${name}.ipynb`, formatNotebook(makeManyCells(5)));
-      await agent.setMode(folder.getPath(`${name}.ipynb`), 'review');
-    }
-    await agent.propose(folder.getPath('mine.ipynb'), THREE);
-    await agent.propose(folder.getPath('other.ipynb'), THREE.slice(0, 1));
-    await open('mine.ipynb');
+    const { notebook } = await openWith(makeManyCells(5));
+    await notebook.propose(THREE);
+    await create(makeManyCells(5)).propose([replace(1)]);
     // Other tests propose to their notebooks at the same time.
-    await expect(getStatus(page)).toHaveAccessibleName(
+    await expect(getModeStatus(page)).toHaveAccessibleName(
       /^Agents: review first\. This notebook: 3 changes proposed\. Other notebooks: \d+ changes? proposed\.$/
     );
-    await expect(getStatus(page)).toContainText('Agents: review first');
-    await expect(getStatus(page)).toContainText('3 proposed');
-    await open('none.ipynb');
-    await expect(getStatus(page)).toContainText(/\d+ proposed elsewhere/);
+    await expect(getModeStatus(page)).toContainText('Agents: review first');
+    await expect(getModeStatus(page)).toContainText('3 proposed');
+    await openWith(makeManyCells(5));
+    await expect(getModeStatus(page)).toContainText(/\d+ proposed elsewhere/);
   });
 
   test('counts what is unseen, and shows a number in a narrow window', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('unseen.ipynb', formatNotebook(makeManyCells(5)));
-    await open('unseen.ipynb');
-    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
-    await agent.edit(folder.getPath('unseen.ipynb'), THREE);
-    await expect(getStatus(page)).toContainText('3 unseen');
-    await expect(getStatus(page)).toHaveAccessibleName(/This notebook: 3 changes unseen/);
+    const { notebook } = await openWith(makeManyCells(5));
+    await expect(getModeStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await notebook.edit(THREE);
+    await expect(getModeStatus(page)).toContainText('3 unseen');
+    await expect(getModeStatus(page)).toHaveAccessibleName(/This notebook: 3 changes unseen/);
     for (const [width, isNarrow] of [
       [1400, false],
       [900, false],
       [560, true]
     ] as const) {
       await page.setViewportSize({ width, height: 800 });
-      await expect(getStatus(page).getByText('Agents: edits allowed')).toBeVisible({
+      await expect(getModeStatus(page).getByText('Agents: edits allowed')).toBeVisible({
         visible: !isNarrow
       });
-      const count = getStatus(page).locator('.jp-mod-count');
+      const count = getModeStatus(page).locator('.jp-mod-count');
       await expect(count).toBeVisible({ visible: isNarrow });
-      await expect(isNarrow ? count : getStatus(page)).toBeInViewport({ ratio: 1 });
+      await expect(isNarrow ? count : getModeStatus(page)).toBeInViewport({ ratio: 1 });
     }
   });
 
   test('says that edits are stopped while the modes cannot be read, and lets the user resume', async ({
+    create,
     dialogs,
-    folder,
     open,
+    openWith,
     page
   }) => {
-    folder.write('stopped.ipynb', formatNotebook(makeManyCells(3)));
+    const notebook = create(makeManyCells(3));
     let unreadable: string | null = 'The database is damaged.';
     const asked: unknown[] = [];
     await page.route(/\/nbedit\/mode(\?|$)/, async route => {
@@ -195,22 +159,21 @@ test.describe('The status bar', () => {
       const reply = { path, mode: 'edit', own: null, server: 'edit', fixed: false, unreadable };
       await route.fulfill({ json: reply });
     });
-    await open('stopped.ipynb');
+    await open(notebook.name);
     const why =
       'Agent edits are stopped: the server cannot read which notebooks are paused or reviewed.';
-    await expect(getStatus(page)).toContainText('Agents: stopped');
-    await expect(getStatus(page)).toHaveAccessibleName(
+    await expect(getModeStatus(page)).toContainText('Agents: stopped');
+    await expect(getModeStatus(page)).toHaveAccessibleName(
       new RegExp(`^Agents: stopped\\. ${why} The database is damaged\\.`)
     );
-    const toast = page.locator('.Toastify__toast').filter({ hasText: why });
+    const toast = getToasts(page).filter({ hasText: why });
     await expect(toast).toHaveCount(1);
     // Told once, however often it is read.
-    folder.write('another.ipynb', formatNotebook(makeManyCells(3)));
-    await open('another.ipynb');
-    await expect(getStatus(page)).toContainText('Agents: stopped');
+    await openWith(makeManyCells(3));
+    await expect(getModeStatus(page)).toContainText('Agents: stopped');
     await expect(toast).toHaveCount(1);
 
-    await getStatus(page).click();
+    await getModeStatus(page).click();
     await expect(getMenuItem(page, why)).toBeVisible();
     await expect(getMenuItem(page, 'The database is damaged.')).toBeVisible();
     await getMenuItem(page, 'Resume Agent Edits…').click();
@@ -219,7 +182,7 @@ test.describe('The status bar', () => {
     expect(await findViolations(dialog.locator('.jp-Dialog-content'))).toEqual([]);
     expect(asked).toEqual([]);
     await dialog.getByRole('button', { name: 'Resume' }).click();
-    await expect(getStatus(page)).toContainText('Agents: edits allowed');
+    await expect(getModeStatus(page)).toContainText('Agents: edits allowed');
     await expect(toast).toHaveCount(0);
     expect(asked).toEqual([expect.objectContaining({ mode: null })]);
     expect(dialogs.splice(0)).toHaveLength(1);
@@ -258,19 +221,15 @@ test.describe('The menus', () => {
   });
 
   test('Edit and Settings change the modes, as the status bar does @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('menu.ipynb', formatNotebook(makeManyCells(3)));
-    const path = folder.getPath('menu.ipynb');
-    const tab = await open('menu.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(3));
     await page.menu.clickMenuItem('Edit>Agent Edits>This Notebook: Paused');
-    await expect(getStatus(page)).toHaveText(/^Agents: paused/);
+    await expect(getModeStatus(page)).toHaveText(/^Agents: paused/);
     await page.menu.clickMenuItem('Edit>Agent Edits>This Notebook: Default (Edits Allowed)');
-    await expect(getStatus(page)).toHaveText(/^Agents: edits allowed/);
-    await agent.edit(path, [replace(1)]);
+    await expect(getModeStatus(page)).toHaveText(/^Agents: edits allowed/);
+    await notebook.edit([replace(1)]);
     await expect(tab.editor(1)).toHaveText('theirs = 1');
     await page.menu.clickMenuItem('Edit>Agent Edits>Undo Last Agent Edit');
     await expect(tab.editor(1)).not.toHaveText('theirs = 1');
@@ -283,17 +242,12 @@ test.describe('The menus', () => {
   });
 
   test('of a cell show and decide what waits there, and nothing elsewhere', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('cell.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('cell.ipynb');
-    const tab = await open('cell.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [replace(1), replace(3)]);
-    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(2);
+    const { notebook, tab } = await openWith(makeManyCells(5));
+    await notebook.propose([replace(1), replace(3)]);
+    await expect(tab.blocks).toHaveCount(2);
 
     await openCellMenu(tab, 0);
     await expect(getMenuItem(page, 'Cut Cell')).toBeVisible();
@@ -302,13 +256,13 @@ test.describe('The menus', () => {
 
     await openCellMenu(tab, 1);
     await getMenuItem(page, 'Show What Changed').click();
-    await expect(tab.cell(1).locator('.jp-nbedit-block')).toBeFocused();
+    await expect(tab.block(1)).toBeFocused();
     await openCellMenu(tab, 1);
     await getMenuItem(page, 'Accept This Change').click();
     await expect(tab.editor(1)).toHaveText('theirs = 1');
     await openCellMenu(tab, 3);
     await getMenuItem(page, 'Reject This Change').click();
-    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(0);
+    await expect(tab.blocks).toHaveCount(0);
     expect(await tab.getSource(3)).not.toContain('theirs');
   });
 });
@@ -324,25 +278,24 @@ test.describe('A badge', () => {
     test.use({ sharesPage: false });
 
     test('is on the tab, the file and the history until the changes are kept', async ({
-      agent,
+      create,
       folder,
-      open,
+      openWith,
       page
     }) => {
-      for (const name of ['open.ipynb', 'closed.ipynb', 'plain.ipynb']) {
-        folder.write(name, formatNotebook(makeManyCells(5)));
-      }
-      await open('open.ipynb');
+      const closed = create(makeManyCells(5));
+      const plain = create(makeManyCells(5));
+      const { notebook } = await openWith(makeManyCells(5));
       await showFolder(page, folder.getPath(''));
-      await expect(getRow(page, 'plain.ipynb')).toBeVisible();
-      await agent.edit(folder.getPath('open.ipynb'), THREE);
-      await agent.edit(folder.getPath('closed.ipynb'), [replace(1)]);
+      await expect(getRow(page, plain.name)).toBeVisible();
+      await notebook.edit(THREE);
+      await closed.edit([replace(1)]);
 
       const badge = (name: string) => getRow(page, name).getByRole('img', { name: /unseen/ });
-      await expect(badge('open.ipynb')).toHaveAccessibleName('3 unseen changes');
-      await expect(badge('closed.ipynb')).toHaveAccessibleName('1 unseen edit');
-      await expect(badge('plain.ipynb')).toHaveCount(0);
-      const tab = getTab(page, 'open.ipynb');
+      await expect(badge(notebook.name)).toHaveAccessibleName('3 unseen changes');
+      await expect(badge(closed.name)).toHaveAccessibleName('1 unseen edit');
+      await expect(badge(plain.name)).toHaveCount(0);
+      const tab = getTab(page, notebook.name);
       await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
       await expect(tab).toHaveAttribute('title', /\n3 unseen changes$/);
       await expect(getHistory(page)).toHaveClass(/jp-mod-nbedit-unseen/);
@@ -353,43 +306,37 @@ test.describe('A badge', () => {
       await runCommand(page, 'nbedit:keep-all');
       await expect(tab).not.toHaveClass(/jp-mod-nbedit-unseen/);
       await expect(tab).not.toHaveAttribute('title', /unseen/);
-      await expect(badge('open.ipynb')).toHaveCount(0);
-      await expect(badge('closed.ipynb')).toHaveCount(1);
+      await expect(badge(notebook.name)).toHaveCount(0);
+      await expect(badge(closed.name)).toHaveCount(1);
     });
   });
 
   test('follows a file that is renamed, and a folder shows what is in it @nightly', async ({
-    agent,
+    create,
     folder,
     open,
     page
   }) => {
-    folder.write('first.ipynb', formatNotebook(makeManyCells(5)));
-    folder.write('sub/inner.ipynb', formatNotebook(makeManyCells(5)));
-    await open('first.ipynb');
+    const notebook = create(makeManyCells(5));
+    const inner = create(makeManyCells(5), 'sub/inner.ipynb');
+    await open(notebook.name);
     await showFolder(page, folder.getPath(''));
-    await agent.edit(folder.getPath('first.ipynb'), [replace(1)]);
-    await agent.edit(folder.getPath('sub/inner.ipynb'), [replace(1)]);
-    await expect(getRow(page, 'first.ipynb').getByRole('img', { name: /unseen/ })).toHaveCount(1);
+    await notebook.edit([replace(1)]);
+    await inner.edit([replace(1)]);
+    await expect(getRow(page, notebook.name).getByRole('img', { name: /unseen/ })).toHaveCount(1);
     await expect(getRow(page, 'sub').getByRole('img', { name: /unseen/i })).toHaveAccessibleName(
       'Unseen changes in 1 notebook'
     );
-    await page.contents.renameFile(folder.getPath('first.ipynb'), folder.getPath('last.ipynb'));
+    await page.contents.renameFile(notebook.path, folder.getPath('last.ipynb'));
     await page.filebrowser.refresh();
     await expect(getRow(page, 'last.ipynb').getByRole('img', { name: /unseen/ })).toHaveCount(1);
-    await expect(getRow(page, 'first.ipynb')).toHaveCount(0);
+    await expect(getRow(page, notebook.name)).toHaveCount(0);
   });
 
-  test('goes with the marks that a setting switches off @nightly', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('off.ipynb', formatNotebook(makeManyCells(5)));
-    await open('off.ipynb');
-    await agent.edit(folder.getPath('off.ipynb'), [replace(1)]);
-    const tab = getTab(page, 'off.ipynb');
+  test('goes with the marks that a setting switches off @nightly', async ({ openWith, page }) => {
+    const { notebook } = await openWith(makeManyCells(5));
+    await notebook.edit([replace(1)]);
+    const tab = getTab(page, notebook.name);
     await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
     await changeSettings(page, { marks: false });
     await expect(tab).not.toHaveClass(/jp-mod-nbedit-unseen/);
@@ -397,20 +344,12 @@ test.describe('A badge', () => {
     await expect(tab).toHaveClass(/jp-mod-nbedit-unseen/);
   });
 
-  test('at a collapsed heading says how much it hides, and leads there', async ({
-    agent,
-    folder,
-    open
-  }) => {
-    folder.write('headings.ipynb', formatNotebook(SECTIONS));
-    const path = folder.getPath('headings.ipynb');
-    const tab = await open('headings.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(
-      path,
+  test('at a collapsed heading says how much it hides, and leads there', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(SECTIONS);
+    await notebook.propose(
       ['first', 'second', 'third'].map(cell => ({ op: 'replace', cell, source: `new = '${cell}'` }))
     );
-    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(3);
+    await expect(tab.blocks).toHaveCount(3);
     const badge = tab.root.locator('.jp-nbedit-heading-badge');
     await expect(badge).toHaveCount(0);
 
@@ -422,7 +361,7 @@ test.describe('A badge', () => {
     expect(await findViolations(badge)).toEqual([]);
     await badge.focus();
     await badge.press('Enter');
-    await expect(tab.cell(3).locator('.jp-nbedit-block')).toBeFocused();
+    await expect(tab.block(3)).toBeFocused();
     await expect(badge).toHaveCount(0);
 
     await tab.cell(0).click();
@@ -431,29 +370,24 @@ test.describe('A badge', () => {
   });
 
   test('in the table of contents stands at headings of sections with changes', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('contents.ipynb', formatNotebook(SECTIONS));
-    const path = folder.getPath('contents.ipynb');
-    const tab = await open('contents.ipynb');
+    const { notebook, tab } = await openWith(SECTIONS);
     await page.sidebar.openTab('table-of-contents');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [{ op: 'replace', cell: 'second', source: 'new' }]);
-    await expect(tab.root.locator('.jp-nbedit-block')).toHaveCount(1);
+    await notebook.propose([replace('second', 'new')]);
+    await expect(tab.blocks).toHaveCount(1);
     const marked = page.locator('.jp-tocItem-content[data-nbedit-changes]');
     await expect(marked).toHaveText(['Deep']);
     await expect(marked).toHaveAttribute('title', 'Deep\n1 change in this section');
     // A new heading, and the table of contents is made again.
-    await agent.setMode(path, null);
-    await agent.edit(path, [
+    await notebook.setMode(null);
+    await notebook.edit([
       { op: 'insert', after: 'deep', cell_type: 'markdown', source: '#### Deepest' }
     ]);
     await expect(marked.filter({ hasText: 'Deepest' })).toHaveCount(1);
     // The proposal marks it as well; only what is shown as unseen is kept.
-    await expect(getStatus(page)).toContainText('1 unseen');
+    await expect(getModeStatus(page)).toContainText('1 unseen');
     await runCommand(page, 'nbedit:accept-proposals');
     await runCommand(page, 'nbedit:keep-all');
     await expect(marked).toHaveCount(0);
@@ -461,13 +395,11 @@ test.describe('A badge', () => {
 
   for (const theme of [...THEMES, 'High Contrast'] as const) {
     test(`can be told by everybody in the theme ${theme} @nightly`, async ({
-      agent,
       folder,
-      open,
+      openWith,
       page
     }) => {
-      folder.write('look.ipynb', formatNotebook(makeManyCells(5)));
-      await open('look.ipynb');
+      const { notebook } = await openWith(makeManyCells(5));
       await showFolder(page, folder.getPath(''));
       if (theme === 'High Contrast') {
         await page.evaluate(async () => {
@@ -478,10 +410,10 @@ test.describe('A badge', () => {
       } else {
         await setTheme(page, theme);
       }
-      await agent.edit(folder.getPath('look.ipynb'), THREE);
-      const badge = getRow(page, 'look.ipynb').getByRole('img', { name: /unseen/ });
+      await notebook.edit(THREE);
+      const badge = getRow(page, notebook.name).getByRole('img', { name: /unseen/ });
       await expect(badge).toBeVisible();
-      for (const shown of [badge, getStatus(page)]) {
+      for (const shown of [badge, getModeStatus(page)]) {
         expect(await findViolations(shown)).toEqual([]);
       }
     });

@@ -1,48 +1,35 @@
 import type { Locator, Page } from '@playwright/test';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeManyCells } from './notebooks';
+import { getToasts } from './lab';
+import { makeManyCells, replace } from './notebooks';
 import { setTheme, THEMES } from './pictures';
 import { changeSettings } from './settings';
 import type { Tab } from './tab';
 
-const replace = (...indexes: number[]) =>
-  indexes.map(index => ({
-    op: 'replace',
-    cell: `cell-id-${index}`,
-    source: `theirs = ${index}`
-  }));
-
-const toastOf = (page: Page, text: string | RegExp): Locator =>
-  page.locator('.Toastify__toast', { hasText: text });
+const toastOf = (page: Page, text: string | RegExp): Locator => getToasts(page, text);
 
 /** Return the block of the change that is proposed for a cell. */
-function getBlock(tab: Tab, index: number): Locator {
-  return tab.cell(index).locator('.jp-nbedit-block');
-}
-
 async function expectFocusInBlock(tab: Tab, index: number): Promise<void> {
   await expect.poll(async () => tab.isInView(index)).toBe(true);
   await expect
-    .poll(async () => getBlock(tab, index).evaluate(node => node.contains(document.activeElement)))
+    .poll(async () => tab.block(index).evaluate(node => node.contains(document.activeElement)))
     .toBe(true);
 }
 
 test.describe('A proposal is announced by a toast', () => {
   test('for the notebook in front if it is out of sight, and "Review" goes to it', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('a.ipynb', formatNotebook(makeManyCells(40)));
-    const path = folder.getPath('a.ipynb');
-    const tab = await open('a.ipynb');
-    await agent.setMode(path, 'review');
+    const { notebook, tab } = await openWith(makeManyCells(40), { name: 'a.ipynb' });
+    await notebook.setMode('review');
     await tab.placeCaret(1);
     const before = await tab.getViewState();
-    await agent.propose(path, replace(30, 32, 35), { message: 'Drop the test account' });
-    const toast = page.locator('.Toastify__toast');
+    await notebook.propose([replace(30), replace(32), replace(35)], {
+      message: 'Drop the test account'
+    });
+    const toast = getToasts(page);
     await expect(toast).toHaveText(
       /^Claude proposes 3 changes to a\.ipynb: Drop the test accountReview$/
     );
@@ -56,33 +43,28 @@ test.describe('A proposal is announced by a toast', () => {
     await expect(toast).toHaveCount(0);
   });
 
-  test('not if the first change is in sight @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('seen.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('seen.ipynb');
-    const tab = await open('seen.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, replace(0, 3));
-    await expect(getBlock(tab, 0)).toBeVisible();
+  test('not if the first change is in sight @nightly', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(6));
+    await notebook.propose([replace(0), replace(3)]);
+    await expect(tab.block(0)).toBeVisible();
     await tab.waitFrames(60);
-    await expect(page.locator('.Toastify__toast')).toHaveCount(0);
+    await expect(getToasts(page)).toHaveCount(0);
   });
 
   test('for a notebook behind, in place, until all of it is decided', async ({
     agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('behind.ipynb', formatNotebook(makeManyCells(6)));
-    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
-    const path = folder.getPath('behind.ipynb');
-    const behind = await open('behind.ipynb');
-    await open('front.ipynb');
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(path, replace(1, 2), { message: 'Simpler' });
-    const toast = page.locator('.Toastify__toast');
+    const notebook = create(makeManyCells(6), 'behind.ipynb');
+    const front = create(makeManyCells(3));
+    const behind = await open(notebook.name);
+    await open(front.name);
+    const id = await notebook.propose([replace(1), replace(2)], { message: 'Simpler' });
+    const toast = getToasts(page);
     await expect(toast).toHaveText(/^Claude proposes 2 changes to behind\.ipynb: Simpler/);
-    await agent.propose(path, replace(4), { message: 'Shorter' });
+    await notebook.propose([replace(4)], { message: 'Shorter' });
     await expect(toast).toHaveText(
       /^Claude proposes 3 changes to behind\.ipynb: Shorter, and 1 more/
     );
@@ -97,17 +79,14 @@ test.describe('A proposal is announced by a toast', () => {
 
   test('and it goes when somebody else has decided @nightly', async ({
     agent,
-    folder,
-    open,
+    create,
+    openWith,
     page
   }) => {
-    folder.write('gone.ipynb', formatNotebook(makeManyCells(3)));
-    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
-    const path = folder.getPath('gone.ipynb');
-    await open('front.ipynb');
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(path, replace(1));
-    const toast = page.locator('.Toastify__toast');
+    const notebook = create(makeManyCells(3), 'gone.ipynb');
+    await openWith(makeManyCells(3));
+    const id = await notebook.propose([replace(1)]);
+    const toast = getToasts(page);
     await expect(toast).toHaveText(/^Claude proposes 1 change to gone\.ipynb/);
     await agent.reject(id);
     await expect(toast).toHaveCount(0);
@@ -115,26 +94,25 @@ test.describe('A proposal is announced by a toast', () => {
 
   test('for a closed notebook, which "Review" opens, and for a new one, which it lists', async ({
     agent,
+    create,
     folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('closed.ipynb', formatNotebook(makeManyCells(30)));
-    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
-    const path = folder.getPath('closed.ipynb');
-    await open('front.ipynb');
-    await agent.setMode(path, 'review');
+    const notebook = create(makeManyCells(30));
+    await openWith(makeManyCells(3));
+    await notebook.setMode('review');
     // A mode is a notebook's or the server's, and the server is other tests' as well.
-    folder.write('new.ipynb', formatNotebook([]));
-    await agent.setMode(folder.getPath('new.ipynb'), 'review');
-    folder.remove('new.ipynb');
-    await agent.propose(path, replace(25));
-    await agent.proposeNew(folder.getPath('new.ipynb'), [{ cell_type: 'code', source: 'new' }]);
-    const toasts = page.locator('.Toastify__toast');
+    const fresh = create([]);
+    await fresh.setMode('review');
+    folder.remove(fresh.name);
+    await notebook.propose([replace(25)]);
+    await agent.proposeNew(fresh.path, [{ cell_type: 'code', source: 'new' }]);
+    const toasts = getToasts(page);
     await expect(toasts).toHaveCount(2);
-    await toastOf(page, 'new.ipynb').getByRole('button', { name: 'Review' }).click();
-    await expect(page.locator('.jp-nbedit-proposals')).toContainText('new.ipynb');
-    await toastOf(page, 'closed.ipynb').getByRole('button', { name: 'Review' }).click();
+    await toastOf(page, fresh.name).getByRole('button', { name: 'Review' }).click();
+    await expect(page.locator('.jp-nbedit-proposals')).toContainText(fresh.name);
+    await toastOf(page, notebook.name).getByRole('button', { name: 'Review' }).click();
     const block = page.locator('.jp-nbedit-block');
     await expect(block).toContainText('theirs = 25');
     await expect
@@ -144,68 +122,54 @@ test.describe('A proposal is announced by a toast', () => {
 
   test('once for all that there were when the page was loaded @nightly', async ({
     agent,
-    folder,
-    open,
+    create,
+    openWith,
     page
   }) => {
-    for (const name of ['a.ipynb', 'b.ipynb', 'front.ipynb']) {
-      folder.write(name, formatNotebook(makeManyCells(4)));
-    }
+    const notebooks = [1, 2].map(() => create(makeManyCells(4)));
     const ids: number[] = [];
-    for (const name of ['a.ipynb', 'b.ipynb']) {
-      await agent.setMode(folder.getPath(name), 'review');
-      ids.push(await agent.propose(folder.getPath(name), replace(1, 2)));
+    for (const notebook of notebooks) {
+      ids.push(await notebook.propose([replace(1), replace(2)]));
     }
-    await open('front.ipynb');
-    const toast = page.locator('.Toastify__toast');
+    await openWith(makeManyCells(4));
+    const toast = getToasts(page);
     await expect(toast).toHaveText('Claude proposes 4 changes in 2 notebooksReview');
     await toast.getByRole('button', { name: 'Review' }).click();
-    await expect(page.locator('.jp-nbedit-proposals')).toContainText('a.ipynb');
+    await expect(page.locator('.jp-nbedit-proposals')).toContainText(notebooks[0].name);
     for (const id of ids) {
       await agent.reject(id);
     }
   });
 
-  test('as the setting for toasts says @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('a.ipynb', formatNotebook(makeManyCells(40)));
-    folder.write('b.ipynb', formatNotebook(makeManyCells(3)));
-    await open('b.ipynb');
-    const tab = await open('a.ipynb');
-    for (const name of ['a.ipynb', 'b.ipynb']) {
-      await agent.setMode(folder.getPath(name), 'review');
-    }
+  test('as the setting for toasts says @nightly', async ({ create, open, openWith, page }) => {
+    const notebook = create(makeManyCells(40));
+    const { notebook: behind } = await openWith(makeManyCells(3), { name: 'behind.ipynb' });
+    const tab = await open(notebook.name);
     await changeSettings(page, { toasts: 'none' });
     const read = page.waitForResponse(
       async reply =>
         reply.url().includes('/nbedit/proposals?') && (await reply.text()).includes('Silent')
     );
-    await agent.propose(folder.getPath('b.ipynb'), replace(0), { client: 'Silent' });
+    await behind.propose([replace(0)], { client: 'Silent' });
     await read;
     await changeSettings(page, { toasts: 'background' });
-    await agent.propose(folder.getPath('a.ipynb'), replace(30), { client: 'Front' });
-    await expect(tab.root.getByRole('region', { name: 'Changes by agents' })).toContainText(
-      'Front proposes 1 change'
-    );
-    await agent.propose(folder.getPath('b.ipynb'), replace(1), { client: 'Behind' });
-    await expect(page.locator('.Toastify__toast')).toHaveText(
-      /^Behind proposes 1 change to b\.ipynb/
-    );
+    await notebook.propose([replace(30)], { client: 'Front' });
+    await expect(tab.bar).toContainText('Front proposes 1 change');
+    await behind.propose([replace(1)], { client: 'Behind' });
+    await expect(getToasts(page)).toHaveText(/^Behind proposes 1 change to behind\.ipynb/);
   });
 
   for (const theme of THEMES) {
     test(`in which axe-core finds no problem: ${theme} @nightly`, async ({
-      agent,
-      folder,
-      open,
+      create,
+      openWith,
       page
     }) => {
-      folder.write('a.ipynb', formatNotebook(makeManyCells(3)));
-      folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
-      await open('front.ipynb');
+      const notebook = create(makeManyCells(3));
+      await openWith(makeManyCells(3));
       await setTheme(page, theme);
-      await agent.setMode(folder.getPath('a.ipynb'), 'review');
-      await agent.propose(folder.getPath('a.ipynb'), replace(1), { message: 'Why' });
-      const toast = page.locator('.Toastify__toast');
+      await notebook.propose([replace(1)], { message: 'Why' });
+      const toast = getToasts(page);
       await expect(toast).toHaveText(/Why/);
       expect(await findViolations(toast)).toEqual([]);
     });

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeManyCells } from './notebooks';
+import { makeManyCells } from './notebooks';
 import { Traffic, type PageRequest } from './traffic';
 
 test.use({ sharesPage: false });
@@ -40,8 +40,7 @@ function findDeltas(requests: PageRequest[]): PageRequest[] {
 }
 
 test('An idle page sends at most two requests a minute, and a hidden one none', async ({
-  folder,
-  open,
+  openWith,
   page
 }) => {
   await page.clock.install();
@@ -50,10 +49,9 @@ test('An idle page sends at most two requests a minute, and a hidden one none', 
     const server = socket.connectToServer();
     server.onMessage(() => undefined);
   });
-  folder.write('idle.ipynb', formatNotebook(makeManyCells(6)));
-  await open('idle.ipynb');
+  const { notebook } = await openWith(makeManyCells(6));
   await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
-  const traffic = await watchTraffic(page, folder.getPath('idle.ipynb'));
+  const traffic = await watchTraffic(page, notebook.path);
   const passTime = async (seconds: number) => {
     for (let second = 0; second < seconds; second += 10) {
       await page.clock.fastForward(10 * SECOND);
@@ -84,19 +82,20 @@ test('An idle page sends at most two requests a minute, and a hidden one none', 
 });
 
 test('Each edit costs a page one request, also with two views, and a save no full read', async ({
-  agent,
   anotherWindow,
-  folder,
+  create,
   open,
   page
 }) => {
   test.skip(Boolean(process.env.NBEDIT_FULL_READS), 'here tabs may not fetch changes only');
-  folder.write('shared.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('shared.ipynb');
+  const notebook = create(makeManyCells(6));
   const other = await anotherWindow();
-  const tabs = [await open('shared.ipynb'), await open('shared.ipynb', { page: other })];
+  const tabs = [await open(notebook.name), await open(notebook.name, { page: other })];
   const view = await tabs[0].newView();
-  const traffics = [await watchTraffic(page, path), await watchTraffic(other, path)];
+  const traffics = [
+    await watchTraffic(page, notebook.path),
+    await watchTraffic(other, notebook.path)
+  ];
   const all: PageRequest[][] = [[], []];
   const takeAll = () => {
     const taken = traffics.map(traffic => traffic.take());
@@ -106,7 +105,7 @@ test('Each edit costs a page one request, also with two views, and a save no ful
 
   for (const n of [1, 2, 3]) {
     const source = `theirs = ${n}`;
-    const { hash } = await agent.edit(path, [{ op: 'replace', cell: 'cell-id-2', source }]);
+    const { hash } = await notebook.edit([{ op: 'replace', cell: 'cell-id-2', source }]);
     for (const tab of [...tabs, view]) {
       await expect.poll(async () => tab.getHash()).toBe(hash);
       expect(await tab.getSource(2)).toBe(source);

@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { formatNotebook, makeCodeCell, makeManyCells, makeMarkdownCell } from './notebooks';
+import { makeCodeCell, makeManyCells, makeMarkdownCell, replace } from './notebooks';
 import type { CellJson } from './notebooks';
 
 const TEXT = 'first line\nsecond line\nthird line';
@@ -15,15 +15,12 @@ const CASES = TYPES.flatMap(from => TYPES.filter(to => to !== from).map(to => ({
 test.describe('The cell in which a user types', () => {
   for (const { from, to } of CASES) {
     test(`keeps caret, selection, scroll and focus if it changes from ${from} to ${to} @nightly`, async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
       const cells = makeManyCells(20);
       cells[10] = MAKERS[from]('typed', TEXT);
-      folder.write('type.ipynb', formatNotebook(cells));
-      const tab = await open('type.ipynb');
+      const { notebook, tab } = await openWith(cells);
       await tab.scrollToCell(10);
       if (from === 'markdown') {
         await tab.cell(10).dblclick();
@@ -39,7 +36,7 @@ test.describe('The cell in which a user types', () => {
       expect(caret).toMatchObject({ line: 1, column: 4 });
       const top = (await tab.editor(10).boundingBox())!.y;
 
-      const { hash } = await agent.edit(folder.getPath('type.ipynb'), [
+      const { hash } = await notebook.edit([
         { op: 'replace', cell: 'typed', cell_type: to, source: TEXT }
       ]);
       await expect.poll(async () => tab.getHash()).toBe(hash);
@@ -58,23 +55,18 @@ test.describe('The cell in which a user types', () => {
   }
 
   test('loses no letter if its type changes while letters come @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write(
-      'type.ipynb',
-      formatNotebook([makeCodeCell('typed', 'x = 1'), makeCodeCell('other', 'y = 1')])
-    );
-    const tab = await open('type.ipynb');
+    const { notebook, tab } = await openWith([
+      makeCodeCell('typed', 'x = 1'),
+      makeCodeCell('other', 'y = 1')
+    ]);
     await tab.placeCaret(0);
     const words = '  # the quick brown fox jumps over the lazy dog, and then does it again';
     const typing = page.keyboard.type(words, { delay: 20 });
     for (const type of ['raw', 'markdown', 'code', 'markdown']) {
-      await agent.edit(folder.getPath('type.ipynb'), [
-        { op: 'replace', cell: 'typed', cell_type: type, source: 'x = 1' }
-      ]);
+      await notebook.edit([{ op: 'replace', cell: 'typed', cell_type: type, source: 'x = 1' }]);
       await expect.poll(async () => (await tab.getContent()).cells[0].cell_type).toBe(type);
     }
     await typing;
@@ -83,21 +75,16 @@ test.describe('The cell in which a user types', () => {
   });
 
   test('keeps the caret if it is replaced because of its line ends @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
     const source = 'a = 1\r\nb = 1\r\nc = 1';
-    folder.write('crlf.ipynb', formatNotebook([makeCodeCell('typed', source)]));
-    const tab = await open('crlf.ipynb');
+    const { notebook, tab } = await openWith([makeCodeCell('typed', source)]);
     await tab.placeCaret(0);
     await page.keyboard.press('ArrowUp');
     const caret = await tab.getCaret();
     expect(caret).toMatchObject({ line: 1, before: 'b = 1' });
-    await agent.edit(folder.getPath('crlf.ipynb'), [
-      { op: 'replace', cell: 'typed', source: `new = 1\r\n${source}` }
-    ]);
+    await notebook.edit([replace('typed', `new = 1\r\n${source}`)]);
     await expect.poll(async () => tab.getSource(0)).toContain('new = 1');
     expect(await tab.getCaret()).toEqual({ ...caret, line: 2 });
   });

@@ -1,19 +1,21 @@
-import type { Locator, Page } from '@playwright/test';
+import type { Locator } from '@playwright/test';
 import { createHash } from 'node:crypto';
 import { findViolations } from './axe';
 import { showFolder } from './file_browser';
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
+import { getModeStatus, getToasts, press, runCommand } from './lab';
+import {
+  formatNotebook,
+  makeCodeCell,
+  makeManyCells,
+  makeMarkdownCell,
+  replace
+} from './notebooks';
 import { PAYLOADS, watchForInjection } from './payloads';
 import { expectPicture, setTheme, THEMES } from './pictures';
-import type { Tab } from './tab';
 import { isOldestLab } from './version';
 
-const THREE = [
-  { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' },
-  { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' },
-  { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' }
-];
+const THREE = [replace(1), replace(2), replace(3)];
 
 /** Change the last of the three lines of a cell: its user can change the first one meanwhile. */
 const changeLastLine = (index: number) => ({
@@ -28,61 +30,25 @@ const TWELVE = [
   { op: 'delete', cell: 'cell-id-9' },
   { op: 'insert', after: 'cell-id-10', id: 'new', cell_type: 'code', source: 'new = 1' },
   { op: 'move', cell: 'cell-id-13', before: 'cell-id-11' },
-  { op: 'replace', cell: 'cell-id-14', source: 'theirs = 14' }
+  replace(14)
 ];
-
-function getBlock(tab: Tab, index: number): Locator {
-  return tab.cell(index).locator('.jp-nbedit-proposal');
-}
-
-function getBlocks(tab: Tab): Locator {
-  return tab.root.locator('.jp-nbedit-proposal');
-}
-
-function getBar(tab: Tab): Locator {
-  return tab.root.getByRole('region', { name: 'Changes by agents' });
-}
-
-function getToast(page: Page, text: string | RegExp): Locator {
-  return page.locator('.Toastify__toast', { hasText: text });
-}
-
-function getModeStatus(page: Page): Locator {
-  return page.locator('.jp-nbedit-mode-status-button');
-}
-
-async function press(page: Page, ...keys: string[]): Promise<void> {
-  for (const key of keys) {
-    await page.keyboard.press(key);
-  }
-}
-
-async function runCommand(page: Page, command: string): Promise<void> {
-  await page.evaluate(async id => {
-    await window.jupyterapp.commands.execute(id);
-  }, command);
-}
 
 test.describe('What is proposed', () => {
   test('is shown at its cells, and changes neither the notebook nor where its user is', async ({
-    agent,
-    folder,
-    open
+    openWith
   }) => {
-    folder.write('shown.ipynb', formatNotebook(makeManyCells(30)));
-    const path = folder.getPath('shown.ipynb');
-    const tab = await open('shown.ipynb');
-    await agent.setMode(path, 'review');
+    const { notebook, tab } = await openWith(makeManyCells(30));
+    await notebook.setMode('review');
     await tab.placeCaret(20);
     const before = {
-      file: folder.readText('shown.ipynb'),
+      file: notebook.readText(),
       place: await tab.getViewState(),
       sources: await tab.getSources(),
       top: await tab.getCellTop('cell-id-20')
     };
 
-    await agent.propose(path, THREE, { message: 'Simpler' });
-    await expect(getBar(tab)).toContainText('Claude proposes 3 changesSimpler');
+    await notebook.propose(THREE, { message: 'Simpler' });
+    await expect(tab.bar).toContainText('Claude proposes 3 changesSimpler');
     await tab.waitFrames(40);
     expect(await tab.getViewState()).toMatchObject({
       activeCellId: before.place.activeCellId,
@@ -94,59 +60,55 @@ test.describe('What is proposed', () => {
     expect(await tab.isDirty()).toBe(false);
     await tab.typeText(20, '  # mine');
     await tab.save();
-    expect(folder.readSources('shown.ipynb')[1]).toBe(before.sources[1]);
+    expect(notebook.readSources()[1]).toBe(before.sources[1]);
     await tab.scrollToCell(2);
     for (const index of [1, 2, 3]) {
-      await expect(getBlock(tab, index)).toContainText('Claude proposes to change this cell');
-      await expect(getBlock(tab, index)).toContainText(`theirs = ${index}`);
+      await expect(tab.proposal(index)).toContainText('Claude proposes to change this cell');
+      await expect(tab.proposal(index)).toContainText(`theirs = ${index}`);
       // The bar has the purpose, and the block the text of the cell.
-      await expect(getBlock(tab, index)).not.toContainText('Simpler');
+      await expect(tab.proposal(index)).not.toContainText('Simpler');
       await expect(tab.editor(index)).toBeHidden();
-      await expect(getBlock(tab, index)).not.toContainText('is folded');
+      await expect(tab.proposal(index)).not.toContainText('is folded');
     }
   });
 
   test('is accepted and rejected cell by cell, each decision can be undone, and the agent knows @nightly', async ({
     agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('decide.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('decide.ipynb');
-    const tab = await open('decide.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(5));
     const former = await tab.getSources();
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(path, THREE);
+    const id = await notebook.propose(THREE);
     const decide = async (index: number, text: string): Promise<void> => {
-      await getBlock(tab, index).getByText(text, { exact: true }).click();
-      await expect(getBlock(tab, index)).toHaveCount(0);
+      await tab.proposal(index).getByText(text, { exact: true }).click();
+      await expect(tab.proposal(index)).toHaveCount(0);
     };
     const undo = async (text: string): Promise<void> =>
-      getToast(page, text).getByRole('button', { name: 'Undo' }).click();
+      getToasts(page, text).getByRole('button', { name: 'Undo' }).click();
 
     await decide(1, 'Accept');
     await expect(tab.editor(1)).toHaveText('theirs = 1');
     await undo('Accepted 1 change');
-    await expect(getBlock(tab, 1)).toBeFocused();
-    await expect(getBar(tab)).toContainText('Claude proposes 3 changes');
-    expect(folder.readSources('decide.ipynb')).toEqual(former);
+    await expect(tab.proposal(1)).toBeFocused();
+    await expect(tab.bar).toContainText('Claude proposes 3 changes');
+    expect(notebook.readSources()).toEqual(former);
     await decide(1, 'Accept');
 
     await decide(2, 'Reject');
-    await expect(getBar(tab)).toContainText('Claude proposes 1 change');
+    await expect(tab.bar).toContainText('Claude proposes 1 change');
     await undo('Rejected 1 change');
-    await expect(getBlock(tab, 2)).toBeFocused();
-    await expect(getBar(tab)).toContainText('1 of 2');
+    await expect(tab.proposal(2)).toBeFocused();
+    await expect(tab.bar).toContainText('1 of 2');
     await press(page, 'n');
-    await expect(getBlock(tab, 3)).toBeFocused();
+    await expect(tab.proposal(3)).toBeFocused();
     await press(page, 'z');
-    await expect(getBlock(tab, 2)).toBeFocused();
+    await expect(tab.proposal(2)).toBeFocused();
 
-    await getBlock(tab, 2).getByText('Reject with a reason…').click();
+    await tab.proposal(2).getByText('Reject with a reason…').click();
     await page.keyboard.type('Not before Friday, see the notice');
     await press(page, 'Enter');
-    await expect(getBlock(tab, 2)).toHaveCount(0);
+    await expect(tab.proposal(2)).toHaveCount(0);
     const decided = agent.getProposal(id, 30);
     await decide(3, 'Reject');
     expect(await decided).toMatchObject({
@@ -158,57 +120,53 @@ test.describe('What is proposed', () => {
         { status: 'rejected' }
       ]
     });
-    await expect(getBar(tab)).toBeHidden();
+    await expect(tab.bar).toBeHidden();
     const accepted = former.map((source, index) => (index === 1 ? 'theirs = 1' : source));
     expect(await tab.getSources()).toEqual(accepted);
-    expect(folder.readSources('decide.ipynb')).toEqual(accepted);
+    expect(notebook.readSources()).toEqual(accepted);
     expect(await tab.isDirty()).toBe(false);
   });
 
   test('is accepted but for what needs a decision of its own, or rejected, and can be undone @nightly', async ({
     agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('all.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('all.ipynb');
-    const tab = await open('all.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(5));
     const former = await tab.getSources();
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(path, [1, 2, 3].map(changeLastLine));
-    await expect(getBlocks(tab)).toHaveCount(3);
-    await getBlock(tab, 2).getByText('Show the cell').click();
+    const id = await notebook.propose([1, 2, 3].map(changeLastLine));
+    await expect(tab.proposals).toHaveCount(3);
+    await tab.proposal(2).getByText('Show the cell').click();
     await tab.typeText(2, '  # mine');
     await press(page, 'Escape');
 
-    await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
-    await expect(getBar(tab).getByRole('alert')).toContainText(
+    await tab.bar.getByRole('button', { name: 'Accept all' }).click();
+    await expect(tab.bar.getByRole('alert')).toContainText(
       'Nothing was accepted: 1 change needs a decision of its own.'
     );
-    expect(folder.readSources('all.ipynb')).toEqual(former);
-    const acceptOthers = getBar(tab).getByRole('button', { name: 'Accept the other 2' });
+    expect(notebook.readSources()).toEqual(former);
+    const acceptOthers = tab.bar.getByRole('button', { name: 'Accept the other 2' });
     await acceptOthers.click();
-    await expect(getBlocks(tab)).toHaveCount(1);
-    await expect(getBar(tab).getByRole('alert')).toBeHidden();
-    const accepted = getToast(page, 'Accepted 2 changes');
+    await expect(tab.proposals).toHaveCount(1);
+    await expect(tab.bar.getByRole('alert')).toBeHidden();
+    const accepted = getToasts(page, 'Accepted 2 changes');
     await accepted.getByRole('button', { name: 'Undo' }).click();
-    await expect.poll(() => folder.readSources('all.ipynb')).toEqual(former);
+    await expect.poll(() => notebook.readSources()).toEqual(former);
     const mine = former.map((source, index) => (index === 2 ? `${source}  # mine` : source));
     await expect.poll(async () => tab.getSources()).toEqual(mine);
-    await expect(getBlocks(tab)).toHaveCount(3);
+    await expect(tab.proposals).toHaveCount(3);
     expect((await agent.getProposal(id)).status).toBe('pending');
 
-    await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
+    await tab.bar.getByRole('button', { name: 'Accept all' }).click();
     await acceptOthers.click();
-    await expect(getBlocks(tab)).toHaveCount(1);
-    await getBar(tab).getByRole('button', { name: 'Reject all' }).click();
-    await expect(getBar(tab)).toBeHidden();
-    const rejected = getToast(page, /^Rejected/);
+    await expect(tab.proposals).toHaveCount(1);
+    await tab.bar.getByRole('button', { name: 'Reject all' }).click();
+    await expect(tab.bar).toBeHidden();
+    const rejected = getToasts(page, /^Rejected/);
     await rejected.getByRole('button', { name: 'Undo' }).click();
-    await expect(getBlock(tab, 2)).toBeFocused();
-    await getBlock(tab, 2).getByText('Mine', { exact: true }).click();
-    await expect(getBar(tab)).toBeHidden();
+    await expect(tab.proposal(2)).toBeFocused();
+    await tab.proposal(2).getByText('Mine', { exact: true }).click();
+    await expect(tab.bar).toBeHidden();
     expect((await agent.getProposal(id)).status).toBe('partly_accepted');
     const sources = await tab.getSources();
     expect(sources.slice(1, 4).map(source => source.includes('theirs'))).toEqual([
@@ -221,21 +179,17 @@ test.describe('What is proposed', () => {
 
   test('can be edited first with keys, and is as it was edited after the undo of its acceptance', async ({
     agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('edited.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('edited.ipynb');
-    const tab = await open('edited.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(5));
     const former = await tab.getSources();
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(path, [
+    const id = await notebook.propose([
       THREE[0],
       { op: 'insert', after: 'cell-id-2', id: 'new', cell_type: 'code', source: 'new = 1' },
       THREE[2]
     ]);
-    const insert = getBlocks(tab).filter({ hasText: 'Claude proposes a new code cell' });
+    const insert = tab.proposals.filter({ hasText: 'Claude proposes a new code cell' });
     const editFirst = async (block: Locator, text: string): Promise<void> => {
       await block.getByRole('button', { name: 'Edit first' }).click();
       await expect(block.locator('.cm-content[contenteditable="true"]')).toBeFocused();
@@ -244,67 +198,59 @@ test.describe('What is proposed', () => {
     };
 
     // The focus stays at the proposal, and what was typed is not lost.
-    await editFirst(getBlock(tab, 1), '  # mine');
+    await editFirst(tab.proposal(1), '  # mine');
     await press(page, 'Escape');
-    await expect(getBlock(tab, 1)).toBeFocused();
-    await expect(getBlock(tab, 1)).not.toContainText('# mine');
-    await editFirst(getBlock(tab, 1), '  # yes');
-    await getBlock(tab, 1).getByRole('button', { name: 'Cancel' }).click();
-    await expect(getBlock(tab, 1)).toBeFocused();
-    await expect(getBlock(tab, 1)).not.toContainText('# mine');
-    await editFirst(getBlock(tab, 1), '');
+    await expect(tab.proposal(1)).toBeFocused();
+    await expect(tab.proposal(1)).not.toContainText('# mine');
+    await editFirst(tab.proposal(1), '  # yes');
+    await tab.proposal(1).getByRole('button', { name: 'Cancel' }).click();
+    await expect(tab.proposal(1)).toBeFocused();
+    await expect(tab.proposal(1)).not.toContainText('# mine');
+    await editFirst(tab.proposal(1), '');
     await press(page, 'Control+Enter');
-    await expect(getBlock(tab, 1)).toHaveCount(0);
+    await expect(tab.proposal(1)).toHaveCount(0);
     const edited = 'theirs = 1  # mine  # yes';
-    await expect.poll(() => folder.readSources('edited.ipynb')[1]).toBe(edited);
+    await expect.poll(() => notebook.readSources()[1]).toBe(edited);
 
     await expect(insert).toBeFocused();
     await press(page, 'z');
-    await expect(getBlock(tab, 1)).toBeFocused();
-    await expect(getBlock(tab, 1)).toContainText(edited);
-    expect(folder.readSources('edited.ipynb')).toEqual(former);
+    await expect(tab.proposal(1)).toBeFocused();
+    await expect(tab.proposal(1)).toContainText(edited);
+    expect(notebook.readSources()).toEqual(former);
     expect(await agent.getProposal(id)).toMatchObject({ status: 'pending' });
     await press(page, 'y');
-    await expect.poll(() => folder.readSources('edited.ipynb')[1]).toBe(edited);
+    await expect.poll(() => notebook.readSources()[1]).toBe(edited);
 
     await expect(insert).toBeFocused();
     await editFirst(insert, '  # mine');
     await press(page, 'Shift+Enter');
     await expect(insert).toHaveCount(0);
-    await expect.poll(() => folder.readSources('edited.ipynb')[3]).toBe('new = 1  # mine');
-    await expect(getBlock(tab, 4)).toBeFocused();
+    await expect.poll(() => notebook.readSources()[3]).toBe('new = 1  # mine');
+    await expect(tab.proposal(4)).toBeFocused();
     await expect.poll(async () => tab.isDirty()).toBe(false);
   });
 
-  test('keeps what its user types about it while its cell moves', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('moves.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('moves.ipynb');
-    const tab = await open('moves.ipynb');
+  test('keeps what its user types about it while its cell moves', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(6));
     const sources = await tab.getSources();
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [changeLastLine(1), changeLastLine(2)]);
-    await agent.setMode(path, 'edit');
+    await notebook.propose([changeLastLine(1), changeLastLine(2)]);
+    await notebook.setMode('edit');
     const move = async (cell: string, to: number) => {
-      await agent.edit(path, [{ op: 'move', cell, at: 'end' }]);
-      await expect(getBlock(tab, to)).toBeVisible();
+      await notebook.edit([{ op: 'move', cell, at: 'end' }]);
+      await expect(tab.proposal(to)).toBeVisible();
     };
 
-    await getBlock(tab, 1).getByText('Reject with a reason…').click();
+    await tab.proposal(1).getByText('Reject with a reason…').click();
     await page.keyboard.type('not ');
     await move('cell-id-1', 5);
-    const reason = getBlock(tab, 5).getByRole('textbox', { name: 'Reason, for the agent:' });
+    const reason = tab.proposal(5).getByRole('textbox', { name: 'Reason, for the agent:' });
     await expect(reason).toBeFocused();
     await page.keyboard.type('today');
     await expect(reason).toHaveValue('not today');
 
     await tab.scrollToCell(1);
-    await getBlock(tab, 1).getByText('Edit first').click();
-    const editor = (index: number) => getBlock(tab, index).locator('.cm-content');
+    await tab.proposal(1).getByText('Edit first').click();
+    const editor = (index: number) => tab.proposal(index).locator('.cm-content');
     await expect(editor(1)).toBeFocused();
     await press(page, 'Control+End');
     await page.keyboard.type('  # mine');
@@ -315,14 +261,14 @@ test.describe('What is proposed', () => {
     await expect(editor(5)).toContainText('# mialso ne');
 
     // A cell of another type is another widget: its block is made again.
-    await agent.edit(path, [{ op: 'replace', cell: 'cell-id-2', cell_type: 'markdown' }]);
+    await notebook.edit([{ op: 'replace', cell: 'cell-id-2', cell_type: 'markdown' }]);
     await expect(tab.cell(5)).toContainClass('jp-MarkdownCell');
     await expect(editor(5)).toBeFocused();
     await page.keyboard.type('and ');
     await expect(editor(5)).toContainText('# mialso and ne');
-    const former = getBlock(tab, 4).getByRole('textbox', { name: 'Reason, for the agent:' });
+    const former = tab.proposal(4).getByRole('textbox', { name: 'Reason, for the agent:' });
     await former.click();
-    await agent.edit(path, [{ op: 'replace', cell: 'cell-id-1', cell_type: 'raw' }]);
+    await notebook.edit([{ op: 'replace', cell: 'cell-id-1', cell_type: 'raw' }]);
     await expect(tab.cell(4)).toContainClass('jp-RawCell');
     await expect(former).toBeFocused();
     await press(page, 'End');
@@ -333,19 +279,15 @@ test.describe('What is proposed', () => {
 
   test('is reviewed with the keyboard alone, also where its user has changed cells since', async ({
     agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('twelve.ipynb', formatNotebook(makeManyCells(15)));
-    const path = folder.getPath('twelve.ipynb');
-    const tab = await open('twelve.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(15));
     const former = await tab.getSources();
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(path, TWELVE, { message: 'Say whose it is' });
-    await expect(getBar(tab)).toContainText('Claude proposes 12 changes');
-    await expect(getBar(tab)).toContainText('Say whose it is');
-    await expect(getBar(tab)).toContainText('– of 12');
+    const id = await notebook.propose(TWELVE, { message: 'Say whose it is' });
+    await expect(tab.bar).toContainText('Claude proposes 12 changes');
+    await expect(tab.bar).toContainText('Say whose it is');
+    await expect(tab.bar).toContainText('– of 12');
     const focused = tab.root.locator('.jp-nbedit-proposal:focus');
 
     // Another line than the agent, and the same one.
@@ -358,7 +300,7 @@ test.describe('What is proposed', () => {
     for (const number of [5, 4, 3, 2, 1]) {
       await press(page, number === 5 ? 'Alt+F5' : 'Alt+Shift+F5');
       await expect(focused).toContainText(`"theirs", ${number}`);
-      await expect(getBar(tab)).toContainText(`${number} of 12`);
+      await expect(tab.bar).toContainText(`${number} of 12`);
     }
     const decisions: [key: 'y' | 'n', shown: string | RegExp][] = [
       ['y', '"theirs", 1'],
@@ -376,10 +318,10 @@ test.describe('What is proposed', () => {
     ];
     for (const [index, [key, shown]] of decisions.entries()) {
       await expect(focused).toHaveText(typeof shown === 'string' ? new RegExp(shown) : shown);
-      await expect(getBar(tab)).toContainText(`1 of ${12 - index}`);
+      await expect(tab.bar).toContainText(`1 of ${12 - index}`);
       await press(page, key);
     }
-    await expect(getBar(tab)).toBeHidden();
+    await expect(tab.bar).toBeHidden();
     await expect.poll(async () => (await tab.getViewState()).focused).toContain('jp-Cell');
     expect((await tab.getViewState()).mode).toBe('command');
 
@@ -403,11 +345,11 @@ test.describe('What is proposed', () => {
       'theirs = 14'
     ];
     await expect.poll(async () => tab.getSources()).toEqual(sources);
-    expect(folder.readSources('twelve.ipynb')).toEqual(sources);
+    expect(notebook.readSources()).toEqual(sources);
     await expect.poll(async () => tab.isDirty()).toBe(false);
-    const hash = createHash('sha256').update(folder.readText('twelve.ipynb')).digest('hex');
+    const hash = createHash('sha256').update(notebook.readText()).digest('hex');
     await expect.poll(async () => tab.getHash()).toBe(hash);
-    const address = `/nbedit/notebooks/${encodeURI(path)}/history?limit=1`;
+    const address = `/nbedit/notebooks/${encodeURI(notebook.path)}/history?limit=1`;
     expect(await agent.get(address)).toMatchObject({ edits: [{ hash, client: 'Claude' }] });
     const { status, parts } = await agent.getProposal(id);
     expect(status).toBe('partly_accepted');
@@ -419,15 +361,11 @@ test.describe('What is proposed', () => {
     test.use({ sharesPage: false });
 
     test('does not fold a cell in which its user types before the block is drawn', async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
-      folder.write('early.ipynb', formatNotebook(makeManyCells(4)));
-      const path = folder.getPath('early.ipynb');
-      const tab = await open('early.ipynb');
-      await agent.setMode(path, 'review');
+      const { notebook, tab } = await openWith(makeManyCells(4));
+      await notebook.setMode('review');
       // What draws the blocks is loaded with the first one.
       const delayed: string[] = [];
       let continueLoading = (): void => undefined;
@@ -437,13 +375,13 @@ test.describe('What is proposed', () => {
         await isLate;
         await route.continue();
       });
-      await agent.propose(path, [1, 2].map(changeLastLine));
-      await expect(getBar(tab)).toContainText('Claude proposes 2 changes');
+      await notebook.propose([1, 2].map(changeLastLine));
+      await expect(tab.bar).toContainText('Claude proposes 2 changes');
       await expect.poll(() => delayed).not.toEqual([]);
       await press(page, 'ArrowDown', 'Enter', 'Control+Home', 'End');
       await page.keyboard.type('  # mine');
       continueLoading();
-      await expect(getBlocks(tab)).toHaveCount(2);
+      await expect(tab.proposals).toHaveCount(2);
       await expect(tab.editor(2)).toBeHidden();
       await expect(tab.editor(1)).toBeVisible();
       await page.keyboard.type(' and more');
@@ -451,27 +389,22 @@ test.describe('What is proposed', () => {
       await press(page, 'Escape', 'ArrowDown');
       expect(await tab.getViewState()).toMatchObject({ mode: 'command', activeCellIndex: 2 });
       await press(page, 'Alt+F5');
-      await expect(getBlock(tab, 2)).toBeFocused();
+      await expect(tab.proposal(2)).toBeFocused();
     });
   });
 
   test('folds the cell in which its user types only on demand, and keys are commands then @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('fold.ipynb', formatNotebook(makeManyCells(4)));
-    const path = folder.getPath('fold.ipynb');
-    const tab = await open('fold.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [1, 2].map(changeLastLine));
-    await expect(getBlocks(tab)).toHaveCount(2);
+    const { notebook, tab } = await openWith(makeManyCells(4));
+    await notebook.propose([1, 2].map(changeLastLine));
+    await expect(tab.proposals).toHaveCount(2);
     for (const isByMouse of [true, false]) {
       await press(page, 'Escape', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowDown', 'Enter');
       await page.keyboard.type('x');
       await expect(tab.editor(1)).toBeVisible();
-      const fold = getBlock(tab, 1).getByRole('button', { name: 'Fold the cell' });
+      const fold = tab.proposal(1).getByRole('button', { name: 'Fold the cell' });
       if (isByMouse) {
         await fold.click();
       } else {
@@ -485,36 +418,31 @@ test.describe('What is proposed', () => {
   });
 
   test('is decided with the keyboard one after the other at cells that agents have edited, too @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('both.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('both.ipynb');
-    const tab = await open('both.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [1, 2, 3].map(changeLastLine));
-    await agent.setMode(path, null);
+    const { notebook, tab } = await openWith(makeManyCells(6));
+    await notebook.propose([1, 2, 3].map(changeLastLine));
+    await notebook.setMode(null);
     const cells = [1, 2].map(index => ({
       op: 'replace',
       cell: `cell-id-${index}`,
       source: `first_${index} = 0\nsecond_${index} = ${index}\nprint(${index})`
     }));
-    await agent.edit(path, cells, 'Codex');
-    await expect(getBar(tab)).toContainText('– of 5');
+    await notebook.edit(cells, 'Codex');
+    await expect(tab.bar).toContainText('– of 5');
     const focused = tab.root.locator('.jp-nbedit-proposal:focus');
 
     // A decision on a cell also keeps what Codex has changed in it.
-    await getBlock(tab, 1).focus();
+    await tab.proposal(1).focus();
     for (const [index, left] of [3, 1].entries()) {
       await expect(focused).toContainText(`"theirs", ${index + 1}`);
       await press(page, 'y');
-      await expect(getBar(tab)).toContainText(`1 of ${left}`);
+      await expect(tab.bar).toContainText(`1 of ${left}`);
     }
     await expect(focused).toContainText('"theirs", 3');
     await press(page, 'y');
-    await expect(getBar(tab)).toBeHidden();
+    await expect(tab.bar).toBeHidden();
     await expect.poll(async () => (await tab.getViewState()).focused).toContain('jp-Cell');
     expect((await tab.getSources()).slice(1, 4)).toEqual([
       'first_1 = 0\nsecond_1 = 1\nprint("theirs", 1)',
@@ -525,110 +453,92 @@ test.describe('What is proposed', () => {
 
   test('may be new, gone and moved cells, and is accepted as a whole @nightly', async ({
     agent,
-    folder,
-    open
+    openWith
   }) => {
-    folder.write('whole.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('whole.ipynb');
-    const tab = await open('whole.ipynb');
-    await agent.setMode(path, 'review');
-    const id = await agent.propose(path, [
+    const { notebook, tab } = await openWith(makeManyCells(5));
+    const id = await notebook.propose([
       { op: 'insert', at: 'start', id: 'first', cell_type: 'markdown', source: '# First' },
       { op: 'insert', after: 'cell-id-1', id: 'between', cell_type: 'code', source: 'between = 1' },
       { op: 'delete', cell: 'cell-id-2' },
       { op: 'move', cell: 'cell-id-4', before: 'cell-id-3' },
       { op: 'set_metadata', cell: 'cell-id-3', patch: { tags: ['parameters'] } }
     ]);
-    await expect(getBlock(tab, 0)).toContainText('proposes a new markdown cell here');
-    await getBlock(tab, 0).getByRole('button', { name: 'Rendered' }).click();
-    await expect(getBlock(tab, 0).locator('.jp-nbedit-rendered h1')).toHaveText('First');
-    await expect(getBlock(tab, 0).locator('.jp-nbedit-diff-source')).toBeHidden();
-    await expect(getBlock(tab, 1)).toContainText('proposes a new code cell here');
+    await expect(tab.proposal(0)).toContainText('proposes a new markdown cell here');
+    await tab.proposal(0).getByRole('button', { name: 'Rendered' }).click();
+    await expect(tab.proposal(0).locator('.jp-nbedit-rendered h1')).toHaveText('First');
+    await expect(tab.proposal(0).locator('.jp-nbedit-diff-source')).toBeHidden();
+    await expect(tab.proposal(1)).toContainText('proposes a new code cell here');
     await expect(tab.editor(2)).toBeHidden();
     await expect(tab.root.locator('.jp-nbedit-move-line')).toHaveText(
       'Claude proposes to move cell 5 here'
     );
-    await expect(getBlock(tab, 2)).toContainText('proposes to delete this cell');
-    await expect(getBlocks(tab).filter({ hasText: /move this cell/ })).toHaveCount(1);
-    await expect(getBlock(tab, 3).filter({ hasText: 'metadata' })).toContainText('parameters');
+    await expect(tab.proposal(2)).toContainText('proposes to delete this cell');
+    await expect(tab.proposals.filter({ hasText: /move this cell/ })).toHaveCount(1);
+    await expect(tab.proposal(3).filter({ hasText: 'metadata' })).toContainText('parameters');
 
-    await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
-    await expect(getBlocks(tab)).toHaveCount(0);
+    await tab.bar.getByRole('button', { name: 'Accept all' }).click();
+    await expect(tab.proposals).toHaveCount(0);
     const ids = ['first', 'cell-id-0', 'cell-id-1', 'between', 'cell-id-4', 'cell-id-3'];
     await expect.poll(async () => tab.getIds()).toEqual(ids);
-    expect(folder.readNotebook('whole.ipynb').cells.map(cell => cell.id)).toEqual(ids);
+    expect(notebook.readContent().cells.map(cell => cell.id)).toEqual(ids);
     expect((await agent.getProposal(id)).status).toBe('accepted');
   });
 
-  test('is gone when somebody else has decided @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('else.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('else.ipynb');
-    const tab = await open('else.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, THREE);
-    await expect(getBlocks(tab)).toHaveCount(3);
+  test('is gone when somebody else has decided @nightly', async ({ agent, openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(5));
+    await notebook.propose(THREE);
+    await expect(tab.proposals).toHaveCount(3);
     const cookies = await page.context().cookies();
     const xsrf = cookies.find(({ name }) => name === '_xsrf')?.value ?? '';
     const { proposals } = (await agent.get(
-      `/nbedit/proposals?path=${encodeURIComponent(path)}`
+      `/nbedit/proposals?notebook.path=${encodeURIComponent(notebook.path)}`
     )) as { proposals: { proposal_id: number }[] };
     const answer = await page.request.post(
       `${process.env.TARGET_URL}/nbedit/proposals/${proposals[0].proposal_id}/reject`,
       { data: {}, headers: { 'X-XSRFToken': xsrf } }
     );
     expect(answer.ok()).toBe(true);
-    await expect(getBlocks(tab)).toHaveCount(0);
-    await expect(getBar(tab)).toBeHidden();
+    await expect(tab.proposals).toHaveCount(0);
+    await expect(tab.bar).toBeHidden();
   });
 
   test('is reached and decided with the keyboard, whose keys do not reach the cells @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('keys.ipynb', formatNotebook(makeManyCells(40)));
-    const path = folder.getPath('keys.ipynb');
-    const tab = await open('keys.ipynb');
-    await agent.setMode(path, 'review');
-    const edit = (index: number) => ({
-      op: 'replace',
-      cell: `cell-id-${index}`,
-      source: `theirs = ${index}`
-    });
-    await agent.propose(path, [edit(30), edit(35)]);
-    await expect(getBar(tab)).toBeVisible();
+    const { notebook, tab } = await openWith(makeManyCells(40));
+    await notebook.setMode('review');
+    const edit = (index: number) => replace(index);
+    await notebook.propose([edit(30), edit(35)]);
+    await expect(tab.bar).toBeVisible();
 
     await runCommand(page, 'nbedit:next-proposal');
-    await expect(getBlock(tab, 30)).toBeFocused();
+    await expect(tab.proposal(30)).toBeFocused();
     expect(await tab.isInView(30)).toBe(true);
     await page.keyboard.press('d');
     await page.keyboard.press('d');
     expect(await tab.getSources()).toHaveLength(40);
     for (const text of ['Reject with a reason…', 'Edit first', 'Reject', 'Accept']) {
       await press(page, 'Tab');
-      await expect(getBlock(tab, 30).getByText(text, { exact: true })).toBeFocused();
+      await expect(tab.proposal(30).getByText(text, { exact: true })).toBeFocused();
     }
     await press(page, 'Enter');
     await expect(tab.editor(30)).toHaveText('theirs = 30');
-    await expect(getBlock(tab, 30)).toHaveCount(0);
+    await expect(tab.proposal(30)).toHaveCount(0);
     expect((await tab.getViewState()).mode).toBe('command');
-    await expect(getBlock(tab, 35)).toBeFocused();
+    await expect(tab.proposal(35)).toBeFocused();
     await page.keyboard.press('Escape');
     await expect(tab.cell(35)).toBeFocused();
   });
 
   test('has the colours of its language, though it was proposed before the notebook was opened @nightly', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('pending.ipynb', formatNotebook(makeManyCells(5)));
-    const path = folder.getPath('pending.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [
-      { op: 'replace', cell: 'cell-id-1', source: 'print("theirs")' },
+    const notebook = create(makeManyCells(5), 'pending.ipynb');
+    await notebook.propose([
+      replace(1, 'print("theirs")'),
       { op: 'insert', after: 'cell-id-2', id: 'new', cell_type: 'code', source: 'print("new")' }
     ]);
     await page.goto('');
@@ -641,7 +551,7 @@ test.describe('What is proposed', () => {
       }
       await route.continue();
     });
-    const opened = open('pending.ipynb');
+    const opened = open(notebook.name);
     await page.locator('.jp-NotebookPanel').waitFor();
     await expect(getModeStatus(page)).toContainText('proposed');
     await page.evaluate(async () => {
@@ -651,9 +561,9 @@ test.describe('What is proposed', () => {
     });
     release();
     const tab = await opened;
-    await expect(getBlocks(tab)).toHaveCount(2);
+    await expect(tab.proposals).toHaveCount(2);
     const string = (text: string) =>
-      getBlocks(tab).locator('.cm-line span[class^="ͼ"]', { hasText: new RegExp(`^"${text}"$`) });
+      tab.proposals.locator('.cm-line span[class^="ͼ"]', { hasText: new RegExp(`^"${text}"$`) });
     await expect(string('theirs')).not.toHaveCount(0);
     await expect(string('new')).not.toHaveCount(0);
   });
@@ -671,94 +581,83 @@ test.describe('What is proposed', () => {
     const path = folder.getPath('language.ipynb');
     const tab = await open('language.ipynb');
     await agent.setMode(path, 'review');
-    await agent.propose(path, [{ op: 'replace', cell: 'cell-id-1', source: 'print("theirs")' }]);
-    const coloured = getBlock(tab, 1).locator('.cm-line span[class^="ͼ"]', {
+    await agent.propose(path, [replace(1, 'print("theirs")')]);
+    const coloured = tab.proposal(1).locator('.cm-line span[class^="ͼ"]', {
       hasText: /^"theirs"$/
     });
-    await expect(getBlock(tab, 1).locator('.cm-content')).toContainText('print("theirs")');
+    await expect(tab.proposal(1).locator('.cm-content')).toContainText('print("theirs")');
     await expect(coloured).toHaveCount(0);
     await tab.setLanguage('python');
     await expect(coloured).not.toHaveCount(0);
-    await expect(getBlocks(tab)).toHaveCount(1);
+    await expect(tab.proposals).toHaveCount(1);
   });
 
   for (const width of [560, 720]) {
     test(`can be reached and decided in a window of ${width} pixels @nightly`, async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
-      folder.write('narrow.ipynb', formatNotebook(makeManyCells(5)));
-      const path = folder.getPath('narrow.ipynb');
-      const tab = await open('narrow.ipynb');
+      const { notebook, tab } = await openWith(makeManyCells(5));
       await page.setViewportSize({ width, height: 800 });
-      await agent.setMode(path, 'review');
-      await agent.propose(path, THREE, { message: 'Simpler, and as the guide says it should be' });
-      await expect(getBlocks(tab)).toHaveCount(3);
+      await notebook.propose(THREE, { message: 'Simpler, and as the guide says it should be' });
+      await expect(tab.proposals).toHaveCount(3);
       for (const name of ['Go to the next change', 'Reject all', 'Accept all']) {
-        const button = getBar(tab).getByRole('button', { name });
+        const button = tab.bar.getByRole('button', { name });
         await expect(button).toBeInViewport({ ratio: 1 });
       }
       for (const name of ['Reject', 'Accept']) {
-        const button = getBlock(tab, 1).getByText(name, { exact: true });
+        const button = tab.proposal(1).getByText(name, { exact: true });
         await button.scrollIntoViewIfNeeded();
         await expect(button).toBeInViewport({ ratio: 1 });
       }
-      await getBar(tab).getByRole('button', { name: 'Go to the next change' }).click();
-      await expect(getBlock(tab, 1)).toBeFocused();
-      await getBar(tab).getByRole('button', { name: 'Go to the next change' }).focus();
+      await tab.bar.getByRole('button', { name: 'Go to the next change' }).click();
+      await expect(tab.proposal(1)).toBeFocused();
+      await tab.bar.getByRole('button', { name: 'Go to the next change' }).focus();
       await page.keyboard.press('Enter');
-      await expect(getBlock(tab, 2)).toBeFocused();
-      expect(await findViolations(getBar(tab))).toEqual([]);
-      await getBar(tab).getByRole('button', { name: 'Accept all' }).click();
-      await expect(getBlocks(tab)).toHaveCount(0);
+      await expect(tab.proposal(2)).toBeFocused();
+      expect(await findViolations(tab.bar)).toEqual([]);
+      await tab.bar.getByRole('button', { name: 'Accept all' }).click();
+      await expect(tab.proposals).toHaveCount(0);
       await expect(tab.editor(3)).toHaveText('theirs = 3');
     });
   }
 
   test('does not push the first cell under the bar at the top of a notebook @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('top.ipynb', formatNotebook(makeManyCells(30)));
-    const path = folder.getPath('top.ipynb');
-    const tab = await open('top.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(30));
     await tab.scrollTo(0);
-    await agent.setMode(path, 'review');
+    await notebook.setMode('review');
     // The second time, the bar has its height already.
     for (const round of [1, 2]) {
-      await agent.propose(path, [{ op: 'replace', cell: 'cell-id-28', source: `${round}` }]);
-      await expect(getBar(tab)).toBeVisible();
+      await notebook.propose([replace(28, `${round}`)]);
+      await expect(tab.bar).toBeVisible();
       await tab.waitFrames(40);
       expect((await tab.getViewState()).scrollTop).toBe(0);
-      const { y, height } = (await getBar(tab).boundingBox())!;
+      const { y, height } = (await tab.bar.boundingBox())!;
       expect(await tab.getCellTop('cell-id-0')).toBeGreaterThanOrEqual(y + height);
       await runCommand(page, 'nbedit:reject-proposals');
-      await expect(getBar(tab)).toBeHidden();
+      await expect(tab.bar).toBeHidden();
     }
   });
 
-  test('is a text, whatever is in it @nightly', async ({ agent, folder, open, page }) => {
+  test('is a text, whatever is in it @nightly', async ({ openWith, page }) => {
     const harm = await watchForInjection(page);
     // All of them are to be drawn.
     await page.setViewportSize({ width: 1280, height: 4000 });
-    folder.write('texts.ipynb', formatNotebook(makeManyCells(PAYLOADS.length)));
-    const path = folder.getPath('texts.ipynb');
-    const tab = await open('texts.ipynb');
-    await agent.setMode(path, 'review');
+    const { notebook, tab } = await openWith(makeManyCells(PAYLOADS.length));
+    await notebook.setMode('review');
     for (const [index, payload] of PAYLOADS.entries()) {
       const operations = [{ op: 'replace', cell: `cell-id-${index}`, source: payload }];
-      await agent.propose(path, operations, { client: payload, message: payload });
+      await notebook.propose(operations, { client: payload, message: payload });
     }
-    await expect(getBar(tab)).toContainText(`propose ${PAYLOADS.length} changes`);
+    await expect(tab.bar).toContainText(`propose ${PAYLOADS.length} changes`);
     await runCommand(page, 'nbedit:review-proposals');
-    await expect(getBlocks(tab)).toHaveCount(PAYLOADS.length);
+    await expect(tab.proposals).toHaveCount(PAYLOADS.length);
     expect(harm).toEqual({ found: [], errors: [] });
     await runCommand(page, 'nbedit:reject-proposals');
-    await expect(getBlocks(tab)).toHaveCount(0);
+    await expect(tab.proposals).toHaveCount(0);
   });
 });
 
@@ -767,14 +666,10 @@ for (const windowingMode of ['defer', 'full', 'none', 'contentVisibility']) {
     test.use({ mockSettings: { '@jupyterlab/notebook-extension:tracker': { windowingMode } } });
 
     test('a block stands for its cell until the user wants to see or change the cell @nightly', async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
-      folder.write('folded.ipynb', formatNotebook(makeManyCells(60)));
-      const path = folder.getPath('folded.ipynb');
-      const tab = await open('folded.ipynb');
+      const { notebook, tab } = await openWith(makeManyCells(60));
       const isMissing = windowingMode === 'contentVisibility' && (await isOldestLab(page));
       test.skip(isMissing, 'this JupyterLab has no such mode');
       await tab.scrollToCell(30);
@@ -787,23 +682,23 @@ for (const windowingMode of ['defer', 'full', 'none', 'contentVisibility']) {
           .poll(async () => Math.abs((await getTop(30)) - top), { message: when })
           .toBeLessThan(1);
       };
-      await agent.setMode(path, 'review');
+      await notebook.setMode('review');
       const typed = page.keyboard.type('  # typed while it arrives', { delay: 20 });
       const changed = [2, 28, 29, 30, 31, 58].map(changeLastLine);
-      await agent.propose(path, [...changed, { op: 'delete', cell: 'cell-id-32' }]);
-      await expect(getBar(tab)).toContainText('Claude proposes 7 changes');
+      await notebook.propose([...changed, { op: 'delete', cell: 'cell-id-32' }]);
+      await expect(tab.bar).toContainText('Claude proposes 7 changes');
       await typed;
       await expectPlace('the cell in which the user types');
       await page.keyboard.type(', and then');
       expect(await tab.getSource(30)).toMatch(/print\(30\) {2}# typed while it arrives, and then$/);
       await expect(tab.editor(30)).toBeVisible();
       for (const index of [29, 31, 32]) {
-        await expect(getBlock(tab, index)).toBeVisible();
+        await expect(tab.proposal(index)).toBeVisible();
         await expect(tab.editor(index)).toBeHidden();
       }
 
       // With the mouse, while the user types in another cell.
-      const block = getBlock(tab, 31);
+      const block = tab.proposal(31);
       await block.getByRole('button', { name: 'Show the cell' }).click();
       await expect(tab.editor(31)).toBeVisible();
       await expectPlace('a cell below is shown');
@@ -824,7 +719,7 @@ for (const windowingMode of ['defer', 'full', 'none', 'contentVisibility']) {
       await expect(tab.editor(29)).toBeVisible();
       await expect(tab.editor(29)).toBeInViewport();
       expect(await tab.getSource(29)).toMatch(/print\(29\) {2}# mine$/);
-      await expect(getBlock(tab, 29)).toContainText('The same lines of the cell have changed');
+      await expect(tab.proposal(29)).toContainText('The same lines of the cell have changed');
     });
   });
 }
@@ -835,25 +730,20 @@ test.describe('In a notebook that has all its cells on the page', () => {
   });
 
   test('blocks are drawn when their cells come near to what is in sight @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('far.ipynb', formatNotebook(makeManyCells(60)));
-    const path = folder.getPath('far.ipynb');
-    const tab = await open('far.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [1, 40, 50].map(changeLastLine));
-    await expect(getBar(tab)).toContainText('Claude proposes 3 changes');
-    await expect(getBlock(tab, 1)).toBeVisible();
-    await expect(getBlocks(tab)).toHaveCount(1);
+    const { notebook, tab } = await openWith(makeManyCells(60));
+    await notebook.propose([1, 40, 50].map(changeLastLine));
+    await expect(tab.bar).toContainText('Claude proposes 3 changes');
+    await expect(tab.proposal(1)).toBeVisible();
+    await expect(tab.proposals).toHaveCount(1);
     await tab.scrollToCell(38);
-    await expect(getBlock(tab, 40)).toBeVisible();
+    await expect(tab.proposal(40)).toBeVisible();
     // The key goes to one that is not drawn yet.
     await press(page, 'Alt+Shift+F5');
-    await expect(getBlock(tab, 50)).toBeFocused();
-    await expect(getBlock(tab, 50)).toBeInViewport();
+    await expect(tab.proposal(50)).toBeFocused();
+    await expect(tab.proposal(50)).toBeInViewport();
   });
 });
 
@@ -863,46 +753,41 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
   });
 
   test('blocks come and go with their cells, and do not push away what is in sight @nightly', async ({
-    agent,
-    folder,
-    open
+    create,
+    open,
+    openWith
   }) => {
-    folder.write('windowed.ipynb', formatNotebook(makeManyCells(60)));
-    const path = folder.getPath('windowed.ipynb');
-    folder.write('first.ipynb', formatNotebook(makeManyCells(3)));
-    await open('first.ipynb');
-    const tab = await open('windowed.ipynb');
-    await agent.setMode(path, 'review');
+    const notebook = create(makeManyCells(60));
+    await openWith(makeManyCells(3));
+    const tab = await open(notebook.name);
+    await notebook.setMode('review');
     await tab.scrollToCell(30);
     const middle = await tab.getMiddleCellId();
     const top = await tab.getCellTop(middle);
-    await agent.propose(path, THREE);
-    await expect(getBar(tab)).toBeVisible();
+    await notebook.propose(THREE);
+    await expect(tab.bar).toBeVisible();
     await tab.waitFrames(40);
     // The window measures the blocks and then goes back, on a slow machine after some frames more.
     await expect.poll(async () => Math.abs((await tab.getCellTop(middle)) - top)).toBeLessThan(2);
 
     for (let time = 0; time < 2; time++) {
       await tab.scrollToCell(0);
-      await expect(getBlock(tab, 1)).toBeVisible();
-      await expect(getBlock(tab, 1)).toHaveCount(1);
+      await expect(tab.proposal(1)).toBeVisible();
+      await expect(tab.proposal(1)).toHaveCount(1);
       await tab.scrollToCell(30);
       await expect(tab.cell(1)).not.toBeInViewport();
     }
-    await getBar(tab).getByRole('button', { name: 'Go to the next change' }).click();
-    await expect(getBlock(tab, 1)).toBeFocused();
+    await tab.bar.getByRole('button', { name: 'Go to the next change' }).click();
+    await expect(tab.proposal(1)).toBeFocused();
   });
 
   test('a reader who goes elsewhere right after a change stays there @nightly', async ({
-    agent,
-    folder,
-    open
+    openWith
   }) => {
-    folder.write('elsewhere.ipynb', formatNotebook(makeManyCells(60)));
-    const tab = await open('elsewhere.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(60));
     await tab.scrollToCell(40);
     const left = await tab.scrollAwayOnNextChange(0);
-    await agent.edit(folder.getPath('elsewhere.ipynb'), [
+    await notebook.edit([
       { op: 'insert', after: 'cell-id-38', cell_type: 'code', source: 'a\nb\nc\nd\ne' }
     ]);
     await left();
@@ -914,14 +799,15 @@ test.describe('In a notebook that has only the cells in sight on the page', () =
 test.describe('The list of proposals', () => {
   test('has those of notebooks that are not open, and opens them @nightly', async ({
     agent,
+    create,
     folder,
     open,
     page
   }) => {
-    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
+    const notebook = create(makeManyCells(3));
     const before = formatNotebook(makeManyCells(5));
     folder.write('closed.ipynb', before);
-    await open('front.ipynb');
+    await open(notebook.name);
     const path = folder.getPath('closed.ipynb');
     await agent.setMode(path, 'review');
     await agent.propose(path, THREE, { message: 'Later' });
@@ -938,11 +824,11 @@ test.describe('The list of proposals', () => {
     await item.getByRole('button', { name: /^Reject/ }).click();
     await expect(item).toHaveCount(0);
     await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(0);
-    await getToast(page, 'Rejected 3 changes').getByRole('button', { name: 'Undo' }).click();
+    await getToasts(page, 'Rejected 3 changes').getByRole('button', { name: 'Undo' }).click();
     await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(3);
     await item.getByRole('button', { name: /^Accept/ }).click();
     await expect(opened.locator('.jp-nbedit-proposal')).toHaveCount(0);
-    await getToast(page, 'Accepted 3 changes').getByRole('button', { name: 'Undo' }).click();
+    await getToasts(page, 'Accepted 3 changes').getByRole('button', { name: 'Undo' }).click();
     await expect.poll(() => folder.readText('closed.ipynb')).toBe(before);
 
     await agent.propose(path, THREE);
@@ -956,12 +842,11 @@ test.describe('The list of proposals', () => {
   test('has new notebooks, which are there once they are accepted @nightly', async ({
     agent,
     folder,
-    open,
+    openWith,
     page,
     tmpPath
   }) => {
-    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
-    await open('front.ipynb');
+    await openWith(makeManyCells(3));
     const path = folder.getPath('new.ipynb');
     // A mode is a notebook's or the server's, and the server is other tests' as well.
     folder.write('new.ipynb', formatNotebook([]));
@@ -993,7 +878,7 @@ test.describe('The list of proposals', () => {
     await other.getByRole('button', { name: /^Reject/ }).click();
     await expect(other).toHaveCount(0);
     expect((await agent.getProposal(inJulia)).status).toBe('rejected');
-    await getToast(page, 'Rejected').getByRole('button', { name: 'Undo' }).click();
+    await getToasts(page, 'Rejected').getByRole('button', { name: 'Undo' }).click();
     await expect(other).toHaveCount(1);
     expect((await agent.getProposal(inJulia)).status).toBe('pending');
     await showFolder(page, tmpPath);
@@ -1010,29 +895,19 @@ test.describe('The list of proposals', () => {
 test.describe('A proposal', () => {
   for (const theme of THEMES) {
     test(`looks as in its picture, and can be used by everybody, in the ${theme} theme @nightly`, async ({
-      agent,
-      folder,
-      open,
+      openWith,
       page
     }) => {
       const limit = 'wet = 100  # mm\nmonths = rain[rain > wet]\nprint(len(months))';
-      folder.write(
-        'picture.ipynb',
-        formatNotebook([makeCodeCell('limit', limit), makeMarkdownCell('next', 'And then?')])
+      const { notebook, tab } = await openWith(
+        [makeCodeCell('limit', limit), makeMarkdownCell('next', 'And then?')],
+        { name: 'picture.ipynb' }
       );
-      const path = folder.getPath('picture.ipynb');
-      const tab = await open('picture.ipynb');
       await setTheme(page, theme);
       await page.sidebar.close('left');
-      await agent.setMode(path, 'review');
-      await agent.propose(
-        path,
+      await notebook.propose(
         [
-          {
-            op: 'replace',
-            cell: 'limit',
-            source: 'wet = 200  # mm\nmonths = rain[rain > wet]\nprint(months.size)'
-          },
+          replace('limit', 'wet = 200  # mm\nmonths = rain[rain > wet]\nprint(months.size)'),
           {
             op: 'insert',
             after: 'limit',
@@ -1043,17 +918,17 @@ test.describe('A proposal', () => {
         ],
         { message: 'Raise the limit and say why' }
       );
-      await expect(getBlocks(tab)).toHaveCount(2);
+      await expect(tab.proposals).toHaveCount(2);
       await tab.waitFrames(40);
       await expectPicture(tab.cell(0), `proposal-${theme}`);
-      await expectPicture(getBar(tab), `proposal-bar-${theme}`);
-      for (const shown of [...(await getBlocks(tab).all()), getBar(tab)]) {
+      await expectPicture(tab.bar, `proposal-bar-${theme}`);
+      for (const shown of [...(await tab.proposals.all()), tab.bar]) {
         expect(await findViolations(shown)).toEqual([]);
       }
       await runCommand(page, 'nbedit:review-proposals');
       const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
       await expect(
-        list.locator('.jp-nbedit-proposal-item').filter({ hasText: path })
+        list.locator('.jp-nbedit-proposal-item').filter({ hasText: notebook.path })
       ).toBeVisible();
       expect(await findViolations(list)).toEqual([]);
     });
@@ -1064,28 +939,20 @@ test.describe('A difference', () => {
   const signs = (diff: Locator) => diff.locator('.jp-nbedit-line-sign-symbol');
 
   test('can be told apart without colours, and read by a screen reader @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
     await page.emulateMedia({ forcedColors: 'active' });
-    folder.write(
-      'forced.ipynb',
-      formatNotebook([
-        makeCodeCell('a', 'kept = 0\nold = 1\n\nold = 2'),
-        makeCodeCell('b', 'gone = 1')
-      ])
-    );
-    const path = folder.getPath('forced.ipynb');
-    const tab = await open('forced.ipynb');
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [
-      { op: 'replace', cell: 'a', source: 'kept = 0\nnew = 1\n\nnew = 2' },
+    const { notebook, tab } = await openWith([
+      makeCodeCell('a', 'kept = 0\nold = 1\n\nold = 2'),
+      makeCodeCell('b', 'gone = 1')
+    ]);
+    await notebook.propose([
+      replace('a', 'kept = 0\nnew = 1\n\nnew = 2'),
       { op: 'delete', cell: 'b' }
     ]);
-    await expect(getBlocks(tab)).toHaveCount(2);
-    const changed = getBlock(tab, 0).locator('.jp-nbedit-diff');
+    await expect(tab.proposals).toHaveCount(2);
+    const changed = tab.proposal(0).locator('.jp-nbedit-diff');
     await expect(signs(changed)).toHaveText(['-', '+', '-', '+']);
     const lines = changed.locator('.cm-line, .cm-deletedLine');
     await expect(lines).toHaveText([
@@ -1096,12 +963,12 @@ test.describe('A difference', () => {
       '-removed: old = 2',
       '+added: new = 2'
     ]);
-    await expect(signs(getBlock(tab, 1))).toHaveText(['-']);
-    for (const sign of await signs(getBlocks(tab).first()).all()) {
+    await expect(signs(tab.proposal(1))).toHaveText(['-']);
+    for (const sign of await signs(tab.proposals.first()).all()) {
       await expect(sign).toBeInViewport({ ratio: 1 });
     }
     for (const name of ['Accept', 'Reject']) {
-      const button = getBlock(tab, 0).getByText(name, { exact: true });
+      const button = tab.proposal(0).getByText(name, { exact: true });
       await expect(button).toHaveCSS('border-top-style', 'solid');
       await expect(button).toHaveCSS('border-top-width', '1px');
     }
@@ -1113,7 +980,7 @@ test.describe('A difference', () => {
     });
     expect(copied).not.toMatch(/added|removed|[+-]/);
 
-    for (const shown of await getBlocks(tab).all()) {
+    for (const shown of await tab.proposals.all()) {
       expect(await findViolations(shown)).toEqual([]);
     }
   });

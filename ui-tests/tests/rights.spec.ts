@@ -1,8 +1,8 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeManyCells } from './notebooks';
+import { getModeStatus, getToasts } from './lab';
+import { makeManyCells, replace } from './notebooks';
 import { HistoryPanel } from './panel';
-import { getBar } from './person_path';
 import { setReadOnly } from './rights';
 
 test.use({ sharesPage: false });
@@ -40,25 +40,19 @@ async function isModeEnabled(page: Page): Promise<boolean> {
 test('Who may only read is told so, and is offered nothing that the server refuses', async ({
   agent,
   context,
-  folder,
-  open,
+  openWith,
   page
 }) => {
   await setReadOnly(context, true);
-  folder.write('read.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('read.ipynb');
-  const tab = await open('read.ipynb');
-  await agent.edit(path, [
-    { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' },
-    { op: 'delete', cell: 'cell-id-3' }
-  ]);
-  const toast = page.locator('.Toastify__toast');
+  const { notebook, tab } = await openWith(makeManyCells(6));
+  await notebook.edit([replace(1), { op: 'delete', cell: 'cell-id-3' }]);
+  const toast = getToasts(page);
   await expect(toast.getByRole('button', { name: 'View' })).toBeVisible();
   await expect(toast.getByRole('button', { name: 'Undo' })).toHaveCount(0);
-  await agent.setMode(path, 'review');
-  const proposed = { op: 'replace', cell: 'cell-id-0', source: 'proposed = 0' };
-  const proposal = await agent.propose(path, [proposed]);
-  const status = page.locator('.jp-nbedit-mode-status-button');
+  await notebook.setMode('review');
+  const proposed = replace(0, 'proposed = 0');
+  const proposal = await notebook.propose([proposed]);
+  const status = getModeStatus(page);
   const names = async (selector: string) =>
     tab.root.locator(selector).getByRole('button').allInnerTexts();
 
@@ -71,9 +65,9 @@ test('Who may only read is told so, and is offered nothing that the server refus
   await expect.poll(async () => names('.jp-nbedit-line')).toEqual(['Show']);
   await tab.mark(1).click();
   await expect.poll(async () => names('.jp-nbedit-change')).toEqual(['Close']);
-  await expect(tab.root.locator('.jp-nbedit-change')).toContainText('theirs = 1');
+  await expect(tab.changes).toContainText('theirs = 1');
   await expect.poll(async () => names('.jp-nbedit-bar-actions')).toEqual([]);
-  await expect(getBar(tab)).toContainText('of 3');
+  await expect(tab.bar).toContainText('of 3');
   await expect(page.locator('.jp-mod-nbedit-unseen')).toHaveCount(0);
 
   const history = new HistoryPanel(page);
@@ -91,7 +85,7 @@ test('Who may only read is told so, and is offered nothing that the server refus
   await expect(list.getByRole('button')).toHaveCount(1);
 
   await test.step('The key for Accept does nothing in a block', async () => {
-    const block = tab.root.locator('.jp-nbedit-proposal');
+    const block = tab.proposals;
     await block.focus();
     await page.keyboard.press('y');
     await page.keyboard.press('n');
@@ -118,10 +112,8 @@ test('Who may only read is told so, and is offered nothing that the server refus
 });
 
 test('Who may only read decides on a conflict, which changes only the tab', async ({
-  agent,
   context,
-  folder,
-  open,
+  openWith,
   page
 }) => {
   await setReadOnly(context, true);
@@ -131,14 +123,11 @@ test('Who may only read decides on a conflict, which changes only the tab', asyn
       refused.push(response.url());
     }
   });
-  folder.write('conflict.ipynb', formatNotebook(makeManyCells(3)));
-  const tab = await open('conflict.ipynb');
-  await expect(page.locator('.jp-nbedit-mode-status-button')).toHaveText(/^Read only/);
+  const { notebook, tab } = await openWith(makeManyCells(3));
+  await expect(getModeStatus(page)).toHaveText(/^Read only/);
   await tab.typeText(1, ' # mine');
-  await agent.edit(folder.getPath('conflict.ipynb'), [
-    { op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }
-  ]);
-  const block = tab.root.locator('.jp-nbedit-block');
+  await notebook.edit([replace(1)]);
+  const block = tab.blocks;
   await expect
     .poll(async () => block.getByRole('button').allInnerTexts())
     .toEqual(['Mine', 'Theirs', 'Both']);

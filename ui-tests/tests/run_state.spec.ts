@@ -1,6 +1,6 @@
 import type { Operation } from './agent';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeCodeCell, makeStreamOutput } from './notebooks';
+import { makeCodeCell, makeStreamOutput, replace } from './notebooks';
 import type { Tab } from './tab';
 
 const KEEP = { outputs: 'keep' };
@@ -26,7 +26,7 @@ test.describe('Whether a cell was modified since its run', () => {
   const CASES: { name: string; operations: Operation[]; after: string[]; undone: string[] }[] = [
     {
       name: 'an edit that clears its outputs',
-      operations: [{ op: 'replace', cell: 'b', source: 'b = 2' }],
+      operations: [replace('b', 'b = 2')],
       after: ['[1]:', '[ ]:', '[3]:'],
       undone: ['[1]:', '[2]:', '[3]:']
     },
@@ -53,48 +53,37 @@ test.describe('Whether a cell was modified since its run', () => {
     },
     {
       name: 'an edit that clears its outputs, with a move',
-      operations: [
-        { op: 'replace', cell: 'c', source: 'c = 2' },
-        { op: 'move', cell: 'c', at: 'start' }
-      ],
+      operations: [replace('c', 'c = 2'), { op: 'move', cell: 'c', at: 'start' }],
       after: ['[ ]:', '[1]:', '[2]:'],
       undone: ['[1]:', '[2]:', '[3]:']
     }
   ];
   for (const { name, operations, after, undone } of CASES) {
-    test(`is right after ${name}, and after its undo @nightly`, async ({ agent, folder, open }) => {
-      folder.write('runs.ipynb', formatNotebook(makeCells()));
-      const path = folder.getPath('runs.ipynb');
-      const tab = await open('runs.ipynb');
+    test(`is right after ${name}, and after its undo @nightly`, async ({ openWith }) => {
+      const { notebook, tab } = await openWith(makeCells());
       // The user works in the first cell, which then stays where it is.
       await tab.placeCaret(0);
-      const { edit_id: edit } = await agent.edit(path, operations);
+      const { edit_id: edit } = await notebook.edit(operations);
       await expect.poll(async () => readRuns(tab)).toEqual(after);
-      await agent.undo(path, edit, 'Test agent');
+      await notebook.undo(edit, 'Test agent');
       await expect.poll(async () => readRuns(tab)).toEqual(undone);
-      expect(await tab.getSources()).toEqual(folder.readSources('runs.ipynb'));
+      expect(await tab.getSources()).toEqual(notebook.readSources());
     });
   }
 
   test('is kept for a cell in which its user has typed, wherever it goes @nightly', async ({
-    agent,
-    folder,
-    open
+    openWith
   }) => {
-    folder.write('typed.ipynb', formatNotebook(makeCells()));
-    const path = folder.getPath('typed.ipynb');
-    const tab = await open('typed.ipynb');
+    const { notebook, tab } = await openWith(makeCells());
     await tab.typeText(2, '  # mine');
     await tab.placeCaret(0);
     await expect.poll(async () => readRuns(tab)).toEqual(['[1]:', '[2]:', '[3]: modified']);
-    await agent.edit(path, [{ op: 'move', cell: 'c', at: 'start' }]);
+    await notebook.edit([{ op: 'move', cell: 'c', at: 'start' }]);
     await expect.poll(async () => readRuns(tab)).toEqual(['[3]: modified', '[1]:', '[2]:']);
     // Another line than the one in which the user has typed.
-    const { edit_id: edit } = await agent.edit(path, [
-      { op: 'replace', cell: 'c', source: 'c = 2\n\nprint(c)' }
-    ]);
+    const { edit_id: edit } = await notebook.edit([replace('c', 'c = 2\n\nprint(c)')]);
     await expect.poll(async () => tab.getSource(0)).toContain('c = 2');
-    await agent.undo(path, edit, 'Test agent');
+    await notebook.undo(edit, 'Test agent');
     await expect.poll(async () => tab.getSource(0)).toBe('c = 1\n\nprint(c)  # mine');
     await expect.poll(async () => readRuns(tab)).toEqual(['[3]: modified', '[1]:', '[2]:']);
   });

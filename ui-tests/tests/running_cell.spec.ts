@@ -1,43 +1,35 @@
-import type { Locator } from '@playwright/test';
 import type { Operation } from './agent';
 import { expect, test, type TestArgs } from './fixtures';
 import type { Folder } from './folder';
-import { makeCodeCell, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { formatNotebook, makeCodeCell, replace } from './notebooks';
 import type { Tab } from './tab';
 
 const TICKS = 20;
 const TICKING = `import time\nfor i in range(${TICKS}):\n    print("tick", i, flush=True)\n    time.sleep(0.2)`;
 const PRINTED = Array.from({ length: TICKS }, (_, i) => `tick ${i}\n`).join('');
 
-function getBar(tab: Tab): Locator {
-  return tab.root.getByRole('region', { name: 'Changes by agents' });
-}
-
 test.describe('A cell that runs', () => {
   test('goes on printing while other cells are edited, inserted, moved and deleted', async ({
-    agent,
-    folder,
-    open
+    openWith
   }) => {
-    folder.write(
-      'running.ipynb',
-      formatNotebook([
+    const { notebook, tab } = await openWith(
+      [
         makeCodeCell('before', 'x = 1'),
         makeCodeCell('ticking', TICKING),
         makeCodeCell('after', 'y = 1'),
         makeCodeCell('gone', 'z = 1'),
         makeCodeCell('last', 'w = 1')
-      ])
+      ],
+      { kernel: true }
     );
-    const path = folder.getPath('running.ipynb');
-    const tab = await open('running.ipynb', { kernel: true });
     await tab.placeCaret(1);
     await tab.page.keyboard.press('Control+Enter');
     await expect(tab.output(1)).toContainText('tick 2');
 
-    await agent.edit(path, [{ op: 'replace', cell: 'before', source: 'x = 2' }]);
+    await notebook.edit([replace('before', 'x = 2')]);
     await expect(tab.editor(0)).toHaveText('x = 2');
-    await agent.edit(path, [
+    await notebook.edit([
       { op: 'insert', before: 'before', cell_type: 'code', id: 'top', source: 'top = 1' },
       { op: 'delete', cell: 'gone' },
       { op: 'move', cell: 'last', after: 'ticking' }
@@ -52,40 +44,34 @@ test.describe('A cell that runs', () => {
     await expect(tab.output(2)).toContainText(`tick ${TICKS - 1}`);
     await expect(tab.cell(2).locator('.jp-InputArea-prompt')).toHaveText('[1]:');
     expect(await tab.save()).toContain('completed');
-    const cell = folder.readNotebook('running.ipynb').cells[2];
+    const cell = notebook.readContent().cells[2];
     expect(cell.outputs).toEqual([
       { name: 'stdout', output_type: 'stream', text: PRINTED.match(/.*\n/g) }
     ]);
     expect(cell.execution_count).toBe(1);
-    expect(folder.readSources('running.ipynb')).toEqual(await tab.getSources());
+    expect(notebook.readSources()).toEqual(await tab.getSources());
   });
 
   test('keeps its output if it is edited itself, and gets the edit @nightly', async ({
-    agent,
-    folder,
-    open
+    openWith
   }) => {
-    folder.write(
-      'itself.ipynb',
-      formatNotebook([makeCodeCell('ticking', TICKING), makeCodeCell('after', 'y = 1')])
+    const { notebook, tab } = await openWith(
+      [makeCodeCell('ticking', TICKING), makeCodeCell('after', 'y = 1')],
+      { kernel: true }
     );
-    const tab = await open('itself.ipynb', { kernel: true });
     await tab.placeCaret(0);
     await tab.page.keyboard.press('Control+Enter');
     await expect(tab.output(0)).toContainText('tick 2');
     const edited = `# edited\n${TICKING}`;
-    await agent.edit(folder.getPath('itself.ipynb'), [
-      { op: 'replace', cell: 'ticking', source: edited },
-      { op: 'move', cell: 'ticking', at: 'end' }
-    ]);
+    await notebook.edit([replace('ticking', edited), { op: 'move', cell: 'ticking', at: 'end' }]);
     const output = tab.root.locator('.jp-OutputArea-output');
     await expect(output).toContainText('tick 10');
     await expect(output).toContainText(`tick ${TICKS - 1}`);
     await expect.poll(async () => tab.getSources()).toEqual(['y = 1', edited]);
     await expect(tab.output(1)).toContainText('tick 0\ntick 1\n');
     expect(await tab.save()).toContain('completed');
-    expect(folder.readSources('itself.ipynb')).toEqual(['y = 1', edited]);
-    expect(folder.readNotebook('itself.ipynb').cells[1].outputs).toHaveLength(1);
+    expect(notebook.readSources()).toEqual(['y = 1', edited]);
+    expect(notebook.readContent().cells[1].outputs).toHaveLength(1);
   });
 });
 
@@ -156,7 +142,7 @@ test.describe('What an agent does to a running cell', () => {
     await expect(tab.root.locator('.jp-InputArea-prompt', { hasText: RUNNING })).toHaveCount(runs);
     await agent.edit(folder.getPath('waits.ipynb'), [operation], 'Claude');
     await expect(tab.root.locator('.jp-nbedit-line')).toHaveText([new RegExp(`^${line}`)]);
-    await expect(getBar(tab)).toHaveText(new RegExp(`^${bar}– of 1$`));
+    await expect(tab.bar).toHaveText(new RegExp(`^${bar}– of 1$`));
     await expect(tab.root.locator('.jp-nbedit-mark')).toHaveCount(0);
     expect(await tab.getSources()).toEqual([WAITING, 'x = 1', 'y = 1']);
     return tab;
@@ -177,10 +163,10 @@ test.describe('What an agent does to a running cell', () => {
       const tab = await start({ agent, folder, open }, each);
       await finish(tab, folder);
       await expect.poll(async () => tab.getSources()).toEqual(each.expected);
-      const toasts = page.locator('.Toastify__toast');
+      const toasts = getToasts(page);
       await expect(toasts).toHaveText([each.toast]);
       await expect(toasts.getByRole('button', { name: 'Undo' })).toBeVisible();
-      await expect(getBar(tab)).toContainText(/^Claude (changed|deleted|moved) 1 cell/);
+      await expect(tab.bar).toContainText(/^Claude (changed|deleted|moved) 1 cell/);
       await expect(tab.root.locator('.jp-nbedit-conflict-mark')).toHaveCount(0);
       expect(await tab.save()).toContain('completed');
       expect(folder.readSources('waits.ipynb')).toEqual(each.expected);
@@ -202,7 +188,7 @@ test.describe('What an agent does to a running cell', () => {
     await expect(tab.root.locator('.jp-nbedit-line')).toHaveText([new RegExp(`^${deletion.line}`)]);
     await finish(tab, folder);
     await expect.poll(async () => tab.getSources()).toEqual(['x = 1', 'y = 10']);
-    await expect(page.locator('.Toastify__toast')).toHaveText([deletion.toast]);
+    await expect(getToasts(page)).toHaveText([deletion.toast]);
   });
 
   test('can be undone before it has finished @nightly', async ({ agent, folder, open }) => {

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { Demo } from './demo';
-import { Film } from './film';
+import { MovingPicture } from './moving_picture';
 import { expect, test } from './fixtures';
-import { makeCodeCell, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { makeCodeCell, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 
 const PICTURE = join(__dirname, '..', '..', 'docs', 'screenshot.png');
@@ -30,8 +31,8 @@ test('The README’s pictures: what a person does in the demo @screenshot', asyn
     await page.keyboard.press('Control+s');
     await page.getByText('Saving completed').waitFor();
     await page.getByText('Saving completed').waitFor({ state: 'detached' });
-    const film = await Film.start(page, FRAMES);
-    await playPerson(page, notebook, demo, film);
+    const picture = await MovingPicture.start(page, FRAMES);
+    await playPerson(page, notebook, demo, picture);
   } finally {
     await page.close();
     await demo.stop();
@@ -39,102 +40,103 @@ test('The README’s pictures: what a person does in the demo @screenshot', asyn
 });
 
 /** Do what the hints of the demo say. */
-async function playPerson(page: Page, notebook: Locator, demo: Demo, film: Film): Promise<void> {
+async function playPerson(
+  page: Page,
+  notebook: Locator,
+  demo: Demo,
+  picture: MovingPicture
+): Promise<void> {
   const cells = notebook.locator('.jp-Notebook-cell');
   const getCell = (text: string) => cells.filter({ hasText: text });
   const bar = notebook.getByRole('region', { name: 'Changes by agents' });
-  const toast = page.locator('.Toastify__toast');
+  const toast = getToasts(page);
   const startStep = async (step: number) => {
     await demo.goOn();
-    await film.setCaption(await demo.waitForStep(step));
+    await picture.setCaption(await demo.waitForStep(step));
   };
 
-  await film.show(900);
+  await picture.show(900);
   await startStep(1);
   await expect(bar).toContainText('changed 3 cells');
   await toast.waitFor();
-  await film.show(1500);
-  await film.click(getCell('sorted(').locator('.jp-nbedit-mark'));
+  await picture.show(1500);
+  await picture.click(getCell('sorted(').locator('.jp-nbedit-mark'));
   await expect(notebook.locator('.jp-nbedit-change .jp-nbedit-diff')).toContainText('sorted');
-  await film.show(1800);
-  await film.press('N', 'undo');
-  await film.show(600);
-  await film.press('Y', 'keep');
+  await picture.show(1800);
+  await picture.press('N', 'undo');
+  await picture.show(600);
+  await picture.press('Y', 'keep');
   await expect(bar).toContainText('changed 1 cell');
-  await film.show(900);
+  await picture.show(900);
 
   await startStep(2);
   const line = notebook.locator('.jp-nbedit-line');
   await expect(line).toContainText('deleted 1 cell');
-  await film.show(1500);
-  await film.takePicture(PICTURE);
-  await film.click(line.getByRole('button', { name: 'Restore' }));
+  await picture.show(1500);
+  await picture.takePicture(PICTURE);
+  await picture.click(line.getByRole('button', { name: 'Restore' }));
   await expect(line).toHaveCount(0);
-  await film.show(1200);
+  await picture.show(1200);
 
-  await film.click(cells.last().locator('.jp-InputArea-editor .cm-line').last());
+  await picture.click(cells.last().locator('.jp-InputArea-editor .cm-line').last());
   await startStep(3);
-  await film.type('sum(rain');
+  await picture.type('sum(rain');
   await demo.goOn();
-  await film.type('.values()');
+  await picture.type('.values()');
   await demo.goOn();
-  await film.type(') / len(rain)');
+  await picture.type(') / len(rain)');
   await expect(getCell('Which cities get more than 1000 mm?')).toBeVisible();
-  await film.show(900);
-  await film.click(bar.getByRole('button', { name: 'Keep all' }));
+  await picture.show(900);
+  await picture.click(bar.getByRole('button', { name: 'Keep all' }));
   await expect(bar).toBeHidden();
-  await film.show(450);
+  await picture.show(450);
   await expect(toast).toHaveCount(0);
 
   await startStep(4);
   const blocks = notebook.locator('.jp-nbedit-proposal');
   await expect(blocks).toHaveCount(3);
-  await film.show(1200);
-  await film.takePicture(REVIEW);
-  await film.press('Alt+F5', 'go to the next change');
+  await picture.show(1200);
+  await picture.takePicture(REVIEW);
+  await picture.press('Alt+F5', 'go to the next change');
   await expect(bar).toContainText('1 of 3');
-  await film.show(900);
+  await picture.show(900);
   for (const [key, meaning] of [
     ['Y', 'accept'],
     ['Y', 'accept'],
     ['N', 'reject']
   ]) {
     const count = await blocks.count();
-    await film.press(key, meaning);
+    await picture.press(key, meaning);
     await expect(blocks).toHaveCount(count - 1);
-    await film.show(750);
+    await picture.show(750);
   }
 
   await expect(toast).toHaveCount(0);
 
   await startStep(5);
-  await film.click(page.getByRole('menuitem', { name: 'View', exact: true }));
-  await film.show(300);
-  await film.click(page.getByRole('menuitem', { name: 'Show Edit History' }));
+  await picture.click(page.getByRole('menuitem', { name: 'View', exact: true }));
+  await picture.show(300);
+  await picture.click(page.getByRole('menuitem', { name: 'Show Edit History' }));
   const history = new HistoryPanel(page);
   await history.rows.first().waitFor();
-  await film.show(300);
-  await film.drag(
+  await picture.show(300);
+  await picture.drag(
     page.locator('#jp-main-split-panel > .lm-SplitPanel-handle:not(.lm-mod-hidden)').last(),
     -150
   );
-  await film.click(history.toggle(2));
+  await picture.click(history.toggle(2));
   await history.getCellDiffs(2).first().waitFor();
-  await film.show(900);
-  await film.takePicture(HISTORY);
-  await film.click(history.action(2, 'Undo'));
+  await picture.show(900);
+  await picture.takePicture(HISTORY);
+  await picture.click(history.action(2, 'Undo'));
   await expect(notebook.getByRole('heading', { name: 'Which cities are wet?' })).toBeVisible();
-  await film.show(1200);
+  await picture.show(1200);
 }
 
-test('A picture for the docs: how an agent is connected @screenshot', async ({
-  agent,
-  folder,
-  page
-}) => {
-  folder.write('temperatures.ipynb', formatNotebook([makeCodeCell('load', 'weeks = 52')]));
-  const edit = { op: 'replace', cell: 'load', source: 'weeks = 53' };
-  await agent.edit(folder.getPath('temperatures.ipynb'), [edit], 'Claude Code');
+test('A picture for the docs: how an agent is connected @screenshot', async ({ create, page }) => {
+  const notebook = create([makeCodeCell('load', 'weeks = 52')], 'temperatures.ipynb');
+  const edit = replace('load', 'weeks = 53');
+  await notebook.edit([edit], 'Claude Code');
   await page.setViewportSize({ width: 1280, height: 930 });
   await page.goto('');
   await page.sidebar.close('left');

@@ -1,24 +1,25 @@
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeManyCells, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { makeCodeCell, makeManyCells, replace } from './notebooks';
 import { changeSettings } from './settings';
 
-const replace = (index: number, text = 'theirs') => ({
-  op: 'replace',
-  cell: `cell-id-${index}`,
-  source: `${text} = ${index}`
-});
-
 test.describe('A setting', () => {
-  test('says of which edits a toast tells @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('behind.ipynb', formatNotebook(makeManyCells(3)));
-    folder.write('front.ipynb', formatNotebook(makeManyCells(3)));
-    const behind = await open('behind.ipynb');
-    const front = await open('front.ipynb');
-    const toast = page.locator('.Toastify__toast');
+  test('says of which edits a toast tells @nightly', async ({
+    agent,
+    create,
+    folder,
+    open,
+    page
+  }) => {
+    const notebook = create(makeManyCells(3), 'behind.ipynb');
+    const frontNotebook = create(makeManyCells(3));
+    const behind = await open(notebook.name);
+    const front = await open(frontNotebook.name);
+    const toast = getToasts(page);
     const edit = async (client: string) => {
       for (const [name, tab] of [
-        ['behind.ipynb', behind] as const,
-        ['front.ipynb', front] as const
+        [notebook.name, behind] as const,
+        [frontNotebook.name, front] as const
       ]) {
         const { hash } = await agent.edit(folder.getPath(name), [replace(1, client)], client);
         await expect.poll(async () => tab.getHash()).toBe(hash);
@@ -40,41 +41,33 @@ test.describe('A setting', () => {
   });
 
   test('switches flash and marks off and on, in open notebooks @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('plain.ipynb', formatNotebook(makeManyCells(4)));
-    const path = folder.getPath('plain.ipynb');
-    const tab = await open('plain.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(4));
     const flashed = await tab.watchFlashes();
-    await agent.edit(path, [replace(1)]);
+    await notebook.edit([replace(1)]);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
     expect(await flashed()).toEqual(['cell-id-1']);
 
     await changeSettings(page, { flash: false, marks: false });
     await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
-    await agent.edit(path, [replace(2)]);
+    await notebook.edit([replace(2)]);
     await expect(tab.editor(2)).toHaveText('theirs = 2');
-    await expect(page.locator('.Toastify__toast')).toContainText('2 cells changed');
+    await expect(getToasts(page)).toContainText('2 cells changed');
     expect(await tab.listMarkedCells()).toEqual([]);
 
     await changeSettings(page, { flash: true, marks: true });
-    await agent.edit(path, [replace(3)]);
+    await notebook.edit([replace(3)]);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2, 3]);
     expect(await flashed()).toEqual(['cell-id-1', 'cell-id-3']);
   });
 
   test('lets the notebook in front follow edits, but not while its user types @nightly', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('long.ipynb', formatNotebook(makeManyCells(60)));
-    const path = folder.getPath('long.ipynb');
-    const tab = await open('long.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(60));
     await tab.placeCaret(1);
     const before = await tab.getViewState();
     const caret = await tab.getCaret();
@@ -83,12 +76,12 @@ test.describe('A setting', () => {
       const now = performance.now.bind(performance);
       performance.now = () => now() + 60_000;
     });
-    await agent.edit(path, [replace(50)]);
+    await notebook.edit([replace(50)]);
     await expect.poll(async () => tab.getSource(50)).toBe('theirs = 50');
     expect(await tab.getViewState()).toEqual(before);
 
     await changeSettings(page, { follow: true });
-    await agent.edit(path, [replace(40)]);
+    await notebook.edit([replace(40)]);
     await expect.poll(async () => tab.isInView(40)).toBe(true);
     await tab.waitFrames(60);
     expect(await tab.isInView(40)).toBe(true);
@@ -98,7 +91,7 @@ test.describe('A setting', () => {
 
     await page.keyboard.type('  # mine');
     await expect.poll(async () => tab.isInView(1)).toBe(true);
-    await agent.edit(path, [replace(30)]);
+    await notebook.edit([replace(30)]);
     await expect.poll(async () => tab.getSource(30)).toBe('theirs = 30');
     await tab.waitFrames(60);
     expect(await tab.isInView(1)).toBe(true);
@@ -110,19 +103,16 @@ test.describe('A setting', () => {
     ['keepMine', true, 'Yours was kept'],
     ['takeTheirs', false, 'Theirs was taken']
   ] as const) {
-    test(`decides on conflicts: ${rule} @nightly`, async ({ agent, folder, open, page }) => {
-      folder.write(
-        'both.ipynb',
-        formatNotebook([makeCodeCell('one', 'x = 1'), makeCodeCell('two', 'y = 1')])
-      );
-      const tab = await open('both.ipynb');
+    test(`decides on conflicts: ${rule} @nightly`, async ({ openWith, page }) => {
+      const { notebook, tab } = await openWith([
+        makeCodeCell('one', 'x = 1'),
+        makeCodeCell('two', 'y = 1')
+      ]);
       await changeSettings(page, { conflict: rule });
       await tab.typeText(0, ' + 10');
-      const { hash } = await agent.edit(folder.getPath('both.ipynb'), [
-        { op: 'replace', cell: 'one', source: 'x = 2' }
-      ]);
+      const { hash } = await notebook.edit([replace('one', 'x = 2')]);
       await expect.poll(async () => tab.getHash()).toBe(hash);
-      await expect(page.locator('.Toastify__toast', { hasText: text })).toBeVisible();
+      await expect(getToasts(page, text)).toBeVisible();
       await expect(page.getByRole('button', { name: /^Mine/ })).toHaveCount(0);
       await expect.poll(async () => tab.getSource(0)).toBe(mine ? 'x = 1 + 10' : 'x = 2');
       expect(await tab.isDirty()).toBe(mine);

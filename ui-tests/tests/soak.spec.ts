@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { makeManyCells } from './notebooks';
 
 const ROUNDS = 150;
 
@@ -13,14 +13,11 @@ function* generateNumbers(seed: number): Generator<number, never> {
 }
 
 test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, async ({
-  agent,
   folder,
-  open
+  openWith
 }) => {
   test.setTimeout(300_000);
-  folder.write('soak.ipynb', formatNotebook(makeManyCells(12)));
-  const path = folder.getPath('soak.ipynb');
-  const tab = await open('soak.ipynb');
+  const { notebook, tab } = await openWith(makeManyCells(12));
   const chance = generateNumbers(20261120);
   const pick = (count: number) => Math.floor(chance.next().value * count);
   // The user has the even cells, the agent the odd ones and those it adds.
@@ -30,7 +27,7 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
   const typing = async (round: number) => {
     const id = `cell-id-${2 * pick(6)}`;
     const word = ` u${round}`;
-    const order = folder.readNotebook('soak.ipynb').cells.map(cell => cell.id);
+    const order = notebook.readContent().cells.map(cell => cell.id);
     await expect.poll(async () => tab.getIds()).toEqual(order);
     await tab.typeText(order.indexOf(id), word);
     typed.set(id, (typed.get(id) ?? '') + word);
@@ -47,16 +44,16 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
     } else if (dice < 7) {
       const cell = added[pick(added.length + 6)] ?? `cell-id-${2 * pick(6) + 1}`;
       wanted.set(cell, `agent = ${round}`);
-      await agent.edit(path, [{ op: 'replace', cell, source: `agent = ${round}` }]);
+      await notebook.edit([{ op: 'replace', cell, source: `agent = ${round}` }]);
     } else if (dice === 7) {
       const id = `added-${round}`;
       added.push(id);
       wanted.set(id, `added = ${round}`);
-      await agent.edit(path, [
+      await notebook.edit([
         { op: 'insert', index: pick(12), cell_type: 'code', id, source: `added = ${round}` }
       ]);
     } else if (dice === 8 && added.length > 0) {
-      await agent.edit(path, [{ op: 'move', cell: added[pick(added.length)], index: pick(12) }]);
+      await notebook.edit([{ op: 'move', cell: added[pick(added.length)], index: pick(12) }]);
     } else {
       await save();
     }
@@ -65,8 +62,8 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
 
   const cells = new Map(
     folder
-      .readNotebook('soak.ipynb')
-      .cells.map((cell, at) => [cell.id as string, folder.readSources('soak.ipynb')[at]])
+      .readNotebook(notebook.name)
+      .cells.map((cell, at) => [cell.id as string, notebook.readSources()[at]])
   );
   expect(cells.size).toBe(12 + added.length);
   for (const [id, text] of typed) {
@@ -75,5 +72,5 @@ test(`Over ${ROUNDS} rounds of edits and typing, nothing is lost @nightly`, asyn
   for (const [id, text] of wanted) {
     expect(cells.get(id)).toBe(text);
   }
-  expect(await tab.getSources()).toEqual(folder.readSources('soak.ipynb'));
+  expect(await tab.getSources()).toEqual(notebook.readSources());
 });

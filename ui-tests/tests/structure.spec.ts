@@ -1,31 +1,29 @@
 import type { Operation } from './agent';
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { makeManyCells, replace } from './notebooks';
 
 test.describe('Cells that are inserted, deleted and moved', () => {
   test('arrive in place, and the user’s caret, typing and undo survive', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('structure.ipynb', formatNotebook(makeManyCells(8)));
-    const path = folder.getPath('structure.ipynb');
-    const original = folder.readSources('structure.ipynb');
-    const tab = await open('structure.ipynb');
+    const notebook = create(makeManyCells(8));
+    const original = notebook.readSources();
+    const tab = await open(notebook.name);
     await tab.typeText(4, '  # mine');
     const caret = await tab.getCaret();
 
-    await agent.edit(path, [
+    await notebook.edit([
       { op: 'insert', after: 'cell-id-1', cell_type: 'code', id: 'new', source: 'new = 1' }
     ]);
     await expect(tab.editor(2)).toHaveText('new = 1');
     await expect(tab.cells).toHaveCount(9);
     expect(await tab.getViewState()).toMatchObject({ activeCellId: 'cell-id-4', mode: 'edit' });
-    await agent.edit(path, [{ op: 'delete', cell: 'cell-id-2' }]);
+    await notebook.edit([{ op: 'delete', cell: 'cell-id-2' }]);
     await expect(tab.cells).toHaveCount(8);
     expect(await tab.getViewState()).toMatchObject({ activeCellId: 'cell-id-4', mode: 'edit' });
-    await agent.edit(path, [{ op: 'move', cell: 'cell-id-6', at: 'start' }]);
+    await notebook.edit([{ op: 'move', cell: 'cell-id-6', at: 'start' }]);
     const order = [6, 0, 1, 'new', 3, 4, 5, 7];
     const expected = order.map(which => (which === 'new' ? 'new = 1' : original[Number(which)]));
     expected[5] += '  # mine';
@@ -48,15 +46,13 @@ test.describe('Cells that are inserted, deleted and moved', () => {
     expect(await tab.getSources()).toEqual(expected);
 
     expect(await tab.save()).toContain('completed');
-    expect(folder.readSources('structure.ipynb')).toEqual(expected);
+    expect(notebook.readSources()).toEqual(expected);
     const ids = order.map(which => (which === 'new' ? 'new' : `cell-id-${which}`));
-    expect(folder.readNotebook('structure.ipynb').cells.map(cell => cell.id)).toEqual(ids);
+    expect(notebook.readContent().cells.map(cell => cell.id)).toEqual(ids);
   });
 
-  test('above what the user looks at do not push it away', async ({ agent, folder, open }) => {
-    folder.write('above.ipynb', formatNotebook(makeManyCells(30)));
-    const path = folder.getPath('above.ipynb');
-    const tab = await open('above.ipynb');
+  test('above what the user looks at do not push it away', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(makeManyCells(30));
     await tab.scrollTo(1500);
     const looked = await tab.getMiddleCellId();
     const seen = await tab.getCellTop(looked);
@@ -67,7 +63,7 @@ test.describe('Cells that are inserted, deleted and moved', () => {
       { op: 'delete', cell: 'cell-id-2' }
     ];
     for (const edit of edits) {
-      const { hash } = await agent.edit(path, [edit]);
+      const { hash } = await notebook.edit([edit]);
       await expect.poll(async () => tab.getHash()).toBe(hash);
       // Cells take their sizes over some frames.
       await tab.waitFrames(20);
@@ -76,18 +72,15 @@ test.describe('Cells that are inserted, deleted and moved', () => {
     }
   });
 
-  test('move with their outputs @nightly', async ({ agent, folder, open }) => {
-    folder.write('move.ipynb', formatNotebook(makeManyCells(4)));
-    const tab = await open('move.ipynb');
-    await agent.edit(folder.getPath('move.ipynb'), [
-      { op: 'move', cell: 'cell-id-3', at: 'start' }
-    ]);
+  test('move with their outputs @nightly', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(makeManyCells(4));
+    await notebook.edit([{ op: 'move', cell: 'cell-id-3', at: 'start' }]);
     await expect(tab.editor(0)).toContainText('first_3');
     for (const [now, then] of [3, 0, 1, 2].entries()) {
       await expect(tab.output(now)).toHaveText(`output ${then}`);
     }
     expect(await tab.save()).toContain('completed');
-    const outputs = folder.readNotebook('move.ipynb').cells.map(cell => cell.outputs);
+    const outputs = notebook.readContent().cells.map(cell => cell.outputs);
     expect(JSON.stringify(outputs)).toBe(
       JSON.stringify([3, 0, 1, 2].map(then => makeManyCells(4)[then].outputs))
     );
@@ -95,9 +88,8 @@ test.describe('Cells that are inserted, deleted and moved', () => {
 });
 
 test.describe('A caret inside the edited cell', () => {
-  test('stays with its text @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('caret.ipynb', formatNotebook(makeManyCells(4)));
-    const tab = await open('caret.ipynb');
+  test('stays with its text @nightly', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(4));
     await tab.placeCaret(2);
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Home');
@@ -106,12 +98,8 @@ test.describe('A caret inside the edited cell', () => {
     }
     expect(await tab.getCaret()).toEqual({ line: 1, column: 6, before: 'second', after: '_2 = 2' });
 
-    await agent.edit(folder.getPath('caret.ipynb'), [
-      {
-        op: 'replace',
-        cell: 'cell-id-2',
-        source: 'import os\nfirst_2 = 22\nsecond_2 = 2\nprint(222)  # changed'
-      }
+    await notebook.edit([
+      replace(2, 'import os\nfirst_2 = 22\nsecond_2 = 2\nprint(222)  # changed')
     ]);
     await expect(tab.editor(2)).toContainText('import os');
     expect(await tab.getCaret()).toEqual({ line: 2, column: 6, before: 'second', after: '_2 = 2' });

@@ -102,6 +102,38 @@ export class Tab {
     return this.cell(index).locator('.jp-nbedit-mark');
   }
 
+  /** The bar that counts what is unseen and what is proposed. */
+  get bar(): Locator {
+    return this.root.getByRole('region', { name: 'Changes by agents' });
+  }
+
+  get blocks(): Locator {
+    return this.root.locator('.jp-nbedit-block');
+  }
+
+  /** The blocks at a cell: its change, proposals for it, its conflict. */
+  block(index: number): Locator {
+    return this.cell(index).locator('.jp-nbedit-block');
+  }
+
+  get changes(): Locator {
+    return this.root.locator('.jp-nbedit-change');
+  }
+
+  /** The block that shows how a cell was changed. */
+  change(index: number): Locator {
+    return this.cell(index).locator('.jp-nbedit-change');
+  }
+
+  get proposals(): Locator {
+    return this.root.locator('.jp-nbedit-proposal');
+  }
+
+  /** The blocks that show what is proposed for a cell. */
+  proposal(index: number): Locator {
+    return this.cell(index).locator('.jp-nbedit-proposal');
+  }
+
   /** Return the indexes of all cells with a change mark, visible or not. */
   async listMarkedCells(): Promise<number[]> {
     return this.panel.evaluate(panel =>

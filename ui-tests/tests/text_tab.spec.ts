@@ -1,6 +1,7 @@
 import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import type { JSHandle, Page } from '@playwright/test';
 import { expect, loadLab, test } from './fixtures';
+import { getToasts } from './lab';
 
 async function openText(page: Page, path: string): Promise<JSHandle<IDocumentWidget>> {
   await loadLab(page);
@@ -56,7 +57,7 @@ for (const name of ['notes.md', 'script.py']) {
         format: 'text',
         content: 'one\nchanged\n'
       });
-      await expect(page.locator('.Toastify__toast')).toContainText(name);
+      await expect(getToasts(page)).toContainText(name);
       await expect(editor).toContainText('mine one');
       expect(await widget.evaluate(widget => widget.context.model.dirty)).toBe(true);
       expect(folder.readText(name)).toBe('one\nchanged\n');

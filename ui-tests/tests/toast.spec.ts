@@ -1,17 +1,9 @@
 import type { Page } from '@playwright/test';
 import { findViolations } from './axe';
 import { expect, test } from './fixtures';
-import { makeManyCells, makeMarkdownCell, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { makeManyCells, makeMarkdownCell, replace } from './notebooks';
 import { setTheme, THEMES } from './pictures';
-
-const replace = (index: number, text = 'theirs') => ({
-  op: 'replace',
-  cell: `cell-id-${index}`,
-  source: `${text} = ${index}`
-});
-
-const toastsOf = (page: Page, text: string | RegExp) =>
-  page.locator('.Toastify__toast', { hasText: text });
 
 /** Keep all changes of a notebook, as the user of this browser. */
 async function keepAll(page: Page, path: string): Promise<void> {
@@ -29,24 +21,19 @@ async function keepAll(page: Page, path: string): Promise<void> {
 }
 
 test('A toast says who, why and what has changed all in all, of a whole burst', async ({
-  agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
-  folder.write('net.ipynb', formatNotebook(makeManyCells(8)));
-  const path = folder.getPath('net.ipynb');
-  await open('net.ipynb');
-  await agent.edit(path, [replace(1), { op: 'delete', cell: 'cell-id-2' }], 'Claude', {
+  const { notebook } = await openWith(makeManyCells(8));
+  await notebook.edit([replace(1), { op: 'delete', cell: 'cell-id-2' }], 'Claude', {
     message: 'Drop the test account'
   });
-  const toast = page.locator('.Toastify__toast');
+  const toast = getToasts(page);
   await expect(toast).toHaveText(/^Claude: Drop the test account - 1 cell changed, 1 deleted/);
   await toast.hover();
-  await agent.edit(
-    path,
+  await notebook.edit(
     [
-      replace(1, 'again'),
+      replace(1, 'again = 1'),
       { op: 'insert', id: 'new', at: 'end', cell_type: 'code', source: 'new' },
       { op: 'move', cell: 'cell-id-6', at: 'start' }
     ],
@@ -57,21 +44,17 @@ test('A toast says who, why and what has changed all in all, of a whole burst', 
     /^Claude: Sum up, and 1 more - 1 cell changed, 1 added, 1 moved, 1 deleted/
   );
   // What came and went has not changed anything.
-  await agent.edit(path, [{ op: 'delete', cell: 'new' }], 'Claude');
+  await notebook.edit([{ op: 'delete', cell: 'new' }], 'Claude');
   await expect(toast).toHaveText(/ - 1 cell changed, 1 moved, 1 deleted/);
   await expect(toast).toHaveCount(1);
 });
 
 test('A toast that a slow page shows late tells of all edits until then @nightly', async ({
-  agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
   await page.clock.install();
-  folder.write('late.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('late.ipynb');
-  const tab = await open('late.ipynb');
+  const { notebook, tab } = await openWith(makeManyCells(6));
   // JupyterLab loads what it shows toasts with when it shows the first one.
   const delayed: string[] = [];
   let continueLoading = (): void => undefined;
@@ -81,15 +64,15 @@ test('A toast that a slow page shows late tells of all edits until then @nightly
     await isLate;
     await route.continue();
   });
-  await agent.edit(path, [replace(1)], 'Bot');
+  await notebook.edit([replace(1)], 'Bot');
   await expect.poll(() => delayed).not.toEqual([]);
-  await agent.edit(path, [replace(2)], 'Bot');
+  await notebook.edit([replace(2)], 'Bot');
   await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2]);
   // The toast counts as one that will not appear, and JupyterLab's list is updated without it.
   await page.clock.fastForward(4_000);
   continueLoading();
-  await expect(toastsOf(page, /^Bot:/)).toHaveText(/^Bot: 2 cells changed/);
-  await expect(toastsOf(page, /^Bot:/)).toHaveCount(1);
+  await expect(getToasts(page, /^Bot:/)).toHaveText(/^Bot: 2 cells changed/);
+  await expect(getToasts(page, /^Bot:/)).toHaveCount(1);
 });
 
 for (const [when, isReadFirst] of [
@@ -97,25 +80,23 @@ for (const [when, isReadFirst] of [
   ['long after its change, and of one whose event comes while the tab reads it', true]
 ] as const) {
   test(`A toast tells also of an edit whose event comes ${when} @nightly`, async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    folder.write('event.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('event.ipynb');
+    const notebook = create(makeManyCells(6));
     const events: (() => void)[] = [];
     await page.routeWebSocket(/\/api\/events\/subscribe/, socket => {
       const server = socket.connectToServer();
       server.onMessage(message => {
-        if (['/edit/v', path].every(part => String(message).includes(part))) {
+        if (['/edit/v', notebook.path].every(part => String(message).includes(part))) {
           events.push(() => socket.send(message));
         } else {
           socket.send(message);
         }
       });
     });
-    const tab = await open('event.ipynb');
+    const tab = await open(notebook.name);
     const heard = await page.evaluateHandle(path => {
       const heard: unknown[] = [];
       window.jupyterapp.serviceManager.events.stream.connect((_, emission) => {
@@ -124,7 +105,7 @@ for (const [when, isReadFirst] of [
         }
       });
       return heard;
-    }, path);
+    }, notebook.path);
     const send = async (index: number) => {
       await expect.poll(() => events.length).toBe(index + 1);
       events[index]();
@@ -139,16 +120,16 @@ for (const [when, isReadFirst] of [
       await isEdited;
       await route.continue();
     });
-    await agent.edit(path, [replace(1)], 'Bot');
+    await notebook.edit([replace(1)], 'Bot');
     if (isReadFirst) {
       // After the event of the contents manager, which an edit causes, too.
       await expect.poll(() => reads).not.toEqual([]);
     }
     await send(0);
     await expect.poll(() => reads).not.toEqual([]);
-    await agent.edit(path, [replace(2)], 'Bot');
+    await notebook.edit([replace(2)], 'Bot');
     continueRead();
-    const toast = toastsOf(page, /^Bot:/);
+    const toast = getToasts(page, /^Bot:/);
     await expect(toast).toHaveText(/^Bot: 1 cell changed/);
     await send(1);
     await expect(toast).toHaveText(/^Bot: 2 cells changed/);
@@ -158,22 +139,20 @@ for (const [when, isReadFirst] of [
 }
 
 test('"View" keeps the toast, and goes to one cell after the other in command mode', async ({
-  agent,
-  folder,
+  create,
   open,
   page
 }) => {
   const cells = makeManyCells(60);
   cells[30] = makeMarkdownCell('heading', '# Heading');
   cells[30].metadata = { 'jp-MarkdownHeadingCollapsed': true };
-  folder.write('view.ipynb', formatNotebook(cells));
-  const path = folder.getPath('view.ipynb');
-  const before = folder.readText('view.ipynb');
-  const tab = await open('view.ipynb');
+  const notebook = create(cells);
+  const before = notebook.readText();
+  const tab = await open(notebook.name);
   await tab.typeText(0, ' ');
   await page.keyboard.press('Backspace');
-  await agent.edit(path, [replace(5), replace(25), replace(50)], 'Bot');
-  const toast = page.locator('.Toastify__toast', { hasText: 'Bot' });
+  await notebook.edit([replace(5), replace(25), replace(50)], 'Bot');
+  const toast = getToasts(page, 'Bot');
   const view = toast.getByRole('button', { name: /^View/ });
   await toast.hover();
   await expect(tab.root.locator('.jp-nbedit-flash')).toHaveCount(0);
@@ -193,64 +172,51 @@ test('"View" keeps the toast, and goes to one cell after the other in command mo
   expect(await tab.root.evaluate(node => node.contains(document.activeElement))).toBe(true);
   // Look, then undo: the keys of the notebook work, and so does the toast's own button.
   await page.keyboard.press('Control+Alt+z');
-  await expect.poll(() => folder.readText('view.ipynb')).toBe(before);
+  await expect.poll(() => notebook.readText()).toBe(before);
   await expect(toast).toHaveCount(0);
 });
 
 test('An edit that comes after "View" is added to the toast, and is viewed next @nightly', async ({
-  agent,
-  folder,
+  create,
   open,
   page
 }) => {
-  folder.write('next.ipynb', formatNotebook(makeManyCells(40)));
-  const path = folder.getPath('next.ipynb');
-  const before = folder.readText('next.ipynb');
-  const tab = await open('next.ipynb');
-  await agent.edit(path, [replace(4)], 'Bot');
-  const toast = page.locator('.Toastify__toast');
+  const notebook = create(makeManyCells(40), 'next.ipynb');
+  const before = notebook.readText();
+  const tab = await open(notebook.name);
+  await notebook.edit([replace(4)], 'Bot');
+  const toast = getToasts(page);
   const view = toast.getByRole('button', { name: /^View/ });
   await expect(view).toHaveText('View');
   await view.click();
   await expect.poll(async () => tab.isFullyVisible(4)).toBe(true);
   await expect(toast).toHaveText(/^Bot: 1 cell changed/);
-  await agent.edit(path, [replace(35)], 'Bot');
+  await notebook.edit([replace(35)], 'Bot');
   await expect(view).toHaveText('View 2 of 2');
   await view.click();
   await expect.poll(async () => tab.isFullyVisible(35)).toBe(true);
   await toast.getByRole('button', { name: 'Undo' }).click();
   await expect(toast).toHaveText('Undid 2 edits by Bot in next.ipynb.');
-  expect(folder.readText('next.ipynb')).toBe(before);
+  expect(notebook.readText()).toBe(before);
 });
 
-test('"View" goes to the place of a deleted cell @nightly', async ({
-  agent,
-  folder,
-  open,
-  page
-}) => {
-  folder.write('gone.ipynb', formatNotebook(makeManyCells(40)));
-  const tab = await open('gone.ipynb');
-  await agent.edit(folder.getPath('gone.ipynb'), [{ op: 'delete', cell: 'cell-id-30' }], 'Bot');
-  const toast = page.locator('.Toastify__toast');
+test('"View" goes to the place of a deleted cell @nightly', async ({ openWith, page }) => {
+  const { notebook, tab } = await openWith(makeManyCells(40));
+  await notebook.edit([{ op: 'delete', cell: 'cell-id-30' }], 'Bot');
+  const toast = getToasts(page);
   await expect(toast).toHaveText(/^Bot: 1 cell deleted/);
   await toast.getByRole('button', { name: 'View' }).click();
   await expect.poll(async () => tab.isFullyVisible(30)).toBe(true);
   await expect.poll(async () => (await tab.getViewState()).activeCellId).toBe('cell-id-31');
 });
 
-test('A toast about a notebook behind names its file @nightly', async ({
-  agent,
-  folder,
-  open,
-  page
-}) => {
-  folder.write('behind.ipynb', formatNotebook(makeManyCells(6)));
-  folder.write('front.ipynb', formatNotebook(makeManyCells(6)));
-  const behind = await open('behind.ipynb');
-  await open('front.ipynb');
-  await agent.edit(folder.getPath('behind.ipynb'), [replace(3)], 'Bot', { message: 'Tidy' });
-  const toast = page.locator('.Toastify__toast');
+test('A toast about a notebook behind names its file @nightly', async ({ create, open, page }) => {
+  const notebook = create(makeManyCells(6), 'behind.ipynb');
+  const front = create(makeManyCells(6));
+  const behind = await open(notebook.name);
+  await open(front.name);
+  await notebook.edit([replace(3)], 'Bot', { message: 'Tidy' });
+  const toast = getToasts(page);
   await expect(toast).toHaveText(/^Bot in behind.ipynb: Tidy - 1 cell changed/);
   await toast.getByRole('button', { name: 'View' }).click();
   await expect.poll(async () => behind.isInFront()).toBe(true);
@@ -262,17 +228,16 @@ test('A toast about a notebook behind names its file @nightly', async ({
 });
 
 test.describe('A toast tells no more of an edit', () => {
-  test('of a toast that was closed @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('seen.ipynb', formatNotebook(makeManyCells(40)));
-    const path = folder.getPath('seen.ipynb');
-    const before = folder.readSources('seen.ipynb');
-    const tab = await open('seen.ipynb');
-    await agent.edit(path, [replace(4)], 'Bot', { message: 'First' });
-    const toast = page.locator('.Toastify__toast');
+  test('of a toast that was closed @nightly', async ({ create, open, page }) => {
+    const notebook = create(makeManyCells(40), 'seen.ipynb');
+    const before = notebook.readSources();
+    const tab = await open(notebook.name);
+    await notebook.edit([replace(4)], 'Bot', { message: 'First' });
+    const toast = getToasts(page);
     await expect(toast).toHaveText(/^Bot: First - 1 cell changed/);
     await toast.getByRole('button', { name: 'Hide notification' }).click();
     await expect(toast).toHaveCount(0);
-    await agent.edit(path, [replace(35)], 'Bot', { message: 'Second' });
+    await notebook.edit([replace(35)], 'Bot', { message: 'Second' });
     await expect(toast).toHaveText(/^Bot: Second - 1 cell changed/);
     await toast.getByRole('button', { name: 'Undo' }).click();
     await expect(toast).toHaveText('Undid the edit by Bot in seen.ipynb.');
@@ -280,90 +245,81 @@ test.describe('A toast tells no more of an edit', () => {
     expect(await tab.getSource(4)).toBe('theirs = 4');
   });
 
-  test('that its reader undid by the key', async ({ agent, folder, open, page }) => {
-    folder.write('key.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('key.ipynb');
-    const tab = await open('key.ipynb');
+  test('that its reader undid by the key', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(6));
     await tab.placeCaret(0);
     await page.keyboard.press('Escape');
-    await agent.edit(path, [replace(1)], 'Bot');
-    await agent.edit(path, [replace(2), replace(3)], 'Bot');
-    const toast = toastsOf(page, /^Bot:/);
+    await notebook.edit([replace(1)], 'Bot');
+    await notebook.edit([replace(2), replace(3)], 'Bot');
+    const toast = getToasts(page, /^Bot:/);
     await expect(toast).toHaveText(/^Bot: 3 cells changed/);
     // JupyterLab does not close a toast that the mouse is on.
     await toast.hover();
     await page.keyboard.press('Control+Alt+z');
-    await expect(toastsOf(page, 'Undone')).toHaveText('Undone: cells 3 and 4');
+    await expect(getToasts(page, 'Undone')).toHaveText('Undone: cells 3 and 4');
     await expect(toast).toHaveText(/^Bot: 1 cell changed/);
     await page.keyboard.press('Control+Alt+z');
     await expect(toast).toHaveCount(0);
-    await expect.poll(async () => tab.getSources()).toEqual(folder.readSources('key.ipynb'));
+    await expect.poll(async () => tab.getSources()).toEqual(notebook.readSources());
     expect(await tab.getSource(1)).toContain('first_1');
   });
 
-  test('that somebody else undid @nightly', async ({ agent, folder, open, page }) => {
-    folder.write('else.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('else.ipynb');
-    const tab = await open('else.ipynb');
-    const { edit_id: first } = await agent.edit(path, [replace(1)], 'Bot');
-    await agent.edit(path, [replace(2)], 'Bot');
-    const toast = toastsOf(page, /^Bot:/);
+  test('that somebody else undid @nightly', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(6), { name: 'else.ipynb' });
+    const { edit_id: first } = await notebook.edit([replace(1)], 'Bot');
+    await notebook.edit([replace(2)], 'Bot');
+    const toast = getToasts(page, /^Bot:/);
     await expect(toast).toHaveText(/^Bot: 2 cells changed/);
     await toast.hover();
-    await agent.undo(path, first, 'Another');
+    await notebook.undo(first, 'Another');
     await expect(toast).toHaveText(/^Bot: 1 cell changed/);
     await toast.getByRole('button', { name: 'Undo' }).click();
-    await expect(toastsOf(page, 'Undid')).toHaveText('Undid the edit by Bot in else.ipynb.');
+    await expect(getToasts(page, 'Undid')).toHaveText('Undid the edit by Bot in else.ipynb.');
     await expect.poll(async () => tab.getSource(2)).toContain('first_2');
   });
 
   test('that is kept in another browser @nightly', async ({
-    agent,
     anotherWindow,
-    folder,
     open,
+    openWith,
     page
   }) => {
-    folder.write('kept.ipynb', formatNotebook(makeManyCells(6)));
-    const path = folder.getPath('kept.ipynb');
-    await open('kept.ipynb');
+    const { notebook } = await openWith(makeManyCells(6));
     const other = await anotherWindow();
-    await open('kept.ipynb', { page: other });
-    await agent.edit(path, [replace(1), replace(2)], 'Bot');
+    await open(notebook.name, { page: other });
+    await notebook.edit([replace(1), replace(2)], 'Bot');
     for (const window of [page, other]) {
-      await expect(toastsOf(window, /^Bot:/)).toHaveText(/^Bot: 2 cells changed/);
-      await toastsOf(window, /^Bot:/).hover();
+      await expect(getToasts(window, /^Bot:/)).toHaveText(/^Bot: 2 cells changed/);
+      await getToasts(window, /^Bot:/).hover();
     }
-    await keepAll(page, path);
+    await keepAll(page, notebook.path);
     for (const window of [page, other]) {
-      await expect(toastsOf(window, /^Bot:/)).toHaveCount(0);
+      await expect(getToasts(window, /^Bot:/)).toHaveCount(0);
     }
   });
 });
 
 test('Five agents have a toast each, and all others share one @nightly', async ({
-  agent,
-  folder,
+  create,
   open,
   page
 }) => {
-  folder.write('crowd.ipynb', formatNotebook(makeManyCells(12)));
-  const path = folder.getPath('crowd.ipynb');
-  const before = folder.readSources('crowd.ipynb');
-  const tab = await open('crowd.ipynb');
-  const toasts = page.locator('.Toastify__toast');
-  await agent.edit(path, [replace(1), replace(2), replace(3)], 'Agent 1');
+  const notebook = create(makeManyCells(12), 'crowd.ipynb');
+  const before = notebook.readSources();
+  const tab = await open(notebook.name);
+  const toasts = getToasts(page);
+  await notebook.edit([replace(1), replace(2), replace(3)], 'Agent 1');
   await expect(toasts).toHaveText(/^Agent 1: 3 cells changed/);
   // JupyterLab closes no toast while its window has no focus.
   await page.evaluate(() => window.dispatchEvent(new Event('blur')));
   for (const number of [2, 3, 4, 5, 6, 7]) {
-    await agent.edit(path, [replace(number + 2)], `Agent ${number}`);
+    await notebook.edit([replace(number + 2)], `Agent ${number}`);
   }
   await expect(toasts).toHaveCount(6);
-  await expect(toastsOf(page, '2 more agents')).toHaveText(/^2 more agents: 2 cells changed/);
-  await expect(toastsOf(page, 'Agent 1')).toHaveText(/^Agent 1: 3 cells changed/);
-  await toastsOf(page, '2 more agents').getByRole('button', { name: 'Undo' }).click();
-  await expect(toastsOf(page, 'Undid')).toHaveText(
+  await expect(getToasts(page, '2 more agents')).toHaveText(/^2 more agents: 2 cells changed/);
+  await expect(getToasts(page, 'Agent 1')).toHaveText(/^Agent 1: 3 cells changed/);
+  await getToasts(page, '2 more agents').getByRole('button', { name: 'Undo' }).click();
+  await expect(getToasts(page, 'Undid')).toHaveText(
     'Undid 2 edits by 2 more agents in crowd.ipynb.'
   );
   await expect.poll(async () => (await tab.getSources()).slice(8, 10)).toEqual(before.slice(8, 10));
@@ -371,17 +327,11 @@ test('Five agents have a toast each, and all others share one @nightly', async (
 });
 
 for (const theme of THEMES) {
-  test(`axe-core finds no problem in a toast: ${theme} @nightly`, async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('axe.ipynb', formatNotebook(makeManyCells(6)));
-    await open('axe.ipynb');
+  test(`axe-core finds no problem in a toast: ${theme} @nightly`, async ({ openWith, page }) => {
+    const { notebook } = await openWith(makeManyCells(6));
     await setTheme(page, theme);
-    await agent.edit(folder.getPath('axe.ipynb'), [replace(1), replace(3)], 'Bot');
-    const toast = page.locator('.Toastify__toast');
+    await notebook.edit([replace(1), replace(3)], 'Bot');
+    const toast = getToasts(page);
     await toast.hover();
     expect(await findViolations(toast)).toEqual([]);
   });
@@ -389,25 +339,22 @@ for (const theme of THEMES) {
 
 test('An edit without a client is told as by an agent @nightly', async ({
   agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
-  folder.write('unnamed.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('unnamed.ipynb');
-  const tab = await open('unnamed.ipynb');
-  const toast = page.locator('.Toastify__toast');
-  await agent.editUnnamed(path, [replace(1)]);
+  const { notebook, tab } = await openWith(makeManyCells(6));
+  const toast = getToasts(page);
+  await agent.editUnnamed(notebook.path, [replace(1)]);
   await expect(toast).toHaveText(/^An agent: 1 cell changed/);
-  await agent.editUnnamed(path, [replace(2)]);
+  await agent.editUnnamed(notebook.path, [replace(2)]);
   // Each request has another invented user name, and they count as one.
   await expect(toast).toHaveText(/^An agent: 2 cells changed/);
   await page.evaluate(async () => {
     await window.jupyterapp.commands.execute('nbedit:show-history');
   });
   await expect(page.locator('.jp-nbedit-edit-author').first()).toHaveText('An agent');
-  await agent.setMode(path, 'review');
-  await agent.editUnnamed(path, [replace(3)]);
+  await notebook.setMode('review');
+  await agent.editUnnamed(notebook.path, [replace(3)]);
   await expect(tab.root.getByText(/^An agent proposes/).first()).toBeVisible();
   const texts = page.locator('[title], [aria-label], .jp-nbedit-edit, .jp-Notebook');
   const shown = await texts.evaluateAll(nodes =>

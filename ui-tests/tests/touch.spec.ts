@@ -1,6 +1,6 @@
 import type { Locator } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { visitSurfaces } from './surfaces';
+import { showEverything } from './shown_elements';
 
 /** In pixels, as WCAG 2.2 has it. */
 const MIN_SIZE = 24;
@@ -57,7 +57,7 @@ for (const [device, width, height] of [
       expect(isFinger).toBe(true);
       const problems: Record<string, string[]> = {};
       let count = 0;
-      await visitSurfaces({ agent, dialogs, folder, open, page }, async (name, elements) => {
+      await showEverything({ agent, dialogs, folder, open, page }, async (name, elements) => {
         await expect(elements.first(), name).toBeVisible();
         for (const element of await elements.all()) {
           count += await element.locator(TARGETS).count();

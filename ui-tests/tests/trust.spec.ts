@@ -1,13 +1,7 @@
 import type { Page } from '@playwright/test';
 import type { Agent } from './agent';
 import { expect, test } from './fixtures';
-import {
-  makeCodeCell,
-  makeNotebook,
-  makeHtmlOutput,
-  makeMarkdownCell,
-  formatNotebook
-} from './notebooks';
+import { makeCodeCell, makeHtmlOutput, makeMarkdownCell, makeNotebook, replace } from './notebooks';
 import type { Tab } from './tab';
 
 test.use({ sharesPage: false });
@@ -39,7 +33,7 @@ function makeCells(title: string) {
 
 async function editNotebook(agent: Agent, path: string, tab: Tab): Promise<void> {
   await agent.edit(path, [
-    { op: 'replace', cell: 'edited', source: 'x = 2' },
+    replace('edited', 'x = 2'),
     { op: 'insert', at: 'end', cell_type: 'code', source: 'y = 2' },
     { op: 'insert', at: 'end', cell_type: 'markdown', source: 'an **addition**' },
     { op: 'move', cell: 'program', at: 'end' }
@@ -75,7 +69,7 @@ test.describe('The HTML output', () => {
     expect(await tab.save()).toContain('completed');
     expect(folder.readText('trusted.ipynb')).not.toContain('trusted');
 
-    await agent.edit(path, [{ op: 'replace', cell: 'edited', source: 'x = 3' }]);
+    await agent.edit(path, [replace('edited', 'x = 3')]);
     // Not a reload: JupyterLab may restore the notebook then, and starts a kernel for it.
     const newWindow = await anotherWindow();
     const again = await open('trusted.ipynb', { page: newWindow });
@@ -87,20 +81,19 @@ test.describe('The HTML output', () => {
   test('S21: of an untrusted notebook runs no script, before and after an edit', async ({
     agent,
     anotherWindow,
-    folder,
     open,
+    openWith,
     page
   }) => {
-    folder.write('untrusted.ipynb', formatNotebook(makeCells('# Untrusted')));
-    const tab = await open('untrusted.ipynb');
+    const { notebook, tab } = await openWith(makeCells('# Untrusted'));
     await expect(tab.output(1).locator('b')).toHaveText('rendered');
     expect(await hasScriptRun(page)).toBe(false);
 
-    await editNotebook(agent, folder.getPath('untrusted.ipynb'), tab);
+    await editNotebook(agent, notebook.path, tab);
     expect(await hasScriptRun(page)).toBe(false);
 
     const newWindow = await anotherWindow();
-    const again = await open('untrusted.ipynb', { page: newWindow });
+    const again = await open(notebook.name, { page: newWindow });
     await expect(again.output(1).locator('b')).toHaveText('rendered');
     await expect(again.editor(2)).toHaveText('x = 2');
     expect(await hasScriptRun(newWindow)).toBe(false);

@@ -1,20 +1,20 @@
 import { expect, test } from './fixtures';
-import { makeManyCells, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { makeManyCells, replace } from './notebooks';
 
 test('Two windows on one notebook, one dirty and one clean, both follow', async ({
-  agent,
   anotherWindow,
-  folder,
+  create,
   open
 }) => {
-  folder.write('shared.ipynb', formatNotebook(makeManyCells(6)));
-  const original = folder.readSources('shared.ipynb');
-  const clean = await open('shared.ipynb');
-  const dirty = await open('shared.ipynb', { page: await anotherWindow() });
+  const notebook = create(makeManyCells(6));
+  const original = notebook.readSources();
+  const clean = await open(notebook.name);
+  const dirty = await open(notebook.name, { page: await anotherWindow() });
   await dirty.typeText(1, '  # mine');
 
-  await agent.edit(folder.getPath('shared.ipynb'), [
-    { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
+  await notebook.edit([
+    replace(3),
     { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
   ]);
   const expected = [...original, 'theirs = 6'];
@@ -27,34 +27,29 @@ test('Two windows on one notebook, one dirty and one clean, both follow', async 
 
   // What one window saves is an edit for the other.
   expect(await dirty.save()).toContain('completed');
-  expect(folder.readSources('shared.ipynb')).toEqual(expected);
+  expect(notebook.readSources()).toEqual(expected);
   await expect.poll(async () => clean.getSources()).toEqual(expected);
   await clean.typeText(0, '  # also mine');
   expect(await clean.save()).toContain('completed');
   expected[0] += '  # also mine';
-  expect(folder.readSources('shared.ipynb')).toEqual(expected);
+  expect(notebook.readSources()).toEqual(expected);
   await expect.poll(async () => dirty.getSources()).toEqual(expected);
   expect(await dirty.isDirty()).toBe(false);
 });
 
 test('Two views of one notebook in one window both follow, and there is one toast @nightly', async ({
-  agent,
-  folder,
-  open,
+  openWith,
   page
 }) => {
-  folder.write('views.ipynb', formatNotebook(makeManyCells(4)));
-  await open('views.ipynb');
+  const { notebook } = await openWith(makeManyCells(4));
   await page.evaluate(async () => {
     await window.jupyterapp.commands.execute('docmanager:clone');
   });
   const shown = page.locator('.jp-NotebookPanel .cm-content', { hasText: 'first_2' });
   await expect(shown).toHaveCount(2);
-  await agent.edit(folder.getPath('views.ipynb'), [
-    { op: 'replace', cell: 'cell-id-2', source: 'theirs = 2' }
-  ]);
+  await notebook.edit([replace(2)]);
   const theirs = page.locator('.jp-NotebookPanel .cm-content', { hasText: 'theirs = 2' });
   await expect(theirs).toHaveCount(2);
-  await expect(page.locator('.Toastify__toast')).toHaveCount(1);
+  await expect(getToasts(page)).toHaveCount(1);
   await expect(page.locator('.jp-nbedit-flash')).toHaveCount(2);
 });

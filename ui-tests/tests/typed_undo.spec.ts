@@ -1,6 +1,7 @@
 import type { Locator, Page } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { formatNotebook, makeCodeCell } from './notebooks';
+import { getToasts } from './lab';
+import { makeCodeCell, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 import type { Tab } from './tab';
 
@@ -21,34 +22,26 @@ function getDialog(page: Page): Locator {
   return page.getByRole('dialog').filter({ hasText: 'Undo also removes what you typed' });
 }
 
-function getBar(tab: Tab): Locator {
-  return tab.root.getByRole('region', { name: 'Changes by agents' });
-}
-
 async function undoAtCell(tab: Tab, index: number): Promise<void> {
   await tab.mark(index).click();
-  const block = tab.cell(index).locator('.jp-nbedit-change');
+  const block = tab.change(index);
   await block.getByRole('button', { name: 'Undo' }).click();
 }
 
 test.describe('The undo of an agent’s change in a cell in which its user types', () => {
   test('takes back only the agent’s lines, and nobody is in conflict', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('typed.ipynb', formatNotebook(CELLS));
-    const path = folder.getPath('typed.ipynb');
-    const tab = await open('typed.ipynb');
-    await agent.edit(path, WORK, 'Claude');
+    const { notebook, tab } = await openWith(CELLS);
+    await notebook.edit(WORK, 'Claude');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
     await tab.typeText(0, '\nmine = 1');
     await undoAtCell(tab, 0);
     await expect.poll(async () => tab.getSource(0)).toBe('a = 1\nmine = 1');
     await expect(getDialog(page)).toHaveCount(0);
     await expect(tab.root.locator('.jp-nbedit-conflict')).toHaveCount(0);
-    expect(folder.readSources('typed.ipynb')).toEqual(['a = 1', 'b = 2', 'c = 1']);
+    expect(notebook.readSources()).toEqual(['a = 1', 'b = 2', 'c = 1']);
     expect(await tab.isDirty()).toBe(true);
 
     // So does Ctrl-Alt-Z, which undoes the undo first: the agent's line and the mark are back.
@@ -58,20 +51,18 @@ test.describe('The undo of an agent’s change in a cell in which its user types
     await expect.poll(async () => tab.getSource(0)).toBe('a = 2\nmine = 1');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
     await tab.typeText(1, '\nmine = 2');
-    await getBar(tab).getByRole('button', { name: 'Undo all changes' }).click();
+    await tab.bar.getByRole('button', { name: 'Undo all changes' }).click();
     await expect
       .poll(async () => tab.getSources())
       .toEqual(['a = 1\nmine = 1', 'b = 1\nmine = 2', 'c = 1']);
     await expect(tab.root.locator('.jp-nbedit-conflict')).toHaveCount(0);
     await tab.save();
-    expect(folder.readSources('typed.ipynb')).toEqual(await tab.getSources());
+    expect(notebook.readSources()).toEqual(await tab.getSources());
   });
 
-  test('asks if it also removes what was typed', async ({ agent, dialogs, folder, open, page }) => {
-    folder.write('asks.ipynb', formatNotebook(CELLS));
-    const path = folder.getPath('asks.ipynb');
-    const tab = await open('asks.ipynb');
-    await agent.edit(path, WORK, 'Claude');
+  test('asks if it also removes what was typed', async ({ dialogs, openWith, page }) => {
+    const { notebook, tab } = await openWith(CELLS);
+    await notebook.edit(WORK, 'Claude');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
     await tab.typeText(0, '0');
     await undoAtCell(tab, 0);
@@ -81,16 +72,16 @@ test.describe('The undo of an agent’s change in a cell in which its user types
     await getDialog(page).getByRole('button', { name: 'Cancel' }).click();
     expect(await tab.getSource(0)).toBe('a = 20');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
-    expect(folder.readSources('asks.ipynb')[0]).toBe('a = 2');
+    expect(notebook.readSources()[0]).toBe('a = 2');
 
     // Of all changes, that one is kept.
-    await getBar(tab).getByRole('button', { name: 'Undo all changes' }).click();
+    await tab.bar.getByRole('button', { name: 'Undo all changes' }).click();
     await getDialog(page).getByRole('button', { name: 'Keep Both' }).click();
     await expect.poll(async () => tab.getSources()).toEqual(['a = 20', 'b = 1', 'c = 1']);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
-    expect(folder.readSources('asks.ipynb')).toEqual(['a = 2', 'b = 1', 'c = 1']);
+    expect(notebook.readSources()).toEqual(['a = 2', 'b = 1', 'c = 1']);
 
-    await agent.edit(path, [{ op: 'replace', cell: 'third', source: 'c = 2' }], 'Claude');
+    await notebook.edit([replace('third', 'c = 2')], 'Claude');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([2]);
     await tab.typeText(2, '0');
     await undoAtCell(tab, 2);
@@ -103,17 +94,12 @@ test.describe('The undo of an agent’s change in a cell in which its user types
   });
 
   test('asks before a new cell goes in which its user has typed @nightly', async ({
-    agent,
     dialogs,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('new.ipynb', formatNotebook(CELLS));
-    const path = folder.getPath('new.ipynb');
-    const tab = await open('new.ipynb');
-    await agent.edit(
-      path,
+    const { notebook, tab } = await openWith(CELLS);
+    await notebook.edit(
       [{ op: 'insert', at: 'end', cell_type: 'code', source: 'new = 1' }],
       'Claude'
     );
@@ -133,43 +119,31 @@ test.describe('The undo of an agent’s change in a cell in which its user types
     expect(dialogs.splice(0)).toHaveLength(2);
   });
 
-  test('brings back the marks when it is undone by its toast', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
-    folder.write('marks.ipynb', formatNotebook(CELLS));
-    const path = folder.getPath('marks.ipynb');
-    const tab = await open('marks.ipynb');
-    await agent.edit(path, WORK, 'Claude');
+  test('brings back the marks when it is undone by its toast', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(CELLS);
+    await notebook.edit(WORK, 'Claude');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
-    await getBar(tab).getByRole('button', { name: 'Undo all changes' }).click();
+    await tab.bar.getByRole('button', { name: 'Undo all changes' }).click();
     await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
-    const toast = page.locator('.Toastify__toast', { hasText: 'Undone: 2 changes' });
+    const toast = getToasts(page, 'Undone: 2 changes');
     await toast.getByRole('button', { name: 'Undo' }).click();
     await expect.poll(async () => tab.getSources()).toEqual(['a = 2', 'b = 2', 'c = 1']);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
-    await expect(getBar(tab)).toContainText('Claude changed 2 cells');
+    await expect(tab.bar).toContainText('Claude changed 2 cells');
   });
 
   test('tells nothing after Cancel, and offers the undo again', async ({
-    agent,
     dialogs,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('cancel.ipynb', formatNotebook(CELLS));
-    const path = folder.getPath('cancel.ipynb');
-    const tab = await open('cancel.ipynb');
-    const toasts = page.locator('.Toastify__toast');
+    const { notebook, tab } = await openWith(CELLS);
+    const toasts = getToasts(page);
     const cancel = async (): Promise<void> => {
       await getDialog(page).getByRole('button', { name: 'Cancel' }).click();
       await expect(getDialog(page)).toHaveCount(0);
     };
-    await agent.setMode(path, 'review');
-    await agent.propose(path, [{ op: 'replace', cell: 'third', source: 'c = 2' }]);
+    await notebook.propose([replace('third', 'c = 2')]);
     await tab.root.getByRole('button', { name: /^Accept all/ }).click();
     await expect.poll(async () => tab.getSource(2)).toBe('c = 2');
     await tab.typeText(2, '0');
@@ -182,8 +156,8 @@ test.describe('The undo of an agent’s change in a cell in which its user types
     await expect(toasts.filter({ hasText: 'Nothing was undone' })).toHaveCount(0);
     expect(await tab.getSource(2)).toBe('c = 20');
 
-    await agent.setMode(path, 'edit');
-    await agent.edit(path, [WORK[0]], 'Claude');
+    await notebook.setMode('edit');
+    await notebook.edit([WORK[0]], 'Claude');
     await expect.poll(async () => tab.getSource(0)).toBe('a = 2');
     await tab.typeText(0, '0');
     const incoming = toasts.filter({ hasText: 'Claude: 1 cell changed' });

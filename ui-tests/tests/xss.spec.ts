@@ -1,5 +1,6 @@
 import { expect, test } from './fixtures';
-import { makeCodeCell, makeMarkdownCell, formatNotebook } from './notebooks';
+import { getToasts } from './lab';
+import { formatNotebook, makeCodeCell, makeMarkdownCell, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 import { PAYLOADS, watchForInjection } from './payloads';
 
@@ -24,13 +25,13 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
     ])
   );
   const tab = await open(NAME);
-  const toast = page.locator('.Toastify__toast');
+  const toast = getToasts(page);
   for (const payload of PAYLOADS) {
     const { hash } = await agent.edit(
       folder.getPath(NAME),
       [
-        { op: 'replace', cell: 'code', source: payload },
-        { op: 'replace', cell: 'prose', source: `* ${payload}\n\n${payload}` },
+        replace('code', payload),
+        replace('prose', `* ${payload}\n\n${payload}`),
         {
           op: 'set_metadata',
           cell: 'code',
@@ -81,11 +82,7 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
 
   const all = PAYLOADS.join('\n');
   await tab.typeText(2, ' = 1');
-  await agent.edit(
-    folder.getPath(NAME),
-    [{ op: 'replace', cell: 'both', source: all }],
-    PAYLOADS[1]
-  );
+  await agent.edit(folder.getPath(NAME), [replace('both', all)], PAYLOADS[1]);
   const block = tab
     .cell(2)
     .locator('.jp-nbedit-block')
@@ -117,7 +114,7 @@ test('S23: keys of the name __proto__ change no prototype, and stay in the file'
   const tab = await open('prototype.ipynb');
   await tab.typeText(1, '1');
   await agent.edit(folder.getPath('prototype.ipynb'), [
-    { op: 'replace', cell: 'one', source: 'a = 2' },
+    replace('one', 'a = 2'),
     { op: 'insert', at: 'end', cell_type: 'code', id: '__proto__', source: 'c = 1' }
   ]);
   await expect(tab.editor(0)).toHaveText('a = 2');

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../fixtures';
-import { makeManyCells, formatNotebook } from '../notebooks';
+import { makeManyCells, replace } from '../notebooks';
 
 /** Let a page that is yet to be opened do without collaboration, as a setting of the server does. */
 async function disableRooms(page: Page): Promise<void> {
@@ -18,26 +18,24 @@ async function disableRooms(page: Page): Promise<void> {
 }
 
 test('A page in the room and one without collaboration both follow', async ({
-  agent,
   anotherWindow,
-  folder,
+  create,
   open
 }) => {
   const rooms = process.env.NBEDIT_ROOMS!;
   test.skip(rooms !== 'jupyter_collaboration', `With ${rooms} no page can save by itself.`);
-  folder.write('mixed.ipynb', formatNotebook(makeManyCells(6)));
-  const path = folder.getPath('mixed.ipynb');
-  const expected = folder.readSources('mixed.ipynb');
-  const inRoom = await open('mixed.ipynb');
+  const notebook = create(makeManyCells(6));
+  const expected = notebook.readSources();
+  const inRoom = await open(notebook.name);
   const page = await anotherWindow();
   await disableRooms(page);
-  const alone = await open('mixed.ipynb', { page });
+  const alone = await open(notebook.name, { page });
   expect(await inRoom.isCollaborative()).toBe(true);
   expect(await alone.isCollaborative()).toBe(false);
 
   await alone.typeText(0, '  # alone');
-  await agent.edit(path, [
-    { op: 'replace', cell: 'cell-id-3', source: 'theirs = 3' },
+  await notebook.edit([
+    replace(3),
     { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs = 6' }
   ]);
   expected[3] = 'theirs = 3';
@@ -50,7 +48,7 @@ test('A page in the room and one without collaboration both follow', async ({
   await expect.poll(async () => inRoom.getSources()).toEqual(expected);
   await inRoom.typeText(1, '  # in the room');
   expected[1] += '  # in the room';
-  await expect(() => expect(folder.readSources('mixed.ipynb')).toEqual(expected)).toPass();
+  await expect(() => expect(notebook.readSources()).toEqual(expected)).toPass();
   await expect.poll(async () => alone.getSources()).toEqual(expected);
   expect(await alone.isDirty()).toBe(false);
 });

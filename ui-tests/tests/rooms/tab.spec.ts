@@ -1,7 +1,8 @@
 import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import type { Operation } from '../agent';
 import { expect, test } from '../fixtures';
-import { makeCodeCell, makeManyCells, formatNotebook } from '../notebooks';
+import { getToasts } from '../lab';
+import { makeCodeCell, makeManyCells, replace } from '../notebooks';
 
 /** Wait until it holds of the file: a room writes in place, and half a file is to be seen then. */
 async function waitForAgreement(look: () => void): Promise<void> {
@@ -10,18 +11,15 @@ async function waitForAgreement(look: () => void): Promise<void> {
 
 test.describe('In a collaborative tab', () => {
   test('an edit of the cell its user types in is merged, and the caret stays', async ({
-    agent,
-    folder,
-    open
+    openWith
   }) => {
     const lines = ['a = 1', 'b = 1', 'c = 1', 'd = 1', 'e = 1'];
-    folder.write(
-      'lines.ipynb',
-      formatNotebook([makeCodeCell('one', lines.join('\n')), makeCodeCell('two', 'x = 1')])
-    );
-    const tab = await open('lines.ipynb');
+    const { notebook, tab } = await openWith([
+      makeCodeCell('one', lines.join('\n')),
+      makeCodeCell('two', 'x = 1')
+    ]);
     await tab.typeText(0, '  # mine');
-    await agent.edit(folder.getPath('lines.ipynb'), [
+    await notebook.edit([
       { op: 'replace_text', cell: 'one', old: 'a = 1', new: 'import os\na = 2' }
     ]);
     await expect(tab.editor(0)).toContainText('a = 2');
@@ -29,59 +27,45 @@ test.describe('In a collaborative tab', () => {
     await tab.page.keyboard.type(' still');
     const expected = ['import os', 'a = 2', ...lines.slice(1)].join('\n') + '  # mine still';
     expect(await tab.getSource(0)).toBe(expected);
-    await waitForAgreement(() =>
-      expect(folder.readSources('lines.ipynb')).toEqual([expected, 'x = 1'])
-    );
+    await waitForAgreement(() => expect(notebook.readSources()).toEqual([expected, 'x = 1']));
   });
 
   test('an edit of more cells than its event names is told of as one', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('many.ipynb', formatNotebook(makeManyCells(2)));
-    const tab = await open('many.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(2));
     const insert = { op: 'insert', at: 'end', cell_type: 'code', source: 'theirs' };
-    await agent.edit(folder.getPath('many.ipynb'), Array<Operation>(25).fill(insert), 'Busy bot');
+    await notebook.edit(Array<Operation>(25).fill(insert), 'Busy bot');
     await expect(tab.cells).toHaveCount(27);
-    await expect(page.locator('.Toastify__toast')).toHaveText(/^Busy bot: 2[05] cells added/);
+    await expect(getToasts(page)).toHaveText(/^Busy bot: 2[05] cells added/);
   });
 
-  test('edits are followed after a rename', async ({ agent, folder, open, page }) => {
-    folder.write('before.ipynb', formatNotebook(makeManyCells(3)));
-    const tab = await open('before.ipynb');
+  test('edits are followed after a rename', async ({ agent, folder, openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(3));
     await tab.typeText(0, '  # mine');
-    await waitForAgreement(() => expect(folder.readSources('before.ipynb')[0]).toContain('# mine'));
+    await waitForAgreement(() => expect(notebook.readSources()[0]).toContain('# mine'));
     await page.evaluate(
       async ([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to),
-      [folder.getPath('before.ipynb'), folder.getPath('after.ipynb')]
+      [notebook.path, folder.getPath('after.ipynb')]
     );
-    await agent.edit(
-      folder.getPath('after.ipynb'),
-      [{ op: 'replace', cell: 'cell-id-1', source: 'theirs = 1' }],
-      'Renaming bot'
-    );
+    await agent.edit(folder.getPath('after.ipynb'), [replace(1)], 'Renaming bot');
     await expect(tab.editor(1)).toHaveText('theirs = 1');
-    await expect(page.locator('.Toastify__toast')).toContainText('Renaming bot: 1 cell changed');
+    await expect(getToasts(page)).toContainText('Renaming bot: 1 cell changed');
     const sources = await tab.getSources();
     await waitForAgreement(() => expect(folder.readSources('after.ipynb')).toEqual(sources));
   });
 
-  test('the reply to an edit says that it is shown there', async ({ agent, folder, open }) => {
-    folder.write('handshake.ipynb', formatNotebook(makeManyCells(3)));
-    const tab = await open('handshake.ipynb');
-    const replace = async (source: string) =>
-      agent.edit(
-        folder.getPath('handshake.ipynb'),
-        [{ op: 'replace', cell: 'cell-id-1', source }],
-        'Asking bot',
-        { waitTabs: 10_000 }
-      );
-    await expect.poll(async () => (await replace(`${Math.random()}`)).tabs.open).toBe(1);
+  test('the reply to an edit says that it is shown there', async ({ openWith }) => {
+    const { notebook, tab } = await openWith(makeManyCells(3));
+    const change = async (source: string) =>
+      notebook.edit([{ op: 'replace', cell: 'cell-id-1', source }], 'Asking bot', {
+        waitTabs: 10_000
+      });
+    await expect.poll(async () => (await change(`${Math.random()}`)).tabs.open).toBe(1);
     await tab.typeText(0, '  # mine');
     for (const source of ['one = 1', 'two = 2']) {
-      const reply = await replace(source);
+      const reply = await change(source);
       expect(await tab.getSource(1)).toBe(source);
       expect(reply.tabs).toEqual({ open: 1, shown: 1, merged: 0, waiting: 0 });
     }
@@ -107,6 +91,6 @@ test.describe('In a collaborative tab', () => {
       content: 'one\nchanged\n'
     });
     await expect(editor).toContainText('changed');
-    await expect(page.locator('.Toastify__toast')).toHaveCount(0);
+    await expect(getToasts(page)).toHaveCount(0);
   });
 });

@@ -1,6 +1,7 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../fixtures';
-import { makeCodeCell, makeNotebook, makeHtmlOutput, makeManyCells } from '../notebooks';
+import { getToasts } from '../lab';
+import { makeCodeCell, makeHtmlOutput, makeManyCells, makeNotebook, replace } from '../notebooks';
 import type { Tab } from '../tab';
 
 const EDITS = 50;
@@ -127,14 +128,14 @@ test(`Two pages type in one cell while ${EDITS} edits arrive in others`, async (
   const { operations } = await agent.edit(
     path,
     [
-      { op: 'replace', cell: 'cell-id-3', source: 'last = 3' },
+      replace(3, 'last = 3'),
       { op: 'insert', before: 'cell-id-4', cell_type: 'code', source: 'new = 4' },
       { op: 'delete', cell: 'cell-id-5' }
     ],
     'Refactoring bot'
   );
   for (const [at, tab] of [one, two].entries()) {
-    const toast = tab.page.locator('.Toastify__toast', { hasText: 'Refactoring bot' });
+    const toast = getToasts(tab.page, 'Refactoring bot');
     await expect(toast).toContainText('Refactoring bot: 1 cell changed, 1 added, 1 deleted');
     await expect(tab.editor(4)).toHaveText('new = 4');
     expect(await flashed[at]()).toEqual(['cell-id-3', operations[1].cell_id]);

@@ -2,13 +2,7 @@ import type { CDPSession, Page } from '@playwright/test';
 import type { Operation } from './agent';
 import { ChangeEvents, listOutsideEntries } from './changes';
 import { expect, test } from './fixtures';
-import {
-  type CellJson,
-  formatNotebook,
-  makeCodeCell,
-  makeImageOutput,
-  makeManyCells
-} from './notebooks';
+import { type CellJson, makeCodeCell, makeImageOutput, makeManyCells } from './notebooks';
 import type { Tab } from './tab';
 import { Traffic } from './traffic';
 import { WRITERS } from './writers';
@@ -106,7 +100,7 @@ function makeEdit(n: number): Operation {
  * never frees the toolbar of a cell that was active (260 elements, 800 listeners).
  */
 async function lookAndKeep(tab: Tab, blockCount: number): Promise<void> {
-  const blocks = tab.root.locator('.jp-nbedit-block');
+  const blocks = tab.blocks;
   for (let count = 0; count < blockCount; count++) {
     await tab.root.locator('.jp-nbedit-mark[aria-expanded=false]').first().click();
     await expect(blocks).toHaveCount(count + 1);
@@ -121,17 +115,13 @@ async function lookAndKeep(tab: Tab, blockCount: number): Promise<void> {
 
 for (const [name, cells] of Object.entries(NOTEBOOKS)) {
   test(`500 edits in a minute of a notebook of ${name} leave nothing behind @nightly`, async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
     const isRead = Boolean(process.env.NBEDIT_FULL_READS);
     test.skip(isRead && name.endsWith('MB'), 'it would read 10 GB');
     test.setTimeout(MAX_TIME);
-    folder.write('steady.ipynb', formatNotebook(cells));
-    const path = folder.getPath('steady.ipynb');
-    const tab = await open('steady.ipynb');
+    const { notebook, tab } = await openWith(cells);
     await tab.placeCaret(3);
     // JupyterLab 4.2 has only the cells in sight on the page, which may not be among the changed ones.
     const blockCount = (await isOldestLab(page)) ? 0 : BLOCKS;
@@ -142,7 +132,7 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
     let hash = '';
     const edits = async (from: number, to: number) => {
       for (let n = from; n < to; n++) {
-        ({ hash } = await agent.edit(path, [makeEdit(n)], 'Busy bot'));
+        ({ hash } = await notebook.edit([makeEdit(n)], 'Busy bot'));
         if (n % LOOK === LOOK - 1) {
           await lookAndKeep(tab, blockCount);
         }
@@ -156,7 +146,7 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
     // JupyterLab makes the cells out of sight when it finds time.
     await expect.poll(async () => tab.isComplete()).toBe(true);
     const before = await measureResources(session);
-    const traffic = await Traffic.watch(session, path);
+    const traffic = await Traffic.watch(session, notebook.path);
     const frames = await watchFrames(page);
     await tab.waitFrames(60);
     const still = await frames();
@@ -174,7 +164,7 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
         `fetched for each; longest frames ${gaps.join(', ')} ms (without ` +
         `edits ${still.join(', ')}); after ${FIRST} edits ${formatUse(before)}, after ${COUNT} ${formatUse(after)}`
     );
-    expect(await tab.getSources()).toEqual(folder.readSources('steady.ipynb'));
+    expect(await tab.getSources()).toEqual(notebook.readSources());
     expect(await tab.isDirty()).toBe(false);
     expect(after.heap - before.heap).toBeLessThan(MORE_HEAP);
     expect(after.nodes / before.nodes).toBeLessThan(MORE_ELEMENTS);
@@ -185,17 +175,17 @@ for (const [name, cells] of Object.entries(NOTEBOOKS)) {
 
 test('500 writes in a minute by another program leave nothing behind @nightly', async ({
   agent,
+  create,
   folder,
   open,
   page
 }) => {
   test.setTimeout(MAX_TIME);
-  folder.write('steady.ipynb', formatNotebook(makeManyCells(CELLS)));
-  const path = folder.getPath('steady.ipynb');
-  folder.write('other.ipynb', formatNotebook(makeManyCells(CELLS)));
-  const other = `/nbedit/notebooks/${folder.getPath('other.ipynb')}?view=outline`;
-  const tab = await open('steady.ipynb');
-  const events = await ChangeEvents.watch(page, path);
+  const notebook = create(makeManyCells(CELLS));
+  const otherNotebook = create(makeManyCells(CELLS));
+  const other = `/nbedit/notebooks/${otherNotebook.path}?view=outline`;
+  const tab = await open(notebook.name);
+  const events = await ChangeEvents.watch(page, notebook.path);
   await tab.placeCaret(3);
   const session = await page.context().newCDPSession(page.context().pages()[0]);
   await session.send('Performance.enable');
@@ -205,14 +195,14 @@ test('500 writes in a minute by another program leave nothing behind @nightly', 
     for (let n = from; n < to; n++) {
       const cell = `cell-id-${(n * 37) % CELLS}`;
       const writer = WRITERS[n % 2 === 0 ? 'rename over' : 'in place'];
-      await writer(folder.getFile('steady.ipynb'), { cell, source: `changed = ${n}` });
+      await writer(folder.getFile(notebook.name), { cell, source: `changed = ${n}` });
       const asked = Date.now();
       await agent.get(other);
       waits.push(Date.now() - asked);
       const next = begin + (n * SECONDS * 1000) / COUNT;
       await page.waitForTimeout(Math.max(0, next - Date.now()));
     }
-    const sources = folder.readSources('steady.ipynb');
+    const sources = notebook.readSources();
     await expect.poll(async () => tab.getSources()).toEqual(sources);
   };
 
@@ -223,7 +213,7 @@ test('500 writes in a minute by another program leave nothing behind @nightly', 
   const took = (Date.now() - begin) / 1000;
   const after = await measureResources(session);
 
-  const entries = await listOutsideEntries(agent, path);
+  const entries = await listOutsideEntries(agent, notebook.path);
   expect((await events.list()).map(event => event.edit_id)).toEqual(
     entries.map(entry => entry.edit_id)
   );

@@ -28,20 +28,23 @@ const CELLS = [
 
 const replace = (cell: string, source: string) => ({ op: 'replace', cell, source });
 
-interface Scene {
+interface NotebookArgs {
   agent: Agent;
   folder: Folder;
   open: (name: string) => Promise<Tab>;
 }
 
-/** What `visitSurfaces` needs. */
-export interface Stage extends Scene {
+/** What `showEverything` needs. */
+export interface PageArgs extends NotebookArgs {
   dialogs: string[];
   page: Page;
 }
 
 /** Open a notebook in which an agent has changed, deleted and moved cells, and one as its user. */
-export async function showChanges({ agent, folder, open }: Scene, name: string): Promise<Tab> {
+export async function showChanges(
+  { agent, folder, open }: NotebookArgs,
+  name: string
+): Promise<Tab> {
   folder.write(name, formatNotebook(CELLS));
   const tab = await open(name);
   const index = CELLS.findIndex(({ id }) => id === 'mine');
@@ -70,7 +73,7 @@ export async function showChanges({ agent, folder, open }: Scene, name: string):
  * they are, of a cell that another agent changes in other lines and in the same line, a deletion and
  * a move.
  */
-export async function propose({ agent, folder }: Scene, name: string): Promise<void> {
+export async function propose({ agent, folder }: NotebookArgs, name: string): Promise<void> {
   const path = folder.getPath(name);
   await agent.setMode(path, 'review');
   await agent.propose(
@@ -94,8 +97,8 @@ export async function propose({ agent, folder }: Scene, name: string): Promise<v
 }
 
 /** Show everything that we show to the user, and check the elements of each kind when they are shown. */
-export async function visitSurfaces(
-  { agent, dialogs, folder, open, page }: Stage,
+export async function showEverything(
+  { agent, dialogs, folder, open, page }: PageArgs,
   check: (name: string, elements: Locator) => Promise<void>
 ): Promise<void> {
   const scene = { agent, folder, open };

@@ -9,18 +9,18 @@ const LOWEST = 500;
 
 /** The pointer, the key that is pressed and a caption, above the page. */
 const STYLE = `
-  #film-pointer {
+  #picture-pointer {
     position: fixed; left: 0; top: 0; z-index: 100000; width: 22px; height: 26px;
     pointer-events: none; filter: drop-shadow(0 1px 2px #0008);
   }
-  #film-key, #film-caption {
+  #picture-key, #picture-caption {
     position: fixed; bottom: 34px; z-index: 100000; pointer-events: none;
     padding: 6px 12px; border-radius: 6px; color: #fff; background: #222e;
     font: 600 17px/1.3 sans-serif;
   }
-  #film-caption { left: 40px; }
-  #film-key { left: 50%; transform: translateX(-50%); bottom: 84px; font-size: 24px; background: #1769aae8; }
-  #film-key:empty, #film-caption:empty { display: none; }
+  #picture-caption { left: 40px; }
+  #picture-key { left: 50%; transform: translateX(-50%); bottom: 84px; font-size: 24px; background: #1769aae8; }
+  #picture-key:empty, #picture-caption:empty { display: none; }
 `;
 const POINTER = `<svg viewBox="0 0 22 26" width="22" height="26">
   <path d="M2 1 L2 20 L7 15.5 L10.5 24 L14 22.5 L10.5 14.5 L17.5 14 Z" fill="#111" stroke="#fff" stroke-width="1.6"/>
@@ -32,7 +32,7 @@ const POINTER = `<svg viewBox="0 0 22 26" width="22" height="26">
  * Each frame is a file whose name has its number and how long it is shown, whatever the time is
  * that the machine needs for it. `python ui-tests --screenshot` makes one file of them.
  */
-export class Film {
+export class MovingPicture {
   private x = 500;
   private y = 350;
   private frames = 0;
@@ -43,13 +43,13 @@ export class Film {
   ) {}
 
   /** Add the pointer to the page that is loaded now. */
-  static async start(page: Page, folder: string): Promise<Film> {
+  static async start(page: Page, folder: string): Promise<MovingPicture> {
     await page.addStyleTag({ content: STYLE });
     await page.evaluate(pointer => {
       for (const [id, content] of [
-        ['film-pointer', pointer],
-        ['film-key', ''],
-        ['film-caption', '']
+        ['picture-pointer', pointer],
+        ['picture-key', ''],
+        ['picture-caption', '']
       ]) {
         const node = document.createElement('div');
         node.id = id;
@@ -58,9 +58,9 @@ export class Film {
         document.body.append(node);
       }
     }, POINTER);
-    const film = new Film(page, folder);
-    await film.placePointer();
-    return film;
+    const picture = new MovingPicture(page, folder);
+    await picture.placePointer();
+    return picture;
   }
 
   /** Show what happens for so long. */
@@ -71,7 +71,7 @@ export class Film {
   }
 
   async setCaption(text: string): Promise<void> {
-    await this.setText('film-caption', text);
+    await this.setText('picture-caption', text);
   }
 
   /** Move the pointer to the middle of an element. */
@@ -111,11 +111,11 @@ export class Film {
 
   /** Press a key, and show its name with what it does. */
   async press(key: string, meaning: string): Promise<void> {
-    await this.setText('film-key', `${key.replace('+', '-')}: ${meaning}`);
+    await this.setText('picture-key', `${key.replace('+', '-')}: ${meaning}`);
     await this.show(2 * FRAME);
     await this.page.keyboard.press(key.length === 1 ? key.toLowerCase() : key);
     await this.show(4 * FRAME);
-    await this.setText('film-key', '');
+    await this.setText('picture-key', '');
   }
 
   async type(text: string): Promise<void> {
@@ -129,7 +129,7 @@ export class Film {
   async takePicture(path: string): Promise<void> {
     // Notifications slide in.
     await this.page.waitForTimeout(600);
-    const style = '#film-pointer, #film-key, #film-caption { visibility: hidden; }';
+    const style = '#picture-pointer, #picture-key, #picture-caption { visibility: hidden; }';
     await this.page.screenshot({ path, style });
   }
 
@@ -155,7 +155,7 @@ export class Film {
 
   private async placePointer(): Promise<void> {
     await this.page.mouse.move(this.x, this.y);
-    await this.page.locator('#film-pointer').evaluate(
+    await this.page.locator('#picture-pointer').evaluate(
       (node, [x, y]) => {
         node.style.translate = `${x}px ${y}px`;
       },
