@@ -11,7 +11,7 @@ import pytest
 from jupyter_nbedit.cli import exit_codes
 from tests.cli.conftest import Shell
 from tests.support import samples
-from tests.support.http import JSON, Client
+from tests.support.http import Client
 
 
 def read(live: Client, path: str = "a.ipynb") -> list[str]:
@@ -21,11 +21,6 @@ def read(live: Client, path: str = "a.ipynb") -> list[str]:
 def get_names(shell: Shell, path: str = "a.ipynb") -> list[str]:
     outline = shell.succeed("read", path, "--outline")
     return [line.split()[0] for line in outline.splitlines()[1:]]
-
-
-def put_mode(live: Client, mode: str) -> None:
-    body = json.dumps({"mode": mode, "path": "a.ipynb"}).encode()
-    assert live.request("PUT", "nbedit/mode", body, JSON).status == 200
 
 
 # What commands do ---------------------------------------------------------------------------------
@@ -268,7 +263,7 @@ def test_unseen_changes_are_printed_kept_and_undone_and_states_restored(
 
 
 def test_a_proposal_has_its_own_exit_code_until_it_is_accepted(shell: Shell, live: Client) -> None:
-    put_mode(live, "review")
+    live.set_mode("review", "a.ipynb")
     proposed = shell.run("edit", "a.ipynb", "--delete", "0")
     assert (proposed.exit_code, proposed.err) == (exit_codes.PROPOSED, "")
     (number,) = re.findall(r"proposed as (\d+)", proposed.out)
@@ -276,13 +271,13 @@ def test_a_proposal_has_its_own_exit_code_until_it_is_accepted(shell: Shell, liv
     waiting = shell.run("proposal", number, "--wait", "0.01")
     assert waiting.exit_code == exit_codes.PROPOSED
     assert f"proposal {number} | pending" in waiting.out
-    assert live.request("POST", f"nbedit/proposals/{number}/accept", b"{}", JSON).status == 200
+    assert live.accept(int(number)).status == 200
     assert f"proposal {number} | accepted" in shell.succeed("proposal", number, "--wait", "5")
 
     rejected = json.loads(shell.run("edit", "a.ipynb", "--delete", "0", "--json").out)
-    number = str(rejected["proposal_id"])
-    assert live.request("POST", f"nbedit/proposals/{number}/reject", b"{}", JSON).status == 200
-    decided = shell.run("proposal", number, "--json")
+    number = rejected["proposal_id"]
+    assert live.reject(number).status == 200
+    decided = shell.run("proposal", str(number), "--json")
     assert decided.exit_code == exit_codes.REFUSED
     assert json.loads(decided.out)["status"] == "rejected"
 
@@ -349,7 +344,7 @@ def test_a_stale_cell_is_shown_as_it_is_now(shell: Shell) -> None:
 
 
 def test_a_person_decides_on_a_proposal_in_a_shell(shell: Shell, live: Client) -> None:
-    put_mode(live, "review")
+    live.set_mode("review", "a.ipynb")
     proposed = shell.run("edit", "a.ipynb", "--cell", "0", "--source", "x = 2\nx")
     (number,) = re.findall(r"proposed as (\d+)", proposed.out)
 
@@ -359,7 +354,7 @@ def test_a_person_decides_on_a_proposal_in_a_shell(shell: Shell, live: Client) -
     assert f"proposal {number} | pending\n" in shell.succeed("proposal", "reopen", number)
     assert "reason" not in shell.run("proposal", number).out
 
-    put_mode(live, "edit")
+    live.set_mode("edit", "a.ipynb")
     shell.succeed("edit", "a.ipynb", "--cell", "0", "--source", "# first\nx = 1\n\nx")
     stale = shell.run("proposal", "accept", number)
     assert (stale.exit_code, stale.out) == (exit_codes.STALE, "")
@@ -374,7 +369,7 @@ def test_a_person_decides_on_a_proposal_in_a_shell(shell: Shell, live: Client) -
 
 
 def test_a_paused_notebook_is_read_and_not_changed(shell: Shell, live: Client) -> None:
-    put_mode(live, "plan")
+    live.set_mode("plan", "a.ipynb")
     result = shell.run("edit", "a.ipynb", "--delete", "0")
     assert (result.exit_code, result.err.partition(":")[0]) == (exit_codes.REFUSED, "plan_mode")
     shell.succeed("edit", "a.ipynb", "--delete", "0", "--dry-run")

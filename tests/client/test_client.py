@@ -82,8 +82,8 @@ def test_a_change_is_made_once_however_often_it_is_sent(client: Client) -> None:
 
 
 def test_a_proposal_is_a_reply_that_says_so(client: Client, live: HttpClient) -> None:
-    body = json.dumps({"mode": "review", "path": "a.ipynb"}).encode()
-    assert live.request("PUT", "nbedit/mode", body, JSON).status == 200
+    body = {"mode": "review", "path": "a.ipynb"}
+    assert live.send_json("PUT", "mode", body).status == 200
     try:
         reply = client.send(requests.edit("a.ipynb", [{"op": "delete", "cell": 0}]))
     finally:
@@ -95,8 +95,8 @@ def test_a_proposal_is_a_reply_that_says_so(client: Client, live: HttpClient) ->
 
 
 def test_a_person_decides_on_a_proposal(client: Client, live: HttpClient) -> None:
-    body = json.dumps({"mode": "review", "path": "a.ipynb"}).encode()
-    assert live.request("PUT", "nbedit/mode", body, JSON).status == 200
+    body = {"mode": "review", "path": "a.ipynb"}
+    assert live.send_json("PUT", "mode", body).status == 200
     try:
         number = client.edit("a.ipynb", [{"op": "delete", "cell": 0}])["proposal_id"]
         rejected = client.reject_proposal(number, parts=[0], reason="It is needed")

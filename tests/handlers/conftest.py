@@ -11,6 +11,7 @@ import pytest
 
 from tests.handlers.golden import Messages
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client, Local
 from tests.support.page import open_page
 from tests.support.servers import run_server
@@ -53,7 +54,13 @@ def page(live: Client) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def notebook(local: Local, request: pytest.FixtureRequest) -> Path:
+def notebook(live: Client, path: str) -> Notebook:
+    """Return a notebook that no other test has; the module's ``TEXT`` is in it."""
+    return Notebook(live, path)
+
+
+@pytest.fixture
+def local_file(local: Local, request: pytest.FixtureRequest) -> Path:
     """Return the file ``a.ipynb`` of the test's own server; the module's ``TEXT`` is in it."""
     found = local.root / "a.ipynb"
     found.write_bytes(getattr(request.module, "TEXT", samples.three_cells()))

@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.handlers.faults import lose_database
-from tests.handlers.requests import replace, send_json_locally
+from tests.handlers.requests import replace
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client, Local
 
 SERVER = "https://hub.example.org/user/ada%40b/"
@@ -69,7 +70,7 @@ async def test_each_agent_has_its_last_edit(local: Local, jp_ws_fetch: Any) -> N
     socket = await jp_ws_fetch("nbedit", "tabs")
     page = {"X-NbEdit-Page": json.loads(await socket.read_message())["page"]}
     body = {"operations": [replace("alpha", "y")], "client": "JupyterLab"}
-    answer = await send_json_locally(local, "PATCH", "notebooks/a.ipynb", body, page)
+    answer = await local.send_json("PATCH", "notebooks/a.ipynb", body, page)
     assert answer.status == 200
     socket.close()
     (local.root / "c.ipynb").write_bytes(samples.three_cells())
@@ -83,7 +84,9 @@ async def test_each_agent_has_its_last_edit(local: Local, jp_ws_fetch: Any) -> N
     ]
 
 
-def test_the_set_up_is_shown_if_the_history_cannot_be_read(live: Client, path: str) -> None:
-    with lose_database(live, path):
+def test_the_set_up_is_shown_if_the_history_cannot_be_read(
+    live: Client, notebook: Notebook
+) -> None:
+    with lose_database(live, notebook.path):
         reply = get_agents(live)
     assert (reply["last_edits"], len(reply["clients"])) == (None, 9)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.requests import send_json
-from tests.handlers.test_shown_names import call
+from tests.handlers.agent_tools import call
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client
 
 GOOD = [samples.markdown("# Title", "good"), samples.code("x = 1", "alpha")]
@@ -52,31 +52,33 @@ def build(kind: str, cell_type: str) -> bytes:
     [*product(BAD, ["code", "markdown", "raw"]), *((kind, "") for kind in NO_CELLS)],
 )
 def test_a_bad_cell_does_not_hide_the_others(
-    live: Client, path: str, kind: str, cell_type: str
+    live: Client, notebook: Notebook, kind: str, cell_type: str
 ) -> None:
-    (live.root / path).write_bytes(build(kind, cell_type))
+    notebook.file.write_bytes(build(kind, cell_type))
     for view in ("auto", "outline", "source", "full"):
-        done, text = call(live, "notebook_read", {"path": path, "view": view, "outputs": "text"})
+        done, text = call(
+            live, "notebook_read", {"path": notebook.path, "view": view, "outputs": "text"}
+        )
         assert done, text
         assert "# Title" in text
         assert "x = 1" in text
         assert text.count("<note>Cell 1 (") == 1
         assert "is unreadable: " in text
-    assert call(live, "notebook_read", {"path": path, "section": "Title"})[0]
+    assert call(live, "notebook_read", {"path": notebook.path, "section": "Title"})[0]
     for query in ({}, {"view": "outline"}, {"view": "full"}, {"max_chars": 1_000}):
-        answer = live.read(path, **query)
+        answer = notebook.read(**query)
         assert answer.status == 200, answer.body
         cells = answer.json["cells"]
         assert len(cells) == 3
         assert (cells[1]["source_hash"], "source" in cells[1]) == ("", False)
         assert cells[1]["problem"]
         assert ["problem" in cell for cell in cells] == [False, True, False]
-    done, text = call(live, "notebook_search", {"folder": path, "text": "x ="})
+    done, text = call(live, "notebook_search", {"folder": notebook.path, "text": "x ="})
     assert done
     assert "x = 1" in text
-    assert f"<note>Not searched: {path} (invalid_notebook).</note>" in text
-    file = {"file_path": str(live.root / path)}
-    shown = send_json(live, "POST", "tools/claude_code/Read", file).json["content"][0]["text"]
+    assert f"<note>Not searched: {notebook.path} (invalid_notebook).</note>" in text
+    file = {"file_path": str(notebook.file)}
+    shown = live.send_json("POST", "tools/claude_code/Read", file).json["content"][0]["text"]
     assert "x = 1" in shown
     assert "is unreadable" in shown
     operations = [
@@ -84,26 +86,24 @@ def test_a_bad_cell_does_not_hide_the_others(
         {"op": "append_to_section", "section": "Title", "source": "more"},
         {"op": "insert", "at": "start", "source": "new"},
     ]
-    done, text = call(live, "notebook_edit", {"path": path, "operations": operations})
+    done, text = call(live, "notebook_edit", {"path": notebook.path, "operations": operations})
     assert done, text
-    done, text = call(live, "notebook_history", {"path": path, "action": "undo"})
+    done, text = call(live, "notebook_history", {"path": notebook.path, "action": "undo"})
     assert done, text
-    assert (live.root / path).read_bytes() == build(kind, cell_type)
+    assert notebook.text == build(kind, cell_type)
     delete = {"op": "delete", "cell": "2:000000"}
-    done, text = call(live, "notebook_edit", {"path": path, "operations": [delete]})
+    done, text = call(live, "notebook_edit", {"path": notebook.path, "operations": [delete]})
     assert (done, text.partition(":")[0]) == (False, "cell_changed")
 
 
 @pytest.mark.parametrize("name", ["metadata", "outputs", "execution_count"])
-def test_an_edit_of_a_cell_without_a_required_member_warns(
-    live: Client, path: str, name: str
-) -> None:
+def test_an_edit_of_a_cell_without_a_required_member_warns(notebook: Notebook, name: str) -> None:
     cell = {key: value for key, value in samples.code("x", "a").items() if key != name}
-    (live.root / path).write_bytes(samples.notebook(cell, samples.raw("y", "b")))
-    answer = live.patch(path, {"op": "replace", "cell": 0, "source": "z"})
+    notebook.write(cell, samples.raw("y", "b"))
+    answer = notebook.patch({"op": "replace", "cell": 0, "source": "z"})
     (warning,) = answer.json["warnings"]
     assert f"has no `{name}`, which nbformat requires" in warning
-    assert live.patch(path, {"op": "replace", "cell": 1, "source": "z"}).json["warnings"] == []
+    assert notebook.patch({"op": "replace", "cell": 1, "source": "z"}).json["warnings"] == []
 
 
 CONFLICT = samples.three_cells().replace(b"\n", b"\n<<<<<<< HEAD\n=======\n>>>>>>> other\n", 1)
@@ -126,12 +126,12 @@ OTHER: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize(("text", "message"), OTHER.values(), ids=OTHER)
 def test_what_stands_in_place_of_a_notebook_is_named(
-    live: Client, path: str, text: bytes, message: str
+    live: Client, notebook: Notebook, text: bytes, message: str
 ) -> None:
-    (live.root / path).write_bytes(text)
-    done, shown = call(live, "notebook_read", {"path": path})
+    notebook.file.write_bytes(text)
+    done, shown = call(live, "notebook_read", {"path": notebook.path})
     assert not done
     assert shown.startswith("invalid_notebook: ")
     assert message in shown
-    answer: Any = live.patch(path, {"op": "delete", "cell": 0})
+    answer: Any = notebook.patch({"op": "delete", "cell": 0})
     assert (answer.status, message in answer.json["message"]) == (422, True)

@@ -14,6 +14,7 @@ from tests.handlers.bad_requests import BROKEN_CELLS
 from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.operation_table import op
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Answer, Client
 
 GOOD = samples.three_cells()
@@ -61,9 +62,9 @@ def root(live: Client) -> Iterator[Path]:
         yield root
 
 
-def read_and_edit(live: Client, path: str) -> list[Answer]:
+def read_and_edit(notebook: Notebook) -> list[Answer]:
     """Read and edit."""
-    return [live.read(path), live.patch(path, REPLACE), live.patch(path, REPLACE, dry_run=True)]
+    return [notebook.read(), notebook.patch(REPLACE), notebook.patch(REPLACE, dry_run=True)]
 
 
 @pytest.mark.threat("S10")
@@ -80,7 +81,7 @@ def test_hidden_outside_and_missing_notebooks_get_the_same_error(live: Client, r
     assert all((root / path).is_file() for path in (*HIDDEN, *OUTSIDE))
     bodies = set()
     for path in (*HIDDEN, *OUTSIDE, *NOWHERE):
-        for answer in read_and_edit(live, path):
+        for answer in read_and_edit(Notebook(live, path)):
             assert get_error(answer, 404, "notebook_not_found") == {}, path
             bodies.add(answer.body)
     assert len(bodies) == 1
@@ -105,5 +106,5 @@ def test_a_path_that_is_no_regular_file_is_refused_at_once(live: Client, kind: s
             os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))
 
     with no_changes(live.root):
-        for answer in read_and_edit(live, path.name):
+        for answer in read_and_edit(Notebook(live, path.name)):
             get_error(answer, 409, "not_a_plain_file")

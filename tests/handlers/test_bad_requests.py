@@ -14,6 +14,7 @@ import pytest
 from tests.handlers.bad_requests import END, HASH, LIMIT
 from tests.handlers.error_checks import build_body, get_error, no_changes
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client
 
 
@@ -21,44 +22,43 @@ from tests.support.http import Client
     "content_type", ["application/json", "Application/JSON;charset=UTF-8", "application/json ; x=y"]
 )
 def test_any_spelling_of_the_json_media_type_is_accepted(
-    live: Client, path: str, content_type: str
+    notebook: Notebook, content_type: str
 ) -> None:
-    assert live.send(path, build_body(**END), {"Content-Type": content_type}).status == 200
+    assert notebook.send(build_body(**END), {"Content-Type": content_type}).status == 200
 
 
-def test_a_body_of_exactly_the_limit_is_accepted(live: Client, path: str) -> None:
-    assert live.send(path, build_body(**END).ljust(LIMIT)).status == 200
+def test_a_body_of_exactly_the_limit_is_accepted(notebook: Notebook) -> None:
+    assert notebook.send(build_body(**END).ljust(LIMIT)).status == 200
 
 
 @pytest.mark.parametrize("is_current", [True, False])
 @pytest.mark.parametrize("place", ["header", "body", "both"])
 def test_an_edit_applies_only_to_the_version_with_the_given_hash(
-    live: Client,
-    path: str,
+    notebook: Notebook,
     place: str,
     is_current: bool,  # noqa: FBT001 -- a column
 ) -> None:
-    current = live.read(path).json["hash"]
+    current = notebook.read().json["hash"]
     sent = current if is_current else HASH
     headers = {"If-Match": f'"{sent}"'} if place != "body" else {}
     fields = {"hash": sent} if place != "header" else {}
     if is_current:
-        assert live.patch(path, END, headers=headers, **fields).status == 200
+        assert notebook.patch(END, headers=headers, **fields).status == 200
         return
-    with no_changes(live.root):
-        answer = live.patch(path, END, headers=headers, **fields)
+    with no_changes(notebook.root):
+        answer = notebook.patch(END, headers=headers, **fields)
         assert get_error(answer, 412, "hash_mismatch") == {"expected": HASH, "hash": current}
 
 
-def test_a_weak_etag_never_matches(live: Client, path: str) -> None:
-    weak = f'W/"{live.read(path).json["hash"]}"'
-    with no_changes(live.root):
-        found = get_error(live.patch(path, END, headers={"If-Match": weak}), 412, "hash_mismatch")
+def test_a_weak_etag_never_matches(notebook: Notebook) -> None:
+    weak = f'W/"{notebook.read().json["hash"]}"'
+    with no_changes(notebook.root):
+        found = get_error(notebook.patch(END, headers={"If-Match": weak}), 412, "hash_mismatch")
         assert (found["expected"], f'W/"{found["hash"]}"') == (weak, weak)
 
 
-def test_if_match_with_an_asterisk_matches_any_version(live: Client, path: str) -> None:
-    assert live.patch(path, END, headers={"If-Match": "*"}).status == 200
+def test_if_match_with_an_asterisk_matches_any_version(notebook: Notebook) -> None:
+    assert notebook.patch(END, headers={"If-Match": "*"}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_if_match_with_an_asterisk_matches_any_version(live: Client, path: str) 
     ],
 )
 def test_a_failed_expect_is_answered_with_the_current_source(
-    live: Client, path: str, operation: dict[str, Any], expect: dict[str, str]
+    notebook: Notebook, operation: dict[str, Any], expect: dict[str, str]
 ) -> None:
-    current = live.read(path).json["cells"][0]
-    with no_changes(live.root):
-        answer = live.patch(path, {**operation, "cell": "alpha", "expect": expect})
+    current = notebook.read().json["cells"][0]
+    with no_changes(notebook.root):
+        answer = notebook.patch({**operation, "cell": "alpha", "expect": expect})
         found = get_error(answer, 409, "cell_changed")
     assert (found["cell"], found["operation"]) == ("alpha", 0)
     assert {name: found[name] for name in ("source", "source_hash")} == {
@@ -87,25 +87,25 @@ def test_a_failed_expect_is_answered_with_the_current_source(
 
 
 @pytest.mark.threat("S26")
-def test_an_outdated_index_is_detected_after_an_insert(live: Client, path: str) -> None:
-    read = live.read(path).json
-    assert live.patch(path, {**END, "at": "start", "source": "theirs"}).status == 200
+def test_an_outdated_index_is_detected_after_an_insert(notebook: Notebook) -> None:
+    read = notebook.read().json
+    assert notebook.patch({**END, "at": "start", "source": "theirs"}).status == 200
     mine = {"op": "replace", "cell": 1, "source": "mine"}
     expect = {"source_hash": read["cells"][1]["source_hash"]}
-    with no_changes(live.root):
-        answer = live.patch(path, {**mine, "expect": expect})
+    with no_changes(notebook.root):
+        answer = notebook.patch({**mine, "expect": expect})
         assert get_error(answer, 409, "cell_changed")["source"] == "x = 1\nx"
-        get_error(live.patch(path, mine, hash=read["hash"]), 412, "hash_mismatch")
+        get_error(notebook.patch(mine, hash=read["hash"]), 412, "hash_mismatch")
 
 
-def test_a_matching_expect_passes_whatever_changed_in_other_cells(live: Client, path: str) -> None:
-    guarded = live.read(path).json["cells"][0]
-    assert live.patch(path, {"op": "replace", "cell": "beta", "source": "# Other"}).status == 200
+def test_a_matching_expect_passes_whatever_changed_in_other_cells(notebook: Notebook) -> None:
+    guarded = notebook.read().json["cells"][0]
+    assert notebook.patch({"op": "replace", "cell": "beta", "source": "# Other"}).status == 200
     by_hash = {"source_hash": guarded["source_hash"]}
-    answer = live.patch(path, {"op": "replace", "cell": 0, "source": "y", "expect": by_hash})
+    answer = notebook.patch({"op": "replace", "cell": 0, "source": "y", "expect": by_hash})
     assert answer.status == 200
     by_source = {"source": "y"}
-    assert live.patch(path, {"op": "delete", "cell": 0, "expect": by_source}).status == 200
+    assert notebook.patch({"op": "delete", "cell": 0, "expect": by_source}).status == 200
 
 
 REPLACE = {"op": "replace", "cell": "locked", "source": "y"}
@@ -131,38 +131,39 @@ PATCHES = [{**FREE, "patch": patch} for patch in UNFREE]
     ],
 )
 def test_a_protected_cell_allows_the_operations_that_its_metadata_permit(
-    live: Client,
-    path: str,
+    notebook: Notebook,
     metadata: dict[str, Any],
     forbidden: list[dict[str, Any]],
     allowed: list[dict[str, Any]],
 ) -> None:
     cell = samples.code("x", "locked", metadata=metadata)
-    (live.root / path).write_bytes(samples.notebook(cell))
-    with no_changes(live.root):
+    notebook.write(cell)
+    with no_changes(notebook.root):
         for operation in forbidden:
-            found = get_error(live.patch(path, operation), 403, "cell_protected")
+            found = get_error(notebook.patch(operation), 403, "cell_protected")
             assert found == {"cell": "locked", "operation": 0}
     for operation in allowed:
-        assert live.patch(path, operation).status == 200
+        assert notebook.patch(operation).status == 200
 
 
-def test_valid_metadata_are_stored_and_shown_by_the_contents_api(live: Client, path: str) -> None:
+def test_valid_metadata_are_stored_and_shown_by_the_contents_api(
+    live: Client, notebook: Notebook
+) -> None:
     patch = {"tags": ["slow"], "collapsed": True, "scrolled": "auto", "name": "n", "mine": {}}
 
-    assert live.patch(path, {"op": "set_metadata", "cell": 0, "patch": patch}).status == 200
+    assert notebook.patch({"op": "set_metadata", "cell": 0, "patch": patch}).status == 200
 
-    model = live.request("GET", f"api/contents/{path}").json
+    model = live.request("GET", f"api/contents/{notebook.path}").json
     assert model.get("message") is None
     assert patch.items() <= model["content"]["cells"][0]["metadata"].items()
 
 
-def test_surrogate_pairs_and_escaped_backslashes_are_accepted(live: Client, path: str) -> None:
+def test_surrogate_pairs_and_escaped_backslashes_are_accepted(notebook: Notebook) -> None:
     body = rb'{"operations": [{"op": "replace", "cell": 0, "source": "\ud83d\ude00 \\ud800"}]}'
 
-    assert live.send(path, body).status == 200
+    assert notebook.send(body).status == 200
 
-    source = samples.load_cells((live.root / path).read_bytes())[0]["source"]
+    source = samples.load_cells(notebook.text)[0]["source"]
     assert source == "\N{GRINNING FACE} \\ud800"
 
 

@@ -11,35 +11,35 @@ from typing import Any
 
 import pytest
 
-from tests.handlers import requests
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import decide, edit, list_sources, set_mode, undo
+from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client
-from tests.support.samples import load_cells, notebook, raw
+from tests.support.samples import load_cells, raw
 from tests.support.sampling import is_nightly
 
 IDS = "ABCDEFGHIJK"
 
 
-def write(live: Client, path: str, sources: str, minor: int = 5) -> None:
+def write(notebook: Notebook, sources: str, minor: int = 5) -> None:
     cells = [raw(one, one) if minor > 4 else raw(one) for one in sources]
-    (live.root / path).write_bytes(notebook(*cells, minor=minor))
+    notebook.write(*cells, minor=minor)
 
 
-def propose(live: Client, path: str, *operations: dict[str, Any]) -> int:
-    set_mode(live, "review", path)
-    number = requests.propose(live, path, *operations)
-    set_mode(live, "edit", path)
+def propose(notebook: Notebook, *operations: dict[str, Any]) -> int:
+    notebook.set_mode("review")
+    number = notebook.propose(*operations)
+    notebook.set_mode("edit")
     return number
 
 
 def accept(live: Client, number: int, part: int) -> None:
-    answer = decide(live, number, parts=[part])
+    answer = live.accept(number, parts=[part])
     assert answer.status == 200, answer.body
 
 
-def take_back(live: Client, path: str, number: int, verb: str = "undo") -> None:
-    answer = undo(live, path, verb, edit_id=number)
+def take_back(notebook: Notebook, number: int, verb: str = "undo") -> None:
+    answer = notebook.post(verb, edit_id=number)
     assert answer.status == 200, answer.body
 
 
@@ -58,33 +58,33 @@ def insert(source: str, **position: Any) -> dict[str, Any]:
     ],
 )
 def test_new_cells_accepted_one_by_one_keep_their_order(
-    live: Client, path: str, cells: str, position: dict[str, Any], before: int
+    live: Client, notebook: Notebook, cells: str, position: dict[str, Any], before: int
 ) -> None:
     new = ["one", "two", "three"]
     tries = list(product(permutations(range(3)), (4, 5)))
     for order, minor in tries if is_nightly() else tries[1::5]:
-        write(live, path, cells, minor)
-        number = propose(live, path, *(insert(source, **position) for source in new))
+        write(notebook, cells, minor)
+        number = propose(notebook, *(insert(source, **position) for source in new))
         for part in order:
             accept(live, number, part)
-        assert list_sources(live, path) == [*cells[:before], *new, *cells[before:]], (order, minor)
+        assert notebook.list_sources() == [*cells[:before], *new, *cells[before:]], (order, minor)
 
 
 def test_a_new_cell_is_placed_next_to_its_sibling_after_an_edit_by_a_person(
-    live: Client, path: str
+    live: Client, notebook: Notebook
 ) -> None:
-    write(live, path, "AB")
-    number = propose(live, path, *(insert(source, after="A") for source in ("one", "two")))
+    write(notebook, "AB")
+    number = propose(notebook, *(insert(source, after="A") for source in ("one", "two")))
     accept(live, number, 0)
-    assert live.patch(path, insert("mine", after="A"), insert("mine too", before="B")).status == 200
+    assert notebook.patch(insert("mine", after="A"), insert("mine too", before="B")).status == 200
 
     accept(live, number, 1)
 
-    assert list_sources(live, path) == ["A", "mine", "one", "two", "mine too", "B"]
+    assert notebook.list_sources() == ["A", "mine", "one", "two", "mine too", "B"]
 
 
-def test_a_cell_that_redo_did_not_move_is_a_conflict_for_undo(live: Client, path: str) -> None:
-    write(live, path, "ABCDEFGH")
+def test_a_cell_that_redo_did_not_move_is_a_conflict_for_undo(notebook: Notebook) -> None:
+    write(notebook, "ABCDEFGH")
     batches: list[list[dict[str, Any]]] = [
         [
             {"op": "replace", "cell": "A", "source": "changed"},
@@ -92,40 +92,40 @@ def test_a_cell_that_redo_did_not_move_is_a_conflict_for_undo(live: Client, path
         ],
         [{"op": "move", "cell": "C", "before": "B"}, {"op": "delete", "cells": ["D", "F"]}],
     ]
-    first, second = [edit(live, path, *batch) for batch in batches]
+    first, second = [notebook.edit(*batch) for batch in batches]
     # Without its neighbours the cell E is at its position already.
-    take_back(live, path, first)
-    take_back(live, path, first, "redo")
-    take_back(live, path, second)
-    before = (live.root / path).read_bytes()
+    take_back(notebook, first)
+    take_back(notebook, first, "redo")
+    take_back(notebook, second)
+    before = notebook.text
 
-    answer = undo(live, path, edit_id=first)
+    answer = notebook.undo(edit_id=first)
     found = get_error(answer, 409, "undo_conflict")
     assert [cell["cell_id"] for cell in found["cells"]] == ["E"]
-    assert (live.root / path).read_bytes() == before
+    assert notebook.text == before
 
 
-def test_a_moved_cell_is_no_longer_a_neighbour(live: Client, path: str) -> None:
-    write(live, path, "ABCDE")
-    deleted = edit(live, path, {"op": "delete", "cell": "B"})
-    moved = edit(live, path, {"op": "move", "cell": "A", "at": "end"})
+def test_a_moved_cell_is_no_longer_a_neighbour(notebook: Notebook) -> None:
+    write(notebook, "ABCDE")
+    deleted = notebook.edit({"op": "delete", "cell": "B"})
+    moved = notebook.edit({"op": "move", "cell": "A", "at": "end"})
 
-    take_back(live, path, deleted)
-    assert list_sources(live, path) == list("BCDEA")
-    take_back(live, path, moved)
-    assert list_sources(live, path) == list("ABCDE")
+    take_back(notebook, deleted)
+    assert notebook.list_sources() == list("BCDEA")
+    take_back(notebook, moved)
+    assert notebook.list_sources() == list("ABCDE")
 
 
-def test_identical_cells_without_ids_are_not_restored_by_a_guess(live: Client, path: str) -> None:
+def test_identical_cells_without_ids_are_not_restored_by_a_guess(notebook: Notebook) -> None:
     cells = [raw("", metadata={"n": n}) for n in range(8)]
-    text = notebook(*cells, minor=4)
-    (live.root / path).write_bytes(text)
-    deleted = edit(live, path, {"op": "delete", "cell": 4})
-    moved = edit(live, path, {"op": "move", "cell": 6, "at": "start"})
+    text = samples.notebook(*cells, minor=4)
+    notebook.file.write_bytes(text)
+    deleted = notebook.edit({"op": "delete", "cell": 4})
+    moved = notebook.edit({"op": "move", "cell": 6, "at": "start"})
 
-    answer = undo(live, path, edit_id=deleted)
+    answer = notebook.undo(edit_id=deleted)
     get_error(answer, 409, "undo_conflict")
 
     for number in (moved, deleted):
-        take_back(live, path, number)
-    assert load_cells((live.root / path).read_bytes()) == load_cells(text)
+        take_back(notebook, number)
+    assert load_cells(notebook.text) == load_cells(text)

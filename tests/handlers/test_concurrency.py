@@ -12,8 +12,9 @@ import nbformat
 import pytest
 
 from tests.handlers.error_checks import get_error, no_changes
-from tests.handlers.requests import list_sources, replace
+from tests.handlers.requests import replace
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Answer, Client
 
 MANY = 64
@@ -24,9 +25,9 @@ def run_concurrently(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
         return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
-def build_edits(live: Client, path: str, operations: Sequence[dict[str, Any]]) -> list[Answer]:
+def build_edits(notebook: Notebook, operations: Sequence[dict[str, Any]]) -> list[Answer]:
     def call(operation: dict[str, Any]) -> Callable[[], Answer]:
-        return lambda: live.patch(path, operation)
+        return lambda: notebook.patch(operation)
 
     return run_concurrently([call(operation) for operation in operations])
 
@@ -50,7 +51,7 @@ def test_64_concurrent_edits_of_different_cells_are_all_made(live: Client) -> No
     before = samples.notebook(*[samples.code("", f"id-{n}") for n in range(MANY)])
     path.write_bytes(before)
     operations = [replace(f"id-{n}", f"edited {n}") for n in range(MANY)]
-    answers = build_edits(live, path.name, operations)
+    answers = build_edits(Notebook(live, path.name), operations)
     assert [answer.status for answer in answers] == [200] * MANY
     after = path.read_bytes()
     assert [cell["source"] for cell in samples.load_cells(after)] == [
@@ -61,20 +62,20 @@ def test_64_concurrent_edits_of_different_cells_are_all_made(live: Client) -> No
 
 @pytest.mark.parametrize("knows", ["version", "cell"])
 def test_one_of_many_concurrent_edits_of_a_version_or_cell_succeeds(
-    live: Client, path: str, knows: str
+    notebook: Notebook, knows: str
 ) -> None:
-    fields: dict[str, Any] = {"hash": live.read(path).json["hash"]} if knows == "version" else {}
+    fields: dict[str, Any] = {"hash": notebook.read().json["hash"]} if knows == "version" else {}
     expect: dict[str, Any] = {"expect": {"source": "# Title"}} if knows == "cell" else {}
 
     def call(n: int) -> Callable[[], Answer]:
-        return lambda: live.patch(path, replace("beta", f"by {n}", **expect), **fields)
+        return lambda: notebook.patch(replace("beta", f"by {n}", **expect), **fields)
 
     answers = run_concurrently([call(n) for n in range(16)])
     winners = [n for n, answer in enumerate(answers) if answer.status == 200]
     reasons = {answer.json["reason"] for answer in answers if answer.status != 200}
     assert len(winners) == 1
     assert reasons == {"hash_mismatch" if knows == "version" else "cell_changed"}
-    assert list_sources(live, path)[1] == f"by {winners[0]}"
+    assert notebook.list_sources()[1] == f"by {winners[0]}"
 
 
 def test_concurrent_edits_and_saves_never_corrupt_a_notebook(live: Client) -> None:
@@ -126,24 +127,26 @@ def test_concurrent_edits_and_renames_leave_one_notebook(live: Client) -> None:
     samples.load_cells((live.root / left[0]).read_bytes())
 
 
-def test_an_edit_waits_for_a_notebook_that_another_program_writes(live: Client, path: str) -> None:
-    file = live.root / path
+def test_an_edit_waits_for_a_notebook_that_another_program_writes(
+    live: Client, notebook: Notebook
+) -> None:
+    file = notebook.file
     text = samples.notebook(*[samples.raw(str(n), f"id-{n}") for n in range(100)])
     with file.open("wb") as program, ThreadPoolExecutor(1) as pool:
         # As many programs write: in place, and without a copy beside it.
         program.write(text[:100])
         program.flush()
-        waiting = pool.submit(live.patch, path, replace("id-99", "edited"))
+        waiting = pool.submit(live.patch, notebook.path, replace("id-99", "edited"))
         assert live.request("GET", "nbedit").status == 200
         program.write(text[100:])
         program.flush()
         answer = waiting.result()
     assert answer.status == 200, answer.body
-    assert list_sources(live, path) == [*map(str, range(99)), "edited"]
+    assert notebook.list_sources() == [*map(str, range(99)), "edited"]
 
 
-def test_a_notebook_that_stays_incomplete_is_refused_after_a_wait(live: Client, path: str) -> None:
-    file = live.root / path
+def test_a_notebook_that_stays_incomplete_is_refused_after_a_wait(notebook: Notebook) -> None:
+    file = notebook.file
     file.write_bytes(samples.three_cells()[:100])
     with no_changes(file):
-        get_error(live.patch(path, {"op": "delete", "cell": 0}), 422, "invalid_notebook")
+        get_error(notebook.patch({"op": "delete", "cell": 0}), 422, "invalid_notebook")

@@ -11,9 +11,9 @@ import nbformat
 import pytest
 
 from tests.handlers.error_checks import get_error, no_changes
-from tests.handlers.requests import send_json, send_json_locally
 from tests.services.events.listener import open_listener
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Answer, Client, Local
 
 CELLS: list[dict[str, Any]] = [
@@ -23,12 +23,14 @@ CELLS: list[dict[str, Any]] = [
 ]
 
 
-def put(live: Client, path: str, headers: dict[str, str] | None = None, **body: Any) -> Answer:
-    return send_json(live, "PUT", f"notebooks/{quote(path)}", body, headers)
+def put(notebook: Notebook, headers: dict[str, str] | None = None, **body: Any) -> Answer:
+    return notebook.server.send_json("PUT", f"notebooks/{quote(notebook.path)}", body, headers)
 
 
 def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
-    answer = put(live, "created.ipynb", cells=CELLS, kernelspec="python3", language="python")
+    answer = put(
+        Notebook(live, "created.ipynb"), cells=CELLS, kernelspec="python3", language="python"
+    )
     assert answer.status == 201, answer.body
     text = (live.root / "created.ipynb").read_bytes()
     notebook = nbformat.reads(text.decode(), as_version=4)
@@ -46,7 +48,7 @@ def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
 
 
 def test_the_reply_to_create_has_the_form_of_an_edit_without_previous_hash(live: Client) -> None:
-    answer = put(live, "answered.ipynb", cells=CELLS)
+    answer = put(Notebook(live, "answered.ipynb"), cells=CELLS)
     notebook_hash = hashlib.sha256((live.root / "answered.ipynb").read_bytes()).hexdigest()
     reply = answer.json
     assert (reply["hash"], reply["hash_before"]) == (notebook_hash, None)
@@ -62,7 +64,7 @@ def test_the_reply_to_create_has_the_form_of_an_edit_without_previous_hash(live:
 @pytest.mark.parametrize("body", [{}, {"cells": []}, {"language": "julia"}, {"kernelspec": "ir"}])
 def test_a_notebook_may_lack_cells_and_most_metadata(live: Client, body: dict[str, Any]) -> None:
     name = f"empty {hash(str(body))}.ipynb"
-    assert put(live, name, **body).status == 201
+    assert put(Notebook(live, name), **body).status == 201
     text = (live.root / name).read_text()
     notebook = nbformat.reads(text, as_version=4)
     nbformat.validate(notebook)
@@ -77,33 +79,35 @@ def test_create_never_overwrites_an_existing_path(live: Client) -> None:
     with no_changes(live.root):
         for name in ("there.ipynb", "folder.ipynb"):
             for headers in ({}, {"If-None-Match": "*"}):
-                get_error(put(live, name, headers, cells=CELLS), 409, "notebook_exists")
-            get_error(put(live, name, dry_run=True), 409, "notebook_exists")
+                get_error(put(Notebook(live, name), headers, cells=CELLS), 409, "notebook_exists")
+            get_error(put(Notebook(live, name), dry_run=True), 409, "notebook_exists")
 
 
 @pytest.mark.parametrize("path", ["no/such/folder.ipynb", ".hidden.ipynb", "../out.ipynb"])
-def test_create_makes_no_folder_and_reports_no_missing_ones(live: Client, path: str) -> None:
-    with no_changes(live.root):
-        bodies = {put(live, path, dry_run=dry).body for dry in (False, True)}
+def test_create_makes_no_folder_and_reports_no_missing_ones(
+    live: Client, notebook: Notebook
+) -> None:
+    with no_changes(notebook.root):
+        bodies = {put(notebook, dry_run=dry).body for dry in (False, True)}
         missing = live.request("GET", "nbedit/notebooks/missing.ipynb")
         get_error(missing, 404, "notebook_not_found")
     assert bodies == {missing.body}
-    assert not (live.root.parent / "out.ipynb").exists()
+    assert not (notebook.root.parent / "out.ipynb").exists()
 
 
 def test_a_dry_run_creates_nothing_and_returns_the_hash(live: Client) -> None:
     with no_changes(live.root):
-        answer = put(live, "dry.ipynb", cells=CELLS[:1], dry_run=True)
+        answer = put(Notebook(live, "dry.ipynb"), cells=CELLS[:1], dry_run=True)
         assert answer.status == 200
         assert (answer.json["edit_id"], answer.json["persisted"]) == (None, False)
         assert "Location" not in answer.headers
-    assert put(live, "dry.ipynb", cells=CELLS[:1]).json["hash"] == answer.json["hash"]
+    assert put(Notebook(live, "dry.ipynb"), cells=CELLS[:1]).json["hash"] == answer.json["hash"]
 
 
 async def test_listeners_get_the_event_of_a_new_notebook(local: Local, jp_ws_fetch: Any) -> None:
     async with open_listener(jp_ws_fetch) as listener:
         body = {"cells": CELLS, "client": "me"}
-        answer = await send_json_locally(local, "PUT", "notebooks/a.ipynb", body)
+        answer = await local.send_json("PUT", "notebooks/a.ipynb", body)
         (edit,) = await listener.wait_for(1)
     assert (edit["hash_before"], edit["hash"]) == (None, answer.json["hash"])
     assert (edit["client"], edit["total_cells"], len(edit["operations"])) == ("me", 3, 3)
@@ -115,7 +119,10 @@ async def test_listeners_get_the_event_of_a_new_notebook(local: Local, jp_ws_fet
 def test_one_of_many_concurrent_creates_succeeds(live: Client) -> None:
     with ThreadPoolExecutor(16) as pool:
         answers = list(
-            pool.map(lambda n: put(live, "race.ipynb", client=str(n), language=f"l{n}"), range(16))
+            pool.map(
+                lambda n: put(Notebook(live, "race.ipynb"), client=str(n), language=f"l{n}"),
+                range(16),
+            )
         )
     assert sorted(answer.status for answer in answers) == [201, *[409] * 15]
     (made,) = (answer for answer in answers if answer.status == 201)

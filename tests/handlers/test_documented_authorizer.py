@@ -13,7 +13,6 @@ from tornado.websocket import websocket_connect
 
 from jupyter_nbedit.services.events.models import EditEvent
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import get_json
 from tests.support import samples
 from tests.support.http import Client
 from tests.support.paths import ROOT
@@ -42,7 +41,7 @@ async def test_a_user_who_may_only_read_gets_events_and_changes_nothing(tmp_path
         socket = await websocket_connect(build_request(client))
 
         assert client.read("a.ipynb").status == 200
-        assert get_json(client, "mode")["writable"] is False
+        assert client.get_json("mode")["writable"] is False
         get_error(client.patch("a.ipynb", REPLACE), 403, "forbidden")
         assert (client.root / "a.ipynb").read_bytes() == samples.three_cells()
         socket.close()
@@ -54,7 +53,7 @@ async def test_a_writer_gets_events_of_edits(tmp_path: Path) -> None:
         (client.root / "a.ipynb").write_bytes(samples.three_cells())
         socket = await websocket_connect(build_request(client))
 
-        assert get_json(client, "mode")["writable"] is True
+        assert client.get_json("mode")["writable"] is True
         assert client.patch("a.ipynb", REPLACE).status == 200
 
         schema = None

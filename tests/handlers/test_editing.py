@@ -14,6 +14,7 @@ import pytest
 from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.requests import replace
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Client, Local
 
 TEXT = samples.three_cells()
@@ -24,10 +25,10 @@ def sha256(text: bytes | str) -> str:
     return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
-def test_an_edit_is_answered_as_documented_and_written(live: Client, path: str) -> None:
-    answer = live.patch(path, {"op": "replace", "cell": "alpha", "source": "x = 2"})
+def test_an_edit_is_answered_as_documented_and_written(live: Client, notebook: Notebook) -> None:
+    answer = notebook.patch({"op": "replace", "cell": "alpha", "source": "x = 2"})
     assert answer.status == 200
-    text = (live.root / path).read_bytes()
+    text = notebook.text
     cell = samples.load_cells(text)[0]
     assert (cell["source"], cell["outputs"], cell["execution_count"]) == ("x = 2", [], None)
     assert answer.headers["ETag"] == f'"{sha256(text)}"'
@@ -36,11 +37,11 @@ def test_an_edit_is_answered_as_documented_and_written(live: Client, path: str) 
     assert reply.pop("edit_id") > 0
     assert set(reply.pop("tabs").values()) == {0}
     assert reply.pop("guard") in live.request("GET", "nbedit").json["guards"]
-    model = live.request("GET", f"api/contents/{path}?hash=1").json
+    model = live.request("GET", f"api/contents/{notebook.path}?hash=1").json
     assert model["hash"] == reply["hash"]
     assert model["last_modified"] == reply.pop("last_modified")
     assert reply == {
-        "path": path,
+        "path": notebook.path,
         "hash_before": sha256(TEXT),
         "hash": sha256(text),
         "applied_via": "file",
@@ -60,20 +61,22 @@ def test_an_edit_is_answered_as_documented_and_written(live: Client, path: str) 
                 "outputs_cleared": True,
             }
         ],
-        "diff": f"--- {path} alpha\n+++ {path} alpha\n# outputs cleared\n"
+        "diff": f"--- {notebook.path} alpha\n+++ {notebook.path} alpha\n# outputs cleared\n"
         "@@ -1,2 +1 @@\n-x = 1\n-x\n+x = 2\n",
         "warnings": [],
     }
 
 
-def test_an_edit_preserves_every_other_byte(live: Client, path: str) -> None:
-    assert live.patch(path, REPLACE).status == 200
-    assert (live.root / path).read_bytes() == TEXT.replace(b"# Title", b"# Changed")
+def test_an_edit_preserves_every_other_byte(notebook: Notebook) -> None:
+    assert notebook.patch(REPLACE).status == 200
+    assert notebook.text == TEXT.replace(b"# Title", b"# Changed")
 
 
-def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: str) -> None:
+def test_each_operation_of_a_batch_has_its_result_in_order(
+    live: Client, notebook: Notebook
+) -> None:
     answer = live.patch(
-        path,
+        notebook.path,
         {"op": "insert", "cell_type": "code", "source": "a", "after": "alpha", "id": "new"},
         {"op": "move", "cell": "gamma", "at": "start"},
         {"op": "delete", "cell": "beta"},
@@ -82,7 +85,7 @@ def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: s
         {"op": "replace", "cell": "alpha", "source": "x", "outputs": "keep"},
     )
     assert answer.status == 200, answer.body
-    cells = samples.load_cells((live.root / path).read_bytes())
+    cells = samples.load_cells(notebook.text)
     fresh = cells[2]["id"]
     assert [(cell["id"], cell["cell_type"], cell["source"]) for cell in cells] == [
         ("gamma", "raw", "as is"),
@@ -91,7 +94,7 @@ def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: s
         ("new", "markdown", "a"),
     ]
     assert (cells[1]["outputs"], cells[1]["execution_count"]) == ([samples.HTML_OUTPUT], 3)
-    nbformat.validate(json.loads((live.root / path).read_bytes()))
+    nbformat.validate(json.loads(notebook.text))
     reply = answer.json
     assert (reply["total_cells"], reply["cells_delta"]) == (4, 1)
     assert [
@@ -117,18 +120,18 @@ def test_each_operation_of_a_batch_has_its_result_in_order(live: Client, path: s
     assert cleared == [None, None, None, False, None, False]
 
 
-def test_a_dry_run_returns_the_result_and_writes_nothing(live: Client, path: str) -> None:
+def test_a_dry_run_returns_the_result_and_writes_nothing(notebook: Notebook) -> None:
     operations = [
         REPLACE,
         {"op": "insert", "cell_type": "code", "source": "a", "at": "end", "id": "new"},
         {"op": "delete", "cell": "alpha"},
     ]
-    with no_changes(live.root):
-        dry = live.patch(path, *operations, dry_run=True)
-    real = live.patch(path, *operations)
+    with no_changes(notebook.root):
+        dry = notebook.patch(*operations, dry_run=True)
+    real = notebook.patch(*operations)
     assert (dry.status, real.status) == (200, 200)
     assert (dry.json["edit_id"], dry.json["persisted"], dry.json["dry_run"]) == (None, False, True)
-    assert dry.json["hash"] == real.json["hash"] == sha256((live.root / path).read_bytes())
+    assert dry.json["hash"] == real.json["hash"] == sha256(notebook.text)
     once_only = {"edit_id", "persisted", "dry_run", "last_modified", "guard"}
     assert {name: value for name, value in dry.json.items() if name not in once_only} == {
         name: value for name, value in real.json.items() if name not in once_only
@@ -153,21 +156,23 @@ NOTHING: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", NOTHING)
-def test_a_batch_that_changes_nothing_writes_nothing(live: Client, path: str, kind: str) -> None:
-    with no_changes(live.root):
-        answer = live.patch(path, *NOTHING[kind])
+def test_a_batch_that_changes_nothing_writes_nothing(
+    live: Client, notebook: Notebook, kind: str
+) -> None:
+    with no_changes(notebook.root):
+        answer = notebook.patch(*NOTHING[kind])
     assert answer.status == 200, answer.body
     reply = answer.json
     assert reply["edit_id"] is None
     assert reply["hash"] == reply["hash_before"] == sha256(TEXT)
     assert answer.headers["ETag"] == f'"{sha256(TEXT)}"'
     assert (reply["persisted"], reply["cells_delta"], reply["diff"]) == (True, 0, "")
-    model = live.request("GET", f"api/contents/{path}").json
+    model = live.request("GET", f"api/contents/{notebook.path}").json
     assert reply["last_modified"] == model["last_modified"]
 
 
-def test_edits_are_numbered_and_their_hashes_form_a_chain(live: Client, path: str) -> None:
-    replies = [live.patch(path, {**REPLACE, "source": str(n)}).json for n in range(5)]
+def test_edits_are_numbered_and_their_hashes_form_a_chain(notebook: Notebook) -> None:
+    replies = [notebook.patch({**REPLACE, "source": str(n)}).json for n in range(5)]
     numbers = [reply["edit_id"] for reply in replies]
     assert numbers == list(range(numbers[0], numbers[0] + 5))
     for earlier, later in itertools.pairwise(replies):
@@ -177,15 +182,15 @@ def test_edits_are_numbered_and_their_hashes_form_a_chain(live: Client, path: st
         )
 
 
-def test_any_unicode_source_is_stored(live: Client, path: str) -> None:
+def test_any_unicode_source_is_stored(notebook: Notebook) -> None:
     for source in ("", "\0\x1b\x7f", "é😀\u2028\u2029\x85\x0c", '"\\/\b', "\n\n", "a\n" * 1000):
-        assert live.patch(path, {**REPLACE, "source": source}).status == 200
-        assert live.read(path, cell="beta").json["cells"][0]["source"] == source
-        written = samples.load_cells((live.root / path).read_bytes())[1]["source"]
+        assert notebook.patch({**REPLACE, "source": source}).status == 200
+        assert notebook.read(cell="beta").json["cells"][0]["source"] == source
+        written = samples.load_cells(notebook.text)[1]["source"]
         assert "".join(written) == source
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 @pytest.mark.parametrize(
     "jp_server_config", [{"NbEditApp": {"max_request_bytes": 2000}}], indirect=True
 )
@@ -200,7 +205,7 @@ async def test_the_size_limit_of_requests_is_configurable(local: Local) -> None:
     assert answer.status == 200
 
 
-def test_the_reply_has_the_language_that_the_edit_has_set(live: Client, path: str) -> None:
+def test_the_reply_has_the_language_that_the_edit_has_set(notebook: Notebook) -> None:
     patch = {"op": "set_metadata", "patch": {"language_info": {"name": "R"}}}
-    assert live.patch(path, patch).json["language"] == "R"
-    assert live.read(path).json["language"] == "R"
+    assert notebook.patch(patch).json["language"] == "R"
+    assert notebook.read().json["language"] == "R"

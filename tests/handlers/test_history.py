@@ -14,7 +14,7 @@ import pytest
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.services.history.models import NewEntry
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import find_services, replace, send_json_locally
+from tests.handlers.requests import find_services, replace
 from tests.support import samples
 from tests.support.http import Answer, Local
 
@@ -126,7 +126,7 @@ async def test_nan_in_json_is_shown_and_a_created_notebook_has_an_entry(local: L
     text = samples.notebook(samples.code("x", "beta", metadata={"k": "v"}))
     text = text.replace(b'"k": "v"', f'{big}, {nan}, "z": "\\ud800"'.encode())
     arguments = {"file_path": str(local.root / PATH), "content": text.decode()}
-    created = await send_json_locally(local, "POST", "tools/claude_code/Write", arguments)
+    created = await local.send_json("POST", "tools/claude_code/Write", arguments)
     assert created.status == 200, created.body
     (found,) = (await get_history(local)).json["edits"]
     assert (found["kind"], found["undoable"], found["hash_before"]) == ("create", False, None)
@@ -303,7 +303,7 @@ async def test_an_edit_is_undoable_unless_the_same_member_has_changed_since(
     (local.root / PATH).write_text(json.dumps(content))
     assert await list_undoable(local) == {number: is_undoable}
     body = {"edit_id": number, "dry_run": True}
-    answer = await send_json_locally(local, "POST", f"notebooks/{PATH}/undo", body)
+    answer = await local.send_json("POST", f"notebooks/{PATH}/undo", body)
     assert (answer.status == 200) == is_undoable, answer.body
 
 

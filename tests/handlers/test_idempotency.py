@@ -10,8 +10,8 @@ import pytest
 from jupyter_nbedit.errors import IdempotencyMismatch
 from jupyter_nbedit.handlers.idempotency import IdempotencyCache, StoredResponse
 from tests.handlers.error_checks import get_error, no_changes
-from tests.handlers.requests import list_sources, send_json
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Client
 
 INSERT = {"op": "insert", "cell_type": "code", "source": "x", "at": "end"}
@@ -22,29 +22,31 @@ def name_key(name: str) -> dict[str, str]:
 
 
 @pytest.mark.threat("S28")
-def test_a_repeated_request_gets_the_first_reply_and_runs_once(live: Client, path: str) -> None:
-    first = live.patch(path, INSERT, headers=name_key("again"))
-    with no_changes(live.root):
-        second = live.patch(path, INSERT, headers=name_key("again"))
+def test_a_repeated_request_gets_the_first_reply_and_runs_once(notebook: Notebook) -> None:
+    first = notebook.patch(INSERT, headers=name_key("again"))
+    with no_changes(notebook.root):
+        second = notebook.patch(INSERT, headers=name_key("again"))
     assert (second.status, second.body) == (first.status, first.body)
     assert second.headers["ETag"] == first.headers["ETag"]
-    assert len(list_sources(live, path)) == 4
-    assert live.patch(path, INSERT, headers=name_key("another")).json["total_cells"] == 5
+    assert len(notebook.list_sources()) == 4
+    assert notebook.patch(INSERT, headers=name_key("another")).json["total_cells"] == 5
 
 
-def test_another_request_with_the_same_key_is_refused(live: Client, path: str) -> None:
-    assert live.patch(path, INSERT, headers=name_key("mine")).status == 200
-    with no_changes(live.root):
-        other = live.patch(path, {**INSERT, "source": "y"}, headers=name_key("mine"))
+def test_another_request_with_the_same_key_is_refused(notebook: Notebook) -> None:
+    assert notebook.patch(INSERT, headers=name_key("mine")).status == 200
+    with no_changes(notebook.root):
+        other = notebook.patch({**INSERT, "source": "y"}, headers=name_key("mine"))
         get_error(other, 422, "idempotency_mismatch")
-        conditional = live.patch(path, INSERT, headers={**name_key("mine"), "If-Match": "*"})
+        conditional = notebook.patch(INSERT, headers={**name_key("mine"), "If-Match": "*"})
         get_error(conditional, 422, "idempotency_mismatch")
-        elsewhere = send_json(live, "POST", f"notebooks/{path}/cells", {}, name_key("mine"))
+        elsewhere = notebook.send_json("POST", "cells", {}, name_key("mine"))
         assert elsewhere.status == 400
 
 
-def test_create_insert_and_delete_are_idempotent_with_a_key(live: Client, path: str) -> None:
-    cells = f"nbedit/notebooks/{path}/cells"
+def test_create_insert_and_delete_are_idempotent_with_a_key(
+    live: Client, notebook: Notebook
+) -> None:
+    cells = f"nbedit/notebooks/{notebook.path}/cells"
     insert = json.dumps({k: v for k, v in INSERT.items() if k != "op"}).encode()
     for verb, target, body, status in (
         ("PUT", "nbedit/notebooks/put-again.ipynb", b"{}", 201),
@@ -58,30 +60,30 @@ def test_create_insert_and_delete_are_idempotent_with_a_key(live: Client, path: 
         assert first.status == second.status == status
         assert first.body == second.body
         assert first.headers.get("Location") == second.headers.get("Location")
-    assert [cell["source"] for cell in samples.load_cells((live.root / path).read_bytes())] == [
+    assert [cell["source"] for cell in samples.load_cells(notebook.text)] == [
         "x",
         "as is",
         "x",
     ]
 
 
-def test_an_error_is_not_remembered(live: Client, path: str) -> None:
+def test_an_error_is_not_remembered(notebook: Notebook) -> None:
     edit = {"op": "replace", "cell": "later", "source": "x"}
-    get_error(live.patch(path, edit, headers=name_key("late")), 404, "cell_not_found")
-    (live.root / path).write_bytes(samples.notebook(samples.raw("a", "later")))
-    assert live.patch(path, edit, headers=name_key("late")).status == 200
+    get_error(notebook.patch(edit, headers=name_key("late")), 404, "cell_not_found")
+    notebook.write(samples.raw("a", "later"))
+    assert notebook.patch(edit, headers=name_key("late")).status == 200
 
 
-def test_concurrent_copies_of_a_request_run_once(live: Client, path: str) -> None:
+def test_concurrent_copies_of_a_request_run_once(live: Client, notebook: Notebook) -> None:
     async def send() -> list[bytes]:
         copies = [
-            asyncio.to_thread(live.patch, path, INSERT, headers=name_key("at once"))
+            asyncio.to_thread(live.patch, notebook.path, INSERT, headers=name_key("at once"))
             for _ in range(12)
         ]
         return [answer.body for answer in await asyncio.gather(*copies)]
 
     assert len(set(asyncio.run(send()))) == 1
-    assert len(list_sources(live, path)) == 4
+    assert len(notebook.list_sources()) == 4
 
 
 NAME = ("ann", "k")

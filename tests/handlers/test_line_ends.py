@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.requests import decide, list_sources, propose, replace, send_json, set_mode
+from tests.handlers.requests import replace
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client
 
 SENT, STORED = "a = 1\r\nb = 2\rc = 3", "a = 1\nb = 2\nc = 3"
@@ -23,7 +24,7 @@ def write(live: Client, name: str, *sources: str) -> Path:
 
 
 def call(live: Client, tool: str, **arguments: Any) -> Any:
-    answer = send_json(live, "POST", f"tools/{tool}", arguments)
+    answer = live.send_json("POST", f"tools/{tool}", arguments)
     assert answer.status == 200, answer.body
     return answer.json
 
@@ -50,10 +51,10 @@ def test_every_route_stores_line_feeds(
     if verb == "PUT":
         path.unlink()
 
-    answer = send_json(live, verb, f"notebooks/{path.name}{target}", body)
+    answer = live.send_json(verb, f"notebooks/{path.name}{target}", body)
 
     assert answer.status == status, answer.body
-    assert list_sources(live, path.name)[0] == STORED
+    assert Notebook(live, path.name).list_sources()[0] == STORED
     cell = live.read(path.name).json["cells"][0]
     assert answer.json["operations"][0]["source_hash"] == cell["source_hash"]
 
@@ -79,7 +80,7 @@ def test_every_tool_stores_line_feeds_and_reports_the_stored_text(
 
     answer = call(live, tool, notebook_path=str(path), **arguments)
 
-    assert list_sources(live, path.name)[at] == STORED
+    assert Notebook(live, path.name).list_sources()[at] == STORED
     assert answer.get("details", {}).get("cellSource", STORED) == STORED
 
 
@@ -90,7 +91,7 @@ def test_a_cell_with_crlf_keeps_its_line_ends(live: Client) -> None:
     answer = call(live, "omp/notebook", **arguments)
 
     assert answer["details"]["cellSource"] == "1\r\n2"
-    assert list_sources(live, path.name) == ["1\r\n2"]
+    assert Notebook(live, path.name).list_sources() == ["1\r\n2"]
 
 
 @pytest.mark.parametrize("action", ["append_to_section", "replace_section"])
@@ -101,17 +102,17 @@ def test_the_section_tool_stores_line_feeds(live: Client, action: str) -> None:
 
     call(live, "sections/notebook_edit", **arguments)
 
-    assert "\r" not in "".join(list_sources(live, path.name))
-    assert STORED in "".join(list_sources(live, path.name))
+    assert "\r" not in "".join(Notebook(live, path.name).list_sources())
+    assert STORED in "".join(Notebook(live, path.name).list_sources())
 
 
 def test_a_proposal_is_stored_with_line_feeds(live: Client) -> None:
     path = write(live, "line_ends_in_review", "x")
-    set_mode(live, "review", path.name)
+    live.set_mode("review", path.name)
 
-    assert decide(live, propose(live, path.name, replace("x0", SENT))).status == 200
+    assert live.accept(Notebook(live, path.name).propose(replace("x0", SENT))).status == 200
 
-    assert list_sources(live, path.name) == [STORED]
+    assert Notebook(live, path.name).list_sources() == [STORED]
 
 
 def test_a_notebook_written_by_a_tool_keeps_its_bytes(live: Client) -> None:
@@ -129,10 +130,10 @@ def test_what_does_not_print_is_shown_in_every_diff_and_counted(live: Client) ->
     reply = live.patch(path.name, replace(0, "ab\nc\u2028d"), replace(0, "ab\ncd")).json
 
     assert reply["diff"].split("\n")[3:-1] == ["-a\\fb", "-c\\u2028d", "+ab", "+cd"]
-    [edit] = send_json(live, "GET", f"notebooks/{path.name}/history").json["edits"]
+    [edit] = live.send_json("GET", f"notebooks/{path.name}/history").json["edits"]
     assert (edit["lines_added"], edit["lines_removed"]) == (2, 2)
     target = f"notebooks/{path.name}/history/{edit['edit_id']}"
-    text = send_json(live, "GET", target, headers={"Accept": "text/plain"})
+    text = live.send_json("GET", target, headers={"Accept": "text/plain"})
     assert text.body.decode().split("\n")[-5:-1] == ["-a\\fb", "-c\\u2028d", "+ab", "+cd"]
 
 

@@ -14,16 +14,9 @@ import pytest
 
 from jupyter_nbedit.services.history.rename_listener import CONTENTS
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import (
-    decide,
-    get_json,
-    propose,
-    rename,
-    replace,
-    set_mode,
-    wait_for_events,
-)
+from tests.handlers.requests import replace, wait_for_events
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Answer, Client
 
 TEXT = samples.three_cells()
@@ -46,29 +39,29 @@ class LinkedServer:
         return self.client.patch(f"{self.top}/{path}", operation)
 
     def rename(self, old: str, new: str) -> None:
-        rename(self.client, f"{self.top}/{old}", f"{self.top}/{new}")
+        self.client.rename(f"{self.top}/{old}", f"{self.top}/{new}")
 
     def accept(self, number: int) -> None:
-        assert decide(self.client, number).status == 200
+        assert self.client.accept(number).status == 200
 
     def put(self, path: str, *, mode: str = "review") -> int:
         """Make a notebook with a history, a mode and a proposal; return the proposal's number."""
         (self.root / path).write_bytes(TEXT)
         assert self.patch(path, {"op": "delete", "cell": "gamma"}).status == 200
-        set_mode(self.client, "review", f"{self.top}/{path}")
-        number = propose(self.client, f"{self.top}/{path}", REPLACE)
-        set_mode(self.client, mode, f"{self.top}/{path}")
+        self.client.set_mode("review", f"{self.top}/{path}")
+        number = Notebook(self.client, f"{self.top}/{path}").propose(REPLACE)
+        self.client.set_mode(mode, f"{self.top}/{path}")
         return number
 
     def get_own_mode(self, path: str) -> Any:
-        return get_json(self.client, f"mode?path={self.top}/{path}")["own"]
+        return self.client.get_json(f"mode?path={self.top}/{path}")["own"]
 
     def list_proposals(self, path: str) -> list[int]:
-        found = get_json(self.client, f"proposals?path={self.top}/{path}")["proposals"]
+        found = self.client.get_json(f"proposals?path={self.top}/{path}")["proposals"]
         return [proposal["proposal_id"] for proposal in found]
 
     def list_edits(self, path: str) -> int:
-        return len(get_json(self.client, f"notebooks/{self.top}/{path}/history")["edits"])
+        return len(self.client.get_json(f"notebooks/{self.top}/{path}/history")["edits"])
 
     def wait_for_events(self) -> None:
         wait_for_events(self.client, f"{self.top}/")

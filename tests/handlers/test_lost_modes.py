@@ -13,8 +13,9 @@ import pytest
 
 from jupyter_nbedit.db.database import NAME as DATABASE
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import get_json, propose, replace, send_json, set_mode
+from tests.handlers.requests import replace
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Answer, Client
 from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
@@ -48,18 +49,18 @@ DAMAGES = (write_nonsense, truncate, cut_in_half, damage_schema)
 
 
 def get_error_reason(client: Client, path: str | None = None) -> Any:
-    return get_json(client, "mode" if path is None else f"mode?path={path}")["unreadable"]
+    return client.get_json("mode" if path is None else f"mode?path={path}")["unreadable"]
 
 
 def prepare(client: Client) -> int:
     """Make notebooks, one of them paused and one with a proposal; return its number."""
-    set_mode(client, None)
+    client.set_mode(None)
     for name in NAMES:
         (client.root / name).write_bytes(TEXT)
     assert client.patch("undone.ipynb", REPLACE).status == 200
-    set_mode(client, "plan", "paused.ipynb")
-    set_mode(client, "review", "reviewed.ipynb")
-    return propose(client, "reviewed.ipynb", REPLACE)
+    client.set_mode("plan", "paused.ipynb")
+    client.set_mode("review", "reviewed.ipynb")
+    return Notebook(client, "reviewed.ipynb").propose(REPLACE)
 
 
 def try_changes(client: Client, number: int) -> dict[str, Answer]:
@@ -68,11 +69,11 @@ def try_changes(client: Client, number: int) -> dict[str, Answer]:
     return {
         "edit": client.patch("free.ipynb", REPLACE),
         "edit of a paused notebook": client.patch("paused.ipynb", REPLACE),
-        "create": send_json(client, "PUT", "notebooks/new.ipynb"),
-        "undo": send_json(client, "POST", "notebooks/undone.ipynb/undo"),
-        "redo": send_json(client, "POST", "notebooks/undone.ipynb/redo"),
-        "accept": send_json(client, "POST", f"proposals/{number}/accept"),
-        "tool": send_json(client, "POST", "tools/nexo/NotebookEdit", tool),
+        "create": client.send_json("PUT", "notebooks/new.ipynb"),
+        "undo": client.send_json("POST", "notebooks/undone.ipynb/undo"),
+        "redo": client.send_json("POST", "notebooks/undone.ipynb/redo"),
+        "accept": client.send_json("POST", f"proposals/{number}/accept"),
+        "tool": client.send_json("POST", "tools/nexo/NotebookEdit", tool),
     }
 
 
@@ -110,12 +111,12 @@ def test_after_corruption_while_stopped_nothing_changes_until_a_person_decides(
         # What changes nothing works.
         assert client.patch("paused.ipynb", REPLACE, dry_run=True).status == 200
         assert client.read("paused.ipynb").status == 200
-        assert get_json(client, "history")["edits"] == []
+        assert client.get_json("history")["edits"] == []
         # A person decides for one notebook, and then for all.
-        assert set_mode(client, "plan", "paused.ipynb")["unreadable"] is None
+        assert client.set_mode("plan", "paused.ipynb")["unreadable"] is None
         get_error(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
         get_error(client.patch("free.ipynb", REPLACE), 503, "modes_unreadable")
-        assert set_mode(client, None)["unreadable"] is None
+        assert client.set_mode(None)["unreadable"] is None
         assert client.patch("free.ipynb", REPLACE).status == 200
         get_error(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
         assert get_error_reason(client) is None
@@ -147,6 +148,6 @@ def test_after_corruption_while_running_no_paused_notebook_is_changed(
             "modes_unreadable"
         }
     assert (running.root / "paused.ipynb").read_bytes() == TEXT
-    assert set_mode(running, None)["unreadable"] is None
+    assert running.set_mode(None)["unreadable"] is None
     assert get_error_reason(running) is None
     assert running.patch("free.ipynb", REPLACE).status == 200

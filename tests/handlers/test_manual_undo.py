@@ -9,30 +9,31 @@ from typing import Any
 import pytest
 
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import edit, get_json, list_sources, replace, undo
-from tests.support.http import Client
-from tests.support.samples import notebook, raw
+from tests.handlers.requests import replace
+from tests.support import samples
+from tests.support.driver import Notebook
+from tests.support.samples import raw
 from tests.support.sampling import is_nightly
 
 Cells = list[dict[str, Any]]
 
 
-TEXT = notebook(*(raw(one, one) for one in "abcd"))
+TEXT = samples.notebook(*(raw(one, one) for one in "abcd"))
 
 
-def join_sources(live: Client, path: str) -> str:
-    return " ".join(list_sources(live, path))
+def join_sources(notebook: Notebook) -> str:
+    return " ".join(notebook.list_sources())
 
 
-def change_by_hand(live: Client, path: str, change: Callable[[Cells], Any]) -> None:
-    file = live.root / path
+def change_by_hand(notebook: Notebook, change: Callable[[Cells], Any]) -> None:
+    file = notebook.file
     content = json.loads(file.read_bytes())
     change(content["cells"])
     file.write_text(json.dumps(content, indent=1))
 
 
-def get_undo_number(live: Client, path: str, number: int) -> Any:
-    return get_json(live, f"notebooks/{path}/history/{number}")["undone_by"]
+def get_undo_number(notebook: Notebook, number: int) -> Any:
+    return notebook.server.get_json(f"notebooks/{notebook.path}/history/{number}")["undone_by"]
 
 
 def set_source(at: int, source: str) -> Callable[[Cells], Any]:
@@ -59,95 +60,93 @@ NEW = {"op": "insert", "cell_type": "raw", "source": "new", "id": "new", "after"
     ],
 )
 def test_undo_skips_the_newest_edit_if_it_was_undone_by_hand(
-    live: Client, path: str, operations: Cells, change: Callable[[Cells], Any]
+    notebook: Notebook, operations: Cells, change: Callable[[Cells], Any]
 ) -> None:
-    older = edit(live, path, replace("a", "A"))
-    edit(live, path, *operations)
-    change_by_hand(live, path, change)
-    assert join_sources(live, path) == "A b c d"
+    older = notebook.edit(replace("a", "A"))
+    notebook.edit(*operations)
+    change_by_hand(notebook, change)
+    assert join_sources(notebook) == "A b c d"
 
-    assert undo(live, path).status == 200
+    assert notebook.undo().status == 200
 
-    assert join_sources(live, path) == "a b c d"
-    assert get_undo_number(live, path, older) is not None
-    assert undo(live, path).json["reason"] == "nothing_to_undo"
+    assert join_sources(notebook) == "a b c d"
+    assert get_undo_number(notebook, older) is not None
+    assert notebook.undo().json["reason"] == "nothing_to_undo"
 
 
 def test_undo_skips_an_edit_of_notebook_metadata_that_was_undone_by_hand(
-    live: Client, path: str
+    notebook: Notebook,
 ) -> None:
-    edit(live, path, replace("a", "A"))
-    edit(live, path, {"op": "set_metadata", "patch": {"k": 1, "l": {"m": 2}}})
-    file = live.root / path
+    notebook.edit(replace("a", "A"))
+    notebook.edit({"op": "set_metadata", "patch": {"k": 1, "l": {"m": 2}}})
+    file = notebook.file
     content = json.loads(file.read_bytes())
     file.write_text(json.dumps({**content, "metadata": {}}))
 
-    assert undo(live, path).status == 200
+    assert notebook.undo().status == 200
 
-    assert join_sources(live, path) == "a b c d"
+    assert join_sources(notebook) == "a b c d"
     assert json.loads(file.read_bytes())["metadata"] == {}
 
 
-def test_undo_skips_manually_undone_edits_in_notebooks_without_ids(live: Client, path: str) -> None:
-    (live.root / path).write_bytes(notebook(*(raw(one) for one in "abcd"), minor=4))
-    edit(live, path, replace(0, "A"))
-    edit(live, path, replace(2, "C"))
-    change_by_hand(live, path, set_source(2, "c"))
+def test_undo_skips_manually_undone_edits_in_notebooks_without_ids(notebook: Notebook) -> None:
+    notebook.write(*(raw(one) for one in "abcd"), minor=4)
+    notebook.edit(replace(0, "A"))
+    notebook.edit(replace(2, "C"))
+    change_by_hand(notebook, set_source(2, "c"))
 
-    assert undo(live, path).status == 200
+    assert notebook.undo().status == 200
 
-    assert join_sources(live, path) == "a b c d"
+    assert join_sources(notebook) == "a b c d"
 
 
-def test_the_rest_of_a_partly_undone_edit_is_undone(live: Client, path: str) -> None:
-    newest = edit(
-        live, path, replace("a", "A"), replace("b", "B"), NEW, {"op": "delete", "cell": "d"}
-    )
-    change_by_hand(live, path, set_source(1, "b"))
-    change_by_hand(live, path, lambda cells: cells.pop(2))
-    assert join_sources(live, path) == "A b c"
+def test_the_rest_of_a_partly_undone_edit_is_undone(notebook: Notebook) -> None:
+    newest = notebook.edit(replace("a", "A"), replace("b", "B"), NEW, {"op": "delete", "cell": "d"})
+    change_by_hand(notebook, set_source(1, "b"))
+    change_by_hand(notebook, lambda cells: cells.pop(2))
+    assert join_sources(notebook) == "A b c"
 
-    answer = undo(live, path)
+    answer = notebook.undo()
 
     assert (answer.status, answer.json["cells_delta"]) == (200, 1)
-    assert join_sources(live, path) == "a b c d"
-    assert get_undo_number(live, path, newest) == answer.json["edit_id"]
+    assert join_sources(notebook) == "a b c d"
+    assert get_undo_number(notebook, newest) == answer.json["edit_id"]
 
 
-def test_a_cell_that_is_neither_old_nor_new_is_a_conflict(live: Client, path: str) -> None:
-    older = edit(live, path, replace("a", "A"))
-    newest = edit(live, path, replace("b", "B"))
-    change_by_hand(live, path, set_source(1, "mine"))
+def test_a_cell_that_is_neither_old_nor_new_is_a_conflict(notebook: Notebook) -> None:
+    older = notebook.edit(replace("a", "A"))
+    newest = notebook.edit(replace("b", "B"))
+    change_by_hand(notebook, set_source(1, "mine"))
 
-    answer = undo(live, path)
+    answer = notebook.undo()
 
     assert get_error(answer, 409, "undo_conflict")["edit_id"] == newest
-    assert undo(live, path, edit_id=older).status == 200
-    assert join_sources(live, path) == "a mine c d"
+    assert notebook.undo(edit_id=older).status == 200
+    assert join_sources(notebook) == "a mine c d"
 
 
-def test_a_change_that_a_later_edit_reverted_is_not_undone_again(live: Client, path: str) -> None:
-    older = edit(live, path, replace("b", "B"), replace("c", "C"))
-    later = edit(live, path, replace("b", "b"))
+def test_a_change_that_a_later_edit_reverted_is_not_undone_again(notebook: Notebook) -> None:
+    older = notebook.edit(replace("b", "B"), replace("c", "C"))
+    later = notebook.edit(replace("b", "b"))
 
-    answer = undo(live, path, edit_id=older)
+    answer = notebook.undo(edit_id=older)
 
     get_error(answer, 409, "undo_conflict")
-    assert undo(live, path, edit_id=later).status == 200
-    assert undo(live, path, edit_id=older).status == 200
-    assert join_sources(live, path) == "a b c d"
+    assert notebook.undo(edit_id=later).status == 200
+    assert notebook.undo(edit_id=older).status == 200
+    assert join_sources(notebook) == "a b c d"
 
 
 @pytest.mark.skipif(not is_nightly(), reason="it makes a hundred edits")
-def test_undo_skips_at_most_100_manually_undone_edits(live: Client, path: str) -> None:
+def test_undo_skips_at_most_100_manually_undone_edits(notebook: Notebook) -> None:
     names = [f"c{number}" for number in range(101)]
-    before = notebook(*(raw(name, name) for name in names))
-    (live.root / path).write_bytes(before)
-    first, *_ = [edit(live, path, replace(name, "changed")) for name in names]
-    change_by_hand(live, path, lambda cells: [cell.update(source=cell["id"]) for cell in cells[1:]])
+    before = samples.notebook(*(raw(name, name) for name in names))
+    notebook.file.write_bytes(before)
+    first, *_ = [notebook.edit(replace(name, "changed")) for name in names]
+    change_by_hand(notebook, lambda cells: [cell.update(source=cell["id"]) for cell in cells[1:]])
 
-    answer = undo(live, path)
+    answer = notebook.undo()
 
     get_error(answer, 409, "nothing_to_undo")
-    assert undo(live, path, edit_id=first).status == 200
-    assert join_sources(live, path) == " ".join(names)
+    assert notebook.undo(edit_id=first).status == 200
+    assert join_sources(notebook) == " ".join(names)

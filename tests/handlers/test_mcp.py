@@ -32,8 +32,8 @@ from tests.handlers.mcp_messages import (
     make_modern,
     post,
 )
-from tests.handlers.requests import get_json, list_sources, set_mode
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Client, Local
 from tests.support.waiting import wait_until
 
@@ -114,8 +114,8 @@ def test_each_era_gets_the_same_with_the_members_of_its_own(
 
 
 def test_an_address_with_a_slash_at_its_end_is_answered(live: Client) -> None:
-    body = json.dumps(PING).encode()
-    assert get_result(live.request("POST", "nbedit/mcp/", body, JSON)) == {}
+    body = PING
+    assert get_result(live.send_json("POST", "mcp/", body)) == {}
 
 
 def test_null_parameters_and_arguments_count_as_none(live: Client, notebook: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_batch_is_answered_in_order_where_the_version_has_batches(
     assert get_text(second["result"], is_error=True).startswith("cell_changed: ")
     assert (number["id"], number["error"]["code"]) == (None, INVALID_REQUEST)
     assert (initialize["id"], initialize["error"]["code"]) == (7, INVALID_REQUEST)
-    assert list_sources(live, notebook.name)[0] == "first"
+    assert Notebook(live, notebook.name).list_sources()[0] == "first"
     # A client without the header speaks this version.
     assert post(live, [notification, notification]).status == 202
 
@@ -307,7 +307,7 @@ def test_a_name_of_identical_cells_needs_the_current_rev(live: Client) -> None:
         text = get_text(get_result(post(live, replace(TWIN))), is_error=True)
     assert text.startswith("ambiguous_cell: ")
     assert get_text(get_result(post(live, replace(TWIN, rev=rev)))).startswith("a.ipynb | 4 cells")
-    assert list_sources(live, "a.ipynb")[1:3] == ["twin", "y"]
+    assert Notebook(live, "a.ipynb").list_sources()[1:3] == ["twin", "y"]
 
 
 @pytest.mark.usefixtures("notebook")
@@ -323,11 +323,11 @@ def test_text_of_a_notebook_does_not_look_like_a_cell(live: Client) -> None:
 @pytest.mark.usefixtures("notebook")
 def test_the_modes_of_the_server_hold(live: Client) -> None:
     try:
-        set_mode(live, "plan")
+        live.set_mode("plan")
         with no_changes(live.root):
             text = get_text(get_result(post(live, replace(CODE))), is_error=True)
             assert text.startswith("plan_mode: ")
-            set_mode(live, "review")
+            live.set_mode("review")
             proposed = get_text(get_result(post(live, replace(CODE))))
             (number,) = re.findall("proposed as ([0-9]+)", proposed)
             reject = f"nbedit/proposals/{number}/reject"
@@ -338,7 +338,7 @@ def test_the_modes_of_the_server_hold(live: Client) -> None:
             text = get_text(get_result(post(live, wait)))
             assert f"proposal {number} | rejected\nreason: Not so\n" in text
     finally:
-        set_mode(live, None)
+        live.set_mode(None)
 
 
 def test_the_same_key_makes_an_edit_once_whatever_the_id_of_the_message(
@@ -352,7 +352,7 @@ def test_the_same_key_makes_an_edit_once_whatever_the_id_of_the_message(
         assert (again.json["id"], again.json["result"]) == ("another", first)
         other = get_text(get_result(post(live, replace("0:aaaaaa"), key)), is_error=True)
         assert other.startswith("idempotency_mismatch: ")
-    assert list_sources(live, notebook.name)[0] == "y"
+    assert Notebook(live, notebook.name).list_sources()[0] == "y"
 
 
 def test_a_call_is_carried_out_for_a_client_that_hangs_up(live: Client, notebook: Path) -> None:
@@ -364,7 +364,7 @@ def test_a_call_is_carried_out_for_a_client_that_hangs_up(live: Client, notebook
     )
     with socket.create_connection(("127.0.0.1", live.port)) as connection:
         connection.sendall(head.encode() + body)
-    wait_until(lambda: list_sources(live, notebook.name)[0] == "after all", "the edit")
+    wait_until(lambda: Notebook(live, notebook.name).list_sources()[0] == "after all", "the edit")
     # What is not complete is no message.
     with no_changes(live.root), socket.create_connection(("127.0.0.1", live.port)) as connection:
         connection.sendall(head.encode() + body[:-1])
@@ -388,7 +388,7 @@ def test_a_call_is_carried_out_for_a_client_that_hangs_up(live: Client, notebook
 @pytest.mark.usefixtures("notebook")
 def test_the_history_has_the_name_of_the_client(live: Client, client_info: Any, shown: str) -> None:
     def get_client() -> str:
-        client: str = get_json(live, "notebooks/a.ipynb/history")["edits"][0]["client"]
+        client: str = live.get_json("notebooks/a.ipynb/history")["edits"][0]["client"]
         return client
 
     params = {**INITIALIZE["params"], "clientInfo": client_info}
@@ -408,7 +408,7 @@ def test_the_history_has_the_name_of_the_client(live: Client, client_info: Any, 
 def test_a_session_id_that_no_server_has_made_gives_no_name(live: Client, session_id: str) -> None:
     edit = replace(CODE, session_id[:5])
     get_text(get_result(post(live, edit, {"Mcp-Session-Id": session_id})))
-    (newest, *_) = get_json(live, "notebooks/a.ipynb/history")["edits"]
+    (newest, *_) = live.get_json("notebooks/a.ipynb/history")["edits"]
     assert newest["client"] == "agent/notebook_edit"
 
 

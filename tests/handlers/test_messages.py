@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -74,8 +73,8 @@ def prepare_case(client: Client, case: Case) -> Iterator[list[int]]:
     if case.mode != "edit":
         # Another test may have left one to the notebook itself.
         client.reset_modes("a.ipynb")
-        body = json.dumps({"mode": case.mode}).encode()
-        assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
+        body = {"mode": case.mode}
+        assert client.send_json("PUT", "mode", body).status == 200
     try:
         with case.fault(client, "a.ipynb") if case.fault else nullcontext():
             yield send_setup_requests(client, case)

@@ -16,7 +16,6 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import send_json_locally
 from tests.support import samples
 from tests.support.http import Answer, Local
 
@@ -40,7 +39,7 @@ def list_files(root: Path) -> dict[str, bytes]:
 
 
 async def call(local: Local, tool: str, **arguments: Any) -> Answer:
-    return await send_json_locally(local, "POST", f"tools/{tool}", arguments)
+    return await local.send_json("POST", f"tools/{tool}", arguments)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +81,11 @@ async def test_a_new_notebook_without_disk_space_is_refused_and_leaves_nothing(
     body = {"cells": [{"source": LONG, "cell_type": "code"}]}
 
     with limit_space():
-        answer = await send_json_locally(local, "PUT", "notebooks/new.ipynb", body)
+        answer = await local.send_json("PUT", "notebooks/new.ipynb", body)
 
     get_error(answer, 507, "no_space")
     assert list_files(local.root) == {}
-    answer = await send_json_locally(local, "PUT", "notebooks/new.ipynb", body)
+    answer = await local.send_json("PUT", "notebooks/new.ipynb", body)
     assert answer.json["applied_via"] == way
 
 

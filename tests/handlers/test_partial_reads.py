@@ -14,6 +14,7 @@ import pytest
 from jupyter_nbedit.notebook.sections import Outline
 from tests.handlers.error_checks import get_error
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client, Local
 
 PNG = base64.b64encode(bytes(100_000)).decode()
@@ -32,9 +33,9 @@ def list_ids(read: Any) -> list[str]:
     return [cell["id"] for cell in read["cells"]]
 
 
-def test_outputs_are_returned_as_requested(live: Client, path: str) -> None:
+def test_outputs_are_returned_as_requested(notebook: Notebook) -> None:
     def outputs(**query: Any) -> Any:
-        return live.read(path, cell="x", **query).json["cells"][0].get("outputs")
+        return notebook.read(cell="x", **query).json["cells"][0].get("outputs")
 
     assert outputs()["types"] == ["display_data", "stream"]
     assert outputs(view="outline", outputs="summary") == outputs()
@@ -59,26 +60,26 @@ def test_outputs_are_returned_as_requested(live: Client, path: str) -> None:
     ],
 )
 def test_a_section_returns_its_cells(
-    live: Client, path: str, query: dict[str, Any], expected: list[str]
+    notebook: Notebook, query: dict[str, Any], expected: list[str]
 ) -> None:
-    assert list_ids(live.read(path, **query).json) == expected
+    assert list_ids(notebook.read(**query).json) == expected
 
 
-def test_a_missing_or_ambiguous_section_is_refused(live: Client, path: str) -> None:
-    found = get_error(live.read(path, section="three"), 404, "section_not_found")
+def test_a_missing_or_ambiguous_section_is_refused(notebook: Notebook) -> None:
+    found = get_error(notebook.read(section="three"), 404, "section_not_found")
     assert [heading["text"] for heading in found["outline"]] == ["One", "Within", "Two"]
     twins = samples.notebook(samples.markdown("# A", "a"), samples.markdown("# A", "b"))
-    (live.root / path).write_bytes(twins)
-    get_error(live.read(path, section="A"), 409, "ambiguous_section")
+    notebook.file.write_bytes(twins)
+    get_error(notebook.read(section="A"), 409, "ambiguous_section")
 
 
-def test_since_a_version_only_changed_cells_are_returned(live: Client, path: str) -> None:
-    before = live.read(path).json
+def test_since_a_version_only_changed_cells_are_returned(notebook: Notebook) -> None:
+    before = notebook.read().json
     assert "since" not in before
-    live.patch(path, {"op": "delete", "cell": "two"})
-    live.patch(path, {"op": "replace", "cell": "y", "source": "new"})
-    live.patch(path, {"op": "move", "cell": "one", "at": "end"})
-    now = live.read(path, since=before["hash"]).json
+    notebook.patch({"op": "delete", "cell": "two"})
+    notebook.patch({"op": "replace", "cell": "y", "source": "new"})
+    notebook.patch({"op": "move", "cell": "one", "at": "end"})
+    now = notebook.read(since=before["hash"]).json
     assert [(cell["id"], cell["source"]) for cell in now["cells"]] == [("y", "new")]
     assert now["since"] == {
         "hash": before["hash"],
@@ -88,34 +89,34 @@ def test_since_a_version_only_changed_cells_are_returned(live: Client, path: str
         "total_cells": 5,
     }
     assert now["total_cells"] == 4
-    assert live.read(path, since=before["hash"], cell="x").json["cells"] == []
-    assert live.read(path, since=before["hash"], limit=1).json["next"] is None
+    assert notebook.read(since=before["hash"], cell="x").json["cells"] == []
+    assert notebook.read(since=before["hash"], limit=1).json["next"] is None
 
 
-def test_since_the_current_version_nothing_has_changed(live: Client, path: str) -> None:
+def test_since_the_current_version_nothing_has_changed(notebook: Notebook) -> None:
     for _ in range(2):
-        now = live.read(path, since=hashlib.sha256(TEXT).hexdigest()).json
+        now = notebook.read(since=hashlib.sha256(TEXT).hexdigest()).json
         assert (now["cells"], now["next"], now["since"]["changed"]) == ([], None, 0)
 
 
-def test_changes_since_a_version_need_no_earlier_read_of_it(live: Client, path: str) -> None:
+def test_changes_since_a_version_need_no_earlier_read_of_it(notebook: Notebook) -> None:
     text = TEXT.replace(b"y = 2", b"y = 3")
-    (live.root / path).write_bytes(text)
+    notebook.file.write_bytes(text)
     notebook_hash = hashlib.sha256(text).hexdigest()
-    assert live.read(path, headers={"If-None-Match": f'"{notebook_hash}"'}).status == 304
-    live.patch(path, {"op": "delete", "cell": "x"})
-    assert live.read(path, since=notebook_hash).json["since"]["gone"] == ["x"]
+    assert notebook.read(headers={"If-None-Match": f'"{notebook_hash}"'}).status == 304
+    notebook.patch({"op": "delete", "cell": "x"})
+    assert notebook.read(since=notebook_hash).json["since"]["gone"] == ["x"]
 
 
-def test_pages_within_a_budget_cover_every_cell(live: Client, path: str) -> None:
+def test_pages_within_a_budget_cover_every_cell(notebook: Notebook) -> None:
     sources = [f"line {n}\n" + "é" * (n % 7) * 10 for n in range(40)]
     cells = [samples.raw(source, f"id-{n}") for n, source in enumerate(sources)]
-    (live.root / path).write_bytes(samples.notebook(*cells))
+    notebook.write(*cells)
     for budget in (1, 20, 100, 10_000):
         start: int | None = 0
         seen: list[str] = []
         while start is not None:
-            page = live.read(path, start=start, max_chars=budget, limit=30).json
+            page = notebook.read(start=start, max_chars=budget, limit=30).json
             texts = [cell.get("source", cell.get("summary")) for cell in page["cells"]]
             assert 0 < sum(map(len, texts)) <= budget
             seen += list_ids(page)
@@ -131,13 +132,13 @@ def test_pages_within_a_budget_cover_every_cell(live: Client, path: str) -> None
         assert seen == [f"id-{n}" for n in range(40)]
 
 
-def test_a_single_cell_has_its_own_address(live: Client, path: str) -> None:
-    address = f"nbedit/notebooks/{path}/cells"
-    whole = live.read(path)
+def test_a_single_cell_has_its_own_address(live: Client, notebook: Notebook) -> None:
+    address = f"nbedit/notebooks/{notebook.path}/cells"
+    whole = notebook.read()
     answer = live.request("GET", f"{address}/x?view=full&outputs=full")
-    assert answer.json == live.read(path, cell="x", view="full", outputs="full").json
+    assert answer.json == notebook.read(cell="x", view="full", outputs="full").json
     assert answer.headers["ETag"] == whole.headers["ETag"]
-    assert live.request("GET", f"{address}/cell-1").json == live.read(path, cell="x").json
+    assert live.request("GET", f"{address}/cell-1").json == notebook.read(cell="x").json
     assert live.request("GET", f"{address}/x?max_chars=2").json["cells"][0]["source"] == "x "
     tag = {"If-None-Match": answer.headers["ETag"]}
     assert live.request("GET", f"{address}/x", headers=tag).status == 304
@@ -146,35 +147,35 @@ def test_a_single_cell_has_its_own_address(live: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize("size", [2**20 - 1, 2**20, 2**20 + 1, 5 * 2**20])
-def test_a_large_reply_is_complete(live: Client, path: str, size: int) -> None:
-    (live.root / path).write_bytes(samples.notebook(samples.raw("x", "a")))
-    more = size - len(live.read(path).body)
-    (live.root / path).write_bytes(samples.notebook(samples.raw("x" * (more + 1), "a")))
-    answer = live.read(path)
+def test_a_large_reply_is_complete(notebook: Notebook, size: int) -> None:
+    notebook.write(samples.raw("x", "a"))
+    more = size - len(notebook.read().body)
+    notebook.write(samples.raw("x" * (more + 1), "a"))
+    answer = notebook.read()
     assert abs(len(answer.body) - size) < 20
     assert answer.headers["Content-Length"] == str(len(answer.body))
     assert answer.json["cells"][0]["source"] == "x" * (more + 1)
 
 
-def test_paging_returns_each_cell_once(live: Client, path: str) -> None:
+def test_paging_returns_each_cell_once(notebook: Notebook) -> None:
     cells = [samples.raw(f"{n}", f"id-{n}") for n in range(1000)]
-    (live.root / path).write_bytes(samples.notebook(*cells))
+    notebook.write(*cells)
     for limit in (170, 1000, 1001):
         seen: list[str] = []
         start: int | None = 0
         while start is not None:
-            page = live.read(path, start=start, limit=limit).json
+            page = notebook.read(start=start, limit=limit).json
             assert len(page["cells"]) <= limit
             assert page["total_cells"] == 1000
             seen += list_ids(page)
             start = page["next"]
         assert seen == [f"id-{n}" for n in range(1000)]
-    beyond = live.read(path, start=1000).json
+    beyond = notebook.read(start=1000).json
     assert (beyond["cells"], beyond["next"]) == ([], None)
 
 
 async def test_a_large_notebook_is_read_in_a_thread(
-    local: Local, notebook: Path, monkeypatch: pytest.MonkeyPatch
+    local: Local, local_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting, go = threading.Event(), threading.Event()
     section = Outline.find_section
@@ -191,7 +192,7 @@ async def test_a_large_notebook_is_read_in_a_thread(
     reading = asyncio.create_task(local.read("large.ipynb", section="One", outputs="full"))
     try:
         assert await asyncio.to_thread(waiting.wait, 60)
-        assert (await local.read(notebook.name)).status == 200
+        assert (await local.read(local_file.name)).status == 200
         assert not reading.done()
     finally:
         go.set()

@@ -22,21 +22,9 @@ from jupyter_nbedit.api import PythonAPI
 from jupyter_nbedit.errors import PlanMode
 from tests.handlers.conftest import Servers
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import (
-    ODD,
-    decide,
-    edit,
-    get_json,
-    list_sources,
-    propose,
-    replace,
-    send_json,
-    send_json_locally,
-    set_mode,
-    undo,
-    wait_for_events,
-)
+from tests.handlers.requests import ODD, replace, wait_for_events
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, SECONDS, Answer, Client, Local
 from tests.support.page import PAGE_ID, open_page
 from tests.support.policy import CHANGES_BY_PROGRAM, MODES, PERSON, PROGRAM, is_written
@@ -70,27 +58,27 @@ class Case:
         return f"new-{self.path}"
 
 
-def prepare(live: Client, path: str, action: str, mode: str) -> Case:
+def prepare(notebook: Notebook, action: str, mode: str) -> Case:
     """Make the edits, and what the action needs; then set the mode."""
-    first = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
-    edit(live, path, replace("beta", "two"), client=CLIENT)
-    key = get_json(live, f"notebooks/{path}/unseen")["cells"][0]["key"]
-    case = Case(live, path, first, key)
+    first = notebook.edit(replace("alpha", "x = 2"), client=CLIENT)
+    notebook.edit(replace("beta", "two"), client=CLIENT)
+    key = notebook.list_unseen()[0]["key"]
+    case = Case(notebook.server, notebook.path, first, key)
     if action in {"accept", "reject", "reopen"}:
-        set_mode(live, "review", path)
-        case.proposal = propose(live, path, replace("gamma", "proposed"), client=CLIENT)
+        notebook.set_mode("review")
+        case.proposal = notebook.propose(replace("gamma", "proposed"), client=CLIENT)
         if action == "reopen":
-            assert decide(live, case.proposal, "reject").status == 200
+            assert notebook.reject(case.proposal).status == 200
     if action == "redo":
-        case.undone = undo(live, path, client=CLIENT).json["edit_id"]
+        case.undone = notebook.undo(client=CLIENT).json["edit_id"]
     own, server = MODES[mode]
-    set_mode(live, own, path)
-    set_mode(live, server)
+    notebook.set_mode(own)
+    notebook.server.set_mode(server)
     if action == "create" and own is not None:
         # A mode outlasts the file.
-        (live.root / case.new_path).write_bytes(TEXT)
-        set_mode(live, own, case.new_path)
-        (live.root / case.new_path).unlink()
+        (notebook.root / case.new_path).write_bytes(TEXT)
+        notebook.server.set_mode(own, case.new_path)
+        (notebook.root / case.new_path).unlink()
     return case
 
 
@@ -98,7 +86,7 @@ def prepare(live: Client, path: str, action: str, mode: str) -> Case:
 def _reset(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "live" in request.fixturenames:
-        set_mode(request.getfixturevalue("live"), None)
+        request.getfixturevalue("live").set_mode(None)
 
 
 def ask(case: Case, action: str, headers: dict[str, str]) -> Answer:
@@ -122,7 +110,7 @@ def ask(case: Case, action: str, headers: dict[str, str]) -> Answer:
     verb, target, body = requests[action]
     if body is None:
         return live.request(verb, f"nbedit/{target}", headers=headers)
-    return send_json(live, verb, target, body, headers)
+    return live.send_json(verb, target, body, headers)
 
 
 def read_all(case: Case) -> list[bytes | None]:
@@ -136,8 +124,10 @@ STATUSES = {200: "done", 201: "done", 202: "proposed", 403: "refused"}
 @pytest.mark.parametrize(
     ("who", "action", "mode"), choose("policy of REST", itertools.product(REST, PROGRAM, MODES), 48)
 )
-def test_rest_follows_the_table(live: Client, path: str, who: str, action: str, mode: str) -> None:
-    case = prepare(live, path, action, mode)
+def test_rest_follows_the_table(
+    live: Client, notebook: Notebook, who: str, action: str, mode: str
+) -> None:
+    case = prepare(notebook, action, mode)
     before = read_all(case)
     with ExitStack() as stack:
         headers = stack.enter_context(open_page(live)) if who == "a person" else {}
@@ -165,21 +155,21 @@ def call_tool(case: Case, action: str) -> tuple[str, dict[str, Any]]:
     choose("policy of tools", itertools.product(CALLERS, TOOLS, MODES), 24),
 )
 def test_tools_follow_the_table(
-    live: Client, path: str, caller: tuple[str, str], action: str, mode: str
+    live: Client, notebook: Notebook, caller: tuple[str, str], action: str, mode: str
 ) -> None:
     way, client = caller
-    case = prepare(live, path, action, mode)
+    case = prepare(notebook, action, mode)
     before = read_all(case)
     name, arguments = call_tool(case, action)
     with open_page(live) as page:
         headers = {"X-NbEdit-Client": client, **page}
         if way == "tools":
-            answer = send_json(live, "POST", f"tools/agent/{name}", arguments, headers)
+            answer = live.send_json("POST", f"tools/agent/{name}", arguments, headers)
             found = STATUSES[answer.status]
         else:
             call = {"name": name, "arguments": arguments}
             message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-            result = send_json(live, "POST", "mcp", message, headers).json["result"]
+            result = live.send_json("POST", "mcp", message, headers).json["result"]
             (content,) = result["content"]
             is_proposed = "proposed as" in content["text"]
             found = "proposed" if is_proposed else "done"
@@ -193,7 +183,7 @@ def test_tools_follow_the_table(
 
 def test_no_tool_decides_for_a_person(live: Client) -> None:
     words = ("accept", "reject", "reopen", "keep", "mode", "stop")
-    for tool in get_json(live, "tools")["tools"]:
+    for tool in live.get_json("tools")["tools"]:
         assert not any(word in tool["name"].lower() for word in words), tool["name"]
         actions = tool["input_schema"]["properties"].get("action", {}).get("enum", [])
         assert not set(words) & set(actions)
@@ -217,7 +207,7 @@ API: dict[str, Callable[[PythonAPI, int, str], Awaitable[Any]]] = {
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("action", API)
 async def test_the_python_api_follows_the_table(
-    local: Local, notebook: Path, jp_serverapp: Any, action: str, mode: str
+    local: Local, local_file: Path, jp_serverapp: Any, action: str, mode: str
 ) -> None:
     api = jp_serverapp.web_app.settings["jupyter_nbedit"]
     first = await api.edit("a.ipynb", [replace("alpha", "x = 2")], user="ada", client=CLIENT)
@@ -225,41 +215,41 @@ async def test_the_python_api_follows_the_table(
     key = (await api.get_unseen("a.ipynb", user="ada")).cells[0].key
     own, server = MODES[mode]
     for body in ({"mode": own, "path": "a.ipynb"}, {"mode": server}):
-        assert (await send_json_locally(local, "PUT", "mode", body)).status == 200
-    before = samples.hash_file(notebook)
+        assert (await local.send_json("PUT", "mode", body)).status == 200
+    before = samples.hash_file(local_file)
     try:
         reply = await API[action](api, first.edit_id, key)
         found = "proposed" if isinstance(getattr(reply, "proposal_id", None), int) else "done"
     except PlanMode:
         found = "refused"
     assert found == PROGRAM[action][list(MODES).index(mode)]
-    assert (samples.hash_file(notebook) != before) == (found == "done" and action != "keep")
+    assert (samples.hash_file(local_file) != before) == (found == "done" and action != "keep")
 
 
-def test_a_person_is_known_by_an_open_page_only(live: Client, path: str) -> None:
-    number = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
-    changed = (live.root / path).read_bytes()
-    set_mode(live, "plan", path)
+def test_a_person_is_known_by_an_open_page_only(live: Client, notebook: Notebook) -> None:
+    number = notebook.edit(replace("alpha", "x = 2"), client=CLIENT)
+    changed = notebook.text
+    notebook.set_mode("plan")
     # Everybody can say to be JupyterLab.
-    get_error(undo(live, path, edit_id=number, client="JupyterLab"), 403, "plan_mode")
+    get_error(notebook.undo(edit_id=number, client="JupyterLab"), 403, "plan_mode")
     with open_page(live) as page, open_page(live) as other:
         assert page != other
         assert len(page[PAGE_ID]) * 4 == 128
         for header in ({PAGE_ID: "0" * 32}, {PAGE_ID: ""}, {PAGE_ID: page[PAGE_ID][:-1]}):
-            found = undo(live, path, edit_id=number, headers=header)
+            found = notebook.undo(edit_id=number, headers=header)
             get_error(found, 409, "page_unknown")
-            assert (live.root / path).read_bytes() == changed
-        assert undo(live, path, edit_id=number, headers=page).status == 200
-        assert undo(live, path, "redo", headers=other, whose="all").status == 200
+            assert notebook.text == changed
+        assert notebook.undo(edit_id=number, headers=page).status == 200
+        assert notebook.redo(headers=other, whose="all").status == 200
     # In every mode, the id of a closed page is not taken for a program.
-    set_mode(live, "edit", path)
+    notebook.set_mode("edit")
 
     def ask() -> bool:
-        return undo(live, path, edit_id=number, headers=page, dry_run=True).status == 409
+        return notebook.undo(edit_id=number, headers=page, dry_run=True).status == 409
 
     wait_until(ask)
-    get_error(undo(live, path, edit_id=number, headers=page), 409, "page_unknown")
-    assert (live.root / path).read_bytes() == changed
+    get_error(notebook.undo(edit_id=number, headers=page), 409, "page_unknown")
+    assert notebook.text == changed
 
 
 @pytest.mark.threat("S16")
@@ -274,18 +264,18 @@ def test_the_id_of_a_page_is_in_no_reply_or_log(tmp_path: Path) -> None:
 def check_secret(server: ServerProcess) -> None:
     live = server.client
     (live.root / "a.ipynb").write_bytes(TEXT)
-    edit(live, "a.ipynb", replace("alpha", "x = 2"), client=CLIENT)
+    Notebook(live, "a.ipynb").edit(replace("alpha", "x = 2"), client=CLIENT)
     with open_page(live) as page:
         secret = page[PAGE_ID].encode()
         answers = [
-            undo(live, "a.ipynb", headers=page, whose="all"),
-            undo(live, "a.ipynb", headers={**page, "If-Match": "nonsense"}),
+            Notebook(live, "a.ipynb").undo(headers=page, whose="all"),
+            Notebook(live, "a.ipynb").undo(headers={**page, "If-Match": "nonsense"}),
             live.request("GET", "nbedit/notebooks/a.ipynb/history", headers=page),
             live.request("GET", "nbedit", headers=page),
             live.request("GET", "nbedit/notebooks/missing.ipynb", headers=page),
         ]
         assert answers[0].status == 200
-    undo(live, "a.ipynb", headers=page)
+    Notebook(live, "a.ipynb").undo(headers=page)
     for answer in answers:
         assert secret not in answer.body
         assert secret.decode() not in str(answer.headers)
@@ -297,32 +287,32 @@ def test_a_client_does_not_accept_its_own_proposal_if_the_server_forbids_it(
 ) -> None:
     live, path = servers("no own decisions"), f"{request.node.name}.ipynb"
     (live.root / path).write_bytes(TEXT)
-    set_mode(live, "review", path)
+    live.set_mode("review", path)
     session = {"X-NbEdit-Session": "one"}
-    number = propose(live, path, replace("alpha", "x = 2"), client=CLIENT, headers=session)
-    refused = decide(live, number, client=CLIENT, headers=session)
+    number = Notebook(live, path).propose(replace("alpha", "x = 2"), client=CLIENT, headers=session)
+    refused = live.accept(number, client=CLIENT, headers=session)
     get_error(refused, 403, "forbidden")
     assert "own_decisions" in refused.json["message"]
-    assert decide(live, number, client=CLIENT, headers=session, dry_run=True).status == 403
+    assert live.accept(number, client=CLIENT, headers=session, dry_run=True).status == 403
     assert (live.root / path).read_bytes() == TEXT
     # Another session of the client, another client and a person may.
-    get_error(decide(live, number, client=CLIENT), 403, "forbidden")
+    get_error(live.accept(number, client=CLIENT), 403, "forbidden")
     others: list[tuple[str, dict[str, str]]] = [
         (CLIENT, {"X-NbEdit-Session": "two"}),
         ("script", session),
     ]
     for client, headers in others:
-        assert decide(live, number, client=client, headers=headers, dry_run=True).status == 200
+        assert live.accept(number, client=client, headers=headers, dry_run=True).status == 200
     with open_page(live) as page:
-        assert decide(live, number, client=CLIENT, headers={**session, **page}).status == 200
-    assert list_sources(live, path)[0] == "x = 2"
+        assert live.accept(number, client=CLIENT, headers={**session, **page}).status == 200
+    assert Notebook(live, path).list_sources()[0] == "x = 2"
 
 
 @pytest.mark.parametrize(
     "jp_server_config", [{"ServerApp": {"allow_origin": "https://lab.example"}}], indirect=True
 )
-async def test_a_page_of_an_allowed_site_may_send_its_id(local: Local, notebook: Path) -> None:
-    parts = ("nbedit", "notebooks", notebook.name, "undo")
+async def test_a_page_of_an_allowed_site_may_send_its_id(local: Local, local_file: Path) -> None:
+    parts = ("nbedit", "notebooks", local_file.name, "undo")
     asked = {"Origin": "https://lab.example", "Access-Control-Request-Method": "POST"}
     answer = await local.request("OPTIONS", *parts, headers=asked)
     granted = answer.headers["Access-Control-Allow-Headers"].split(", ")
@@ -330,33 +320,33 @@ async def test_a_page_of_an_allowed_site_may_send_its_id(local: Local, notebook:
     assert answer.headers["Access-Control-Allow-Origin"] == "https://lab.example"
 
 
-def test_an_accepted_undo_is_an_undo_of_its_author(live: Client, path: str) -> None:
+def test_an_accepted_undo_is_an_undo_of_its_author(live: Client, notebook: Notebook) -> None:
     numbers = [
-        edit(live, path, replace("alpha", f"x = {n}"), client=CLIENT, headers={SESSION: "one"})
+        notebook.edit(replace("alpha", f"x = {n}"), client=CLIENT, headers={SESSION: "one"})
         for n in (2, 3)
     ]
-    set_mode(live, "review", path)
+    notebook.set_mode("review")
     for number, source in zip(reversed(numbers), ("x = 2", "x = 1\nx"), strict=True):
-        proposed = undo(live, path, client=CLIENT, headers={SESSION: "one"})
+        proposed = notebook.undo(client=CLIENT, headers={SESSION: "one"})
         assert proposed.json["undone"][0]["edit_id"] == number
         with open_page(live) as page:
-            assert decide(live, proposed.json["proposal_id"], headers=page).status == 200
-        assert list_sources(live, path)[0] == source
-    newest = get_json(live, f"notebooks/{path}/history")["edits"]
+            assert notebook.accept(proposed.json["proposal_id"], headers=page).status == 200
+        assert notebook.list_sources()[0] == source
+    newest = notebook.list_history()
     assert [(each["kind"], each["undoes"]) for each in newest[:2]] == [
         ("undo", numbers[0]),
         ("undo", numbers[1]),
     ]
     # The session that accepted it, and other sessions of the client, have not undone anything.
-    get_error(undo(live, path, "redo", client="JupyterLab"), 409, "nothing_to_undo")
-    found = undo(live, path, "redo", client=CLIENT, headers={SESSION: "two"})
+    get_error(notebook.redo(client="JupyterLab"), 409, "nothing_to_undo")
+    found = notebook.redo(client=CLIENT, headers={SESSION: "two"})
     get_error(found, 409, "nothing_to_undo")
     assert "in another session" in found.json["message"]
-    redo = undo(live, path, "redo", client=CLIENT, headers={SESSION: "one"})
+    redo = notebook.redo(client=CLIENT, headers={SESSION: "one"})
     with open_page(live) as page:
-        assert decide(live, redo.json["proposal_id"], headers=page).status == 200
-    assert list_sources(live, path)[0] == "x = 2"
-    newest = get_json(live, f"notebooks/{path}/history")["edits"]
+        assert notebook.accept(redo.json["proposal_id"], headers=page).status == 200
+    assert notebook.list_sources()[0] == "x = 2"
+    newest = notebook.list_history()
     assert newest[0]["kind"] == "redo"
     assert [each["undone_by"] is None for each in newest if each["edit_id"] in numbers] == [
         False,
@@ -364,24 +354,24 @@ def test_an_accepted_undo_is_an_undo_of_its_author(live: Client, path: str) -> N
     ]
 
 
-def test_a_part_of_a_proposed_undo_is_an_edit(live: Client, path: str) -> None:
+def test_a_part_of_a_proposed_undo_is_an_edit(notebook: Notebook) -> None:
     operations = [replace("alpha", "x = 2"), replace("beta", "two")]
-    number = edit(live, path, *operations, client=CLIENT)
-    set_mode(live, "review", path)
-    proposal = undo(live, path, client=CLIENT).json["proposal_id"]
-    assert decide(live, proposal, parts=[0]).status == 200
-    newest, first = get_json(live, f"notebooks/{path}/history")["edits"]
+    number = notebook.edit(*operations, client=CLIENT)
+    notebook.set_mode("review")
+    proposal = notebook.undo(client=CLIENT).json["proposal_id"]
+    assert notebook.accept(proposal, parts=[0]).status == 200
+    newest, first = notebook.list_history()
     assert (newest["kind"], newest["undoes"]) == ("edit", None)
     assert (first["edit_id"], first["undone_by"]) == (number, None)
 
 
-def test_a_retry_of_a_program_is_no_request_of_a_person(live: Client, path: str) -> None:
-    number = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
-    set_mode(live, "review", path)
-    key = {"Idempotency-Key": f"{path} {number}"}
-    assert undo(live, path, edit_id=number, headers=key).status == 202
+def test_a_retry_of_a_program_is_no_request_of_a_person(live: Client, notebook: Notebook) -> None:
+    number = notebook.edit(replace("alpha", "x = 2"), client=CLIENT)
+    notebook.set_mode("review")
+    key = {"Idempotency-Key": f"{notebook.path} {number}"}
+    assert notebook.undo(edit_id=number, headers=key).status == 202
     with open_page(live) as page:
-        found = undo(live, path, edit_id=number, headers={**key, **page})
+        found = notebook.undo(edit_id=number, headers={**key, **page})
     get_error(found, 422, "idempotency_mismatch")
 
 
@@ -389,36 +379,38 @@ def has_another_size(file: Path, size: int) -> bool:
     return file.stat().st_size != size
 
 
-def test_no_edit_is_written_after_a_pause_was_answered(live: Client, path: str) -> None:
-    file = live.root / path
+def test_no_edit_is_written_after_a_pause_was_answered(live: Client, notebook: Notebook) -> None:
+    file = notebook.file
     file.write_bytes(samples.notebook(samples.code("x = 1\n" * 1_000_000, "alpha")))
     with ThreadPoolExecutor(4) as pool:
-        for subject in (path, None) * 3:
+        for subject in (notebook.path, None) * 3:
             edits = [
                 pool.submit(
-                    live.patch, path, {"op": "insert", "at": "end", "source": f"{n}", **CODE}
+                    live.patch,
+                    notebook.path,
+                    {"op": "insert", "at": "end", "source": f"{n}", **CODE},
                 )
                 for n in range(4)
             ]
             # One of them is being written.
             wait_until(partial(has_another_size, file, file.stat().st_size))
-            set_mode(live, "plan", subject)
+            live.set_mode("plan", subject)
             paused = file.read_bytes()
             answers = [each.result() for each in edits]
             assert {each.status for each in answers} <= {200, 403}
             assert file.read_bytes() == paused
-            set_mode(live, None, subject)
+            live.set_mode(None, subject)
 
 
 @pytest.mark.parametrize("is_old_path_in_use", [False, True])
 def test_a_rule_holds_at_once_when_its_notebook_is_renamed(
-    live: Client, path: str, *, is_old_path_in_use: bool
+    live: Client, notebook: Notebook, *, is_old_path_in_use: bool
 ) -> None:
     for number in range(8):
-        old, new = live.root / f"old-{number}-{path}", f"new-{number}-{path}"
+        old, new = notebook.root / f"old-{number}-{notebook.path}", f"new-{number}-{notebook.path}"
         old.write_bytes(TEXT)
-        edit(live, old.name, replace("alpha", "x = 2"), client=CLIENT)
-        set_mode(live, "plan", old.name)
+        Notebook(live, old.name).edit(replace("alpha", "x = 2"), client=CLIENT)
+        live.set_mode("plan", old.name)
         # The helper of other tests waits until the server has followed.
         body = json.dumps({"path": new}).encode()
         assert live.request("PATCH", f"api/contents/{old.name}", body, JSON).status == 200
@@ -427,7 +419,7 @@ def test_a_rule_holds_at_once_when_its_notebook_is_renamed(
         get_error(live.patch(new, replace("alpha", "x = 3")), 403, "plan_mode")
         wait_for_events(live)
         get_error(live.patch(new, replace("alpha", "x = 3")), 403, "plan_mode")
-        assert get_json(live, f"mode?path={new}")["own"] == "plan"
+        assert live.get_json(f"mode?path={new}")["own"] == "plan"
 
 
 def test_decisions_are_logged_when_they_were_carried_out(tmp_path: Path) -> None:
@@ -435,14 +427,14 @@ def test_decisions_are_logged_when_they_were_carried_out(tmp_path: Path) -> None
     try:
         live = server.client
         (live.root / "a.ipynb").write_bytes(TEXT)
-        set_mode(live, "review", "a.ipynb")
-        number = propose(live, "a.ipynb", replace("alpha", "x = 2"), client=CLIENT)
-        decide(live, 99999, "reject", client="nobody")
-        decide(live, number, client="nobody", dry_run=True)
-        assert decide(live, number, client="Evil").status == 200
+        live.set_mode("review", "a.ipynb")
+        number = Notebook(live, "a.ipynb").propose(replace("alpha", "x = 2"), client=CLIENT)
+        live.reject(99999, client="nobody")
+        live.accept(number, client="nobody", dry_run=True)
+        assert live.accept(number, client="Evil").status == 200
         with open_page(live) as page:
-            send_json(live, "POST", "notebooks/a.ipynb/keep", {}, page)
-        send_json(live, "POST", "notebooks/gone.ipynb/keep", {}, {"X-NbEdit-Client": "nobody"})
+            live.send_json("POST", "notebooks/a.ipynb/keep", {}, page)
+        live.send_json("POST", "notebooks/gone.ipynb/keep", {}, {"X-NbEdit-Client": "nobody"})
     finally:
         server.stop()
     log = server.log.read_text()
@@ -452,28 +444,28 @@ def test_decisions_are_logged_when_they_were_carried_out(tmp_path: Path) -> None
 
 
 def test_the_id_of_a_page_that_closes_while_the_body_comes_is_unknown(
-    live: Client, path: str
+    live: Client, notebook: Notebook
 ) -> None:
-    number = edit(live, path, replace("alpha", "x = 2"), client=CLIENT)
-    changed = (live.root / path).read_bytes()
-    set_mode(live, "review", path)
+    number = notebook.edit(replace("alpha", "x = 2"), client=CLIENT)
+    changed = notebook.text
+    notebook.set_mode("review")
     body = json.dumps({"edit_id": number}).encode()
     connection = HTTPConnection("127.0.0.1", live.port, timeout=SECONDS)
     with closing(connection):
         with open_page(live) as page:
-            connection.putrequest("POST", f"{live.base_url}nbedit/notebooks/{path}/undo")
+            connection.putrequest("POST", f"{live.base_url}nbedit/notebooks/{notebook.path}/undo")
             headers = {**JSON, **page, "Authorization": f"token {live.token}"}
             for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 connection.putheader(name, value)
             connection.endheaders(body[:3])
             # The server has the headers: it answers what comes after them on another connection.
-            assert undo(live, path, edit_id=number, headers=page, dry_run=True).status == 200
+            assert notebook.undo(edit_id=number, headers=page, dry_run=True).status == 200
 
         def is_closed() -> bool:
-            return undo(live, path, edit_id=number, headers=page, dry_run=True).status == 409
+            return notebook.undo(edit_id=number, headers=page, dry_run=True).status == 409
 
         wait_until(is_closed)
         connection.send(body[3:])
         response = connection.getresponse()
         assert (response.status, json.loads(response.read())["reason"]) == (409, "page_unknown")
-    assert (live.root / path).read_bytes() == changed
+    assert notebook.text == changed

@@ -15,19 +15,10 @@ import pytest
 
 from jupyter_nbedit.services.events.models import ProposalEvent
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import (
-    ODD,
-    decide,
-    get_json,
-    propose,
-    replace,
-    send_json,
-    send_json_locally,
-    set_mode,
-    undo,
-)
+from tests.handlers.requests import ODD, replace
 from tests.services.events.listener import open_listener
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, SECONDS, Answer, Client, Local
 
 TEXT = ODD
@@ -42,17 +33,17 @@ def _review(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     live: Client = request.getfixturevalue("live")
-    set_mode(live, "review", request.getfixturevalue("path"))
+    live.set_mode("review", request.getfixturevalue("path"))
     yield
-    set_mode(live, None)
+    live.set_mode(None)
 
 
 def get(client: Client, number: int, query: str = "") -> Any:
-    return get_json(client, f"proposals/{number}{query}")
+    return client.get_json(f"proposals/{number}{query}")
 
 
-def list_sources(client: Client, path: str) -> dict[str, str]:
-    cells = samples.load_cells((client.root / path).read_bytes())
+def list_sources(notebook: Notebook) -> dict[str, str]:
+    cells = samples.load_cells(notebook.text)
     return {cell["id"]: "".join(cell["source"]) for cell in cells}
 
 
@@ -76,10 +67,12 @@ REQUESTS = [
 
 @pytest.mark.parametrize(("verb", "below", "body"), REQUESTS)
 def test_a_change_in_review_mode_is_proposed_and_not_written(
-    live: Client, path: str, verb: str, below: str, body: Any
+    live: Client, notebook: Notebook, verb: str, below: str, body: Any
 ) -> None:
     sent = None if body is None else json.dumps(body).encode()
-    answer = live.request(verb, f"nbedit/notebooks/{path}{below}", sent, JSON if sent else {})
+    answer = live.request(
+        verb, f"nbedit/notebooks/{notebook.path}{below}", sent, JSON if sent else {}
+    )
     assert answer.status == 202
     reply = answer.json
     now = hashlib.sha256(ODD).hexdigest()
@@ -87,19 +80,17 @@ def test_a_change_in_review_mode_is_proposed_and_not_written(
     assert reply["hash"] == reply["hash_before"] == now
     assert answer.headers["ETag"] == f'"{now}"'
     assert answer.headers["Location"] == f"/nbedit/proposals/{reply['proposal_id']}"
-    assert (live.root / path).read_bytes() == ODD
+    assert notebook.text == ODD
     proposal = live.request("GET", answer.headers["Location"].lstrip("/")).json
-    assert (proposal["status"], proposal["path"]) == ("pending", path)
+    assert (proposal["status"], proposal["path"]) == ("pending", notebook.path)
     assert proposal["diff"] == reply["diff"]
     members = ["op", "cell_id", "index"]
     assert proposal["operations"] == [{n: one[n] for n in members} for one in reply["operations"]]
     assert proposal["hash_before"] == now
 
 
-def test_a_proposal_shows_every_cell_before_and_after(live: Client, path: str) -> None:
-    number = propose(
-        live,
-        path,
+def test_a_proposal_shows_every_cell_before_and_after(live: Client, notebook: Notebook) -> None:
+    number = notebook.propose(
         ALPHA,
         INSERT,
         {"op": "delete", "cell": "gamma"},
@@ -132,10 +123,10 @@ def test_a_proposal_shows_every_cell_before_and_after(live: Client, path: str) -
     assert "authors" not in proposal["parts"][3]["before"]["metadata"]
 
 
-def test_new_places_are_named_by_the_cells_beside_them_that_stay(live: Client, path: str) -> None:
-    number = propose(
-        live,
-        path,
+def test_new_places_are_named_by_the_cells_beside_them_that_stay(
+    live: Client, notebook: Notebook
+) -> None:
+    number = notebook.propose(
         {"op": "insert", "at": "start", "cell_type": "raw", "source": "new"},
         {"op": "delete", "cell": "beta"},
         {"op": "move", "cell": "alpha", "at": "end"},
@@ -149,12 +140,12 @@ def test_new_places_are_named_by_the_cells_beside_them_that_stay(live: Client, p
     assert list(places.values()) == [(None, "gamma")]
 
 
-def test_an_empty_change_and_a_dry_run_are_no_proposals(live: Client, path: str) -> None:
+def test_an_empty_change_and_a_dry_run_are_no_proposals(live: Client, notebook: Notebook) -> None:
     nothing = {"op": "replace", "cell": "gamma", "source": "as is"}
-    for answer in (live.patch(path, nothing), live.patch(path, ALPHA, dry_run=True)):
+    for answer in (notebook.patch(nothing), notebook.patch(ALPHA, dry_run=True)):
         assert answer.status == 200
         assert "proposal_id" not in answer.json
-    assert get_json(live, f"proposals?path={path}") == {"proposals": []}
+    assert live.get_json(f"proposals?path={notebook.path}") == {"proposals": []}
 
 
 @pytest.mark.parametrize("digits", [30, 5_000])
@@ -163,13 +154,13 @@ def test_a_number_that_no_proposal_can_have_is_not_found(live: Client, digits: i
     get_error(answer, 404, "proposal_not_found")
 
 
-def test_a_proposal_is_validated_like_an_edit(live: Client, path: str) -> None:
+def test_a_proposal_is_validated_like_an_edit(live: Client, notebook: Notebook) -> None:
     guarded = {**ALPHA, "expect": {"source": "another"}}
-    get_error(live.patch(path, guarded), 409, "cell_changed")
-    get_error(live.patch(path, ALPHA, hash="0" * 64), 412, "hash_mismatch")
-    get_error(live.patch(path, {"op": "delete", "cell": "nobody"}), 404, "cell_not_found")
+    get_error(notebook.patch(guarded), 409, "cell_changed")
+    get_error(notebook.patch(ALPHA, hash="0" * 64), 412, "hash_mismatch")
+    get_error(notebook.patch({"op": "delete", "cell": "nobody"}), 404, "cell_not_found")
     get_error(live.patch("missing.ipynb", ALPHA), 404, "notebook_not_found")
-    assert get_json(live, f"proposals?path={path}") == {"proposals": []}
+    assert live.get_json(f"proposals?path={notebook.path}") == {"proposals": []}
 
 
 OPERATIONS = [
@@ -188,17 +179,17 @@ OPERATIONS = [
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation["op"])
 def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
-    live: Client, path: str, operation: dict[str, Any]
+    live: Client, notebook: Notebook, operation: dict[str, Any]
 ) -> None:
-    would = live.patch(path, operation, dry_run=True).json
-    number = propose(live, path, operation)
-    answer = decide(live, number)
+    would = notebook.patch(operation, dry_run=True).json
+    number = notebook.propose(operation)
+    answer = notebook.accept(number)
     assert answer.status == 200, answer.body
     if operation["op"] != "split":
         # Of a split the new half has another id each time.
         assert answer.json["hash"] == would["hash"]
     assert answer.json["diff"] == get(live, number)["diff"]
-    text = (live.root / path).read_bytes()
+    text = notebook.text
     assert answer.json["hash"] == hashlib.sha256(text).hexdigest()
     assert text.startswith(b"{\r\n\t")
     assert {one["op"] for one in answer.json["operations"]} == {"accept"}
@@ -208,13 +199,11 @@ def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
     assert proposal["decided_by"]
 
 
-def test_the_history_says_what_an_accepted_proposal_did_to_each_cell(
-    live: Client, path: str
-) -> None:
+def test_the_history_says_what_an_accepted_proposal_did_to_each_cell(notebook: Notebook) -> None:
     gamma = {"op": "move", "cell": "gamma", "at": "start"}
-    number = propose(live, path, ALPHA, INSERT, gamma, {"op": "delete", "cell": "beta"})
-    assert decide(live, number).status == 200
-    edit = live.request("GET", f"nbedit/notebooks/{path}/history").json["edits"][0]
+    number = notebook.propose(ALPHA, INSERT, gamma, {"op": "delete", "cell": "beta"})
+    assert notebook.accept(number).status == 200
+    edit = notebook.list_history()[0]
     assert {entry["cell_id"]: entry["op"] for entry in edit["operations"]} == {
         "alpha": "replace",
         "new": "insert",
@@ -223,31 +212,29 @@ def test_the_history_says_what_an_accepted_proposal_did_to_each_cell(
     }
 
 
-def test_the_history_tells_a_deleted_cell_without_id_from_the_next_one(
-    live: Client, path: str
-) -> None:
+def test_the_history_tells_a_deleted_cell_without_id_from_the_next_one(notebook: Notebook) -> None:
     text = samples.notebook(samples.code("a"), samples.code("b"), minor=4)
-    (live.root / path).write_bytes(text)
+    notebook.file.write_bytes(text)
     change = {"op": "replace", "cell": 1, "source": "c"}
-    assert decide(live, propose(live, path, {"op": "delete", "cell": 0}, change)).status == 200
-    edit = live.request("GET", f"nbedit/notebooks/{path}/history").json["edits"][0]
+    assert notebook.accept(notebook.propose({"op": "delete", "cell": 0}, change)).status == 200
+    edit = notebook.list_history()[0]
     assert [(entry["op"], entry["index"]) for entry in edit["operations"]] == [
         ("delete", 0),
         ("replace", 0),
     ]
 
 
-def test_cells_are_accepted_and_rejected_one_by_one(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA, INSERT, BETA)
-    assert decide(live, number, parts=[1]).status == 200
-    assert list_sources(live, path)["new"] == "new"
-    assert list_sources(live, path)["alpha"] != "ours"
-    rejected = decide(live, number, "reject", parts=[0]).json
+def test_cells_are_accepted_and_rejected_one_by_one(live: Client, notebook: Notebook) -> None:
+    number = notebook.propose(ALPHA, INSERT, BETA)
+    assert notebook.accept(number, parts=[1]).status == 200
+    assert list_sources(notebook)["new"] == "new"
+    assert list_sources(notebook)["alpha"] != "ours"
+    rejected = notebook.reject(number, parts=[0]).json
     assert [part["status"] for part in rejected["parts"]] == ["rejected", "accepted", "pending"]
     assert rejected["status"] == "pending"
-    assert decide(live, number).status == 200
-    assert list_sources(live, path)["beta"] == "ours, too"
-    assert list_sources(live, path)["alpha"] != "ours"
+    assert notebook.accept(number).status == 200
+    assert list_sources(notebook)["beta"] == "ours, too"
+    assert list_sources(notebook)["alpha"] != "ours"
     proposal = get(live, number)
     assert proposal["status"] == "partly_accepted"
     assert len(proposal["edit_ids"]) == 2
@@ -279,36 +266,36 @@ DEPENDENT_PARTS: dict[str, tuple[list[str | None], list[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("case", DEPENDENT_PARTS)
 def test_parts_that_are_accepted_in_any_order_end_as_if_all_were_accepted_at_once(
-    live: Client, path: str, case: str
+    live: Client, notebook: Notebook, case: str
 ) -> None:
     ids, batch = DEPENDENT_PARTS[case]
     cells = [samples.raw(chr(ord("A") + index), cell_id) for index, cell_id in enumerate(ids)]
-    file = live.root / path
+    file = notebook.file
 
     def start() -> int:
         file.write_bytes(samples.notebook(*cells, minor=4 if None in ids else 5))
-        return propose(live, path, *batch)
+        return notebook.propose(*batch)
 
     def read_sources() -> list[str]:
         return ["".join(cell["source"]) for cell in samples.load_cells(file.read_bytes())]
 
-    assert decide(live, start()).status == 200
+    assert notebook.accept(start()).status == 200
     expected = read_sources()
     for order in itertools.permutations(range(len(get(live, start())["parts"]))):
         number = start()
         for part in order:
             assert get(live, number)["parts"][part]["state"] == "as_proposed"
-            assert decide(live, number, parts=[part]).status == 200
+            assert notebook.accept(number, parts=[part]).status == 200
         assert read_sources() == expected, order
 
 
-def test_edits_of_other_cells_are_no_conflict(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA, INSERT)
-    set_mode(live, "edit", path)
+def test_edits_of_other_cells_are_no_conflict(notebook: Notebook) -> None:
+    number = notebook.propose(ALPHA, INSERT)
+    notebook.set_mode("edit")
     between = {"op": "insert", "cell_type": "raw", "source": "theirs", "id": "t", "at": "start"}
-    assert live.patch(path, BETA, between).status == 200
-    assert decide(live, number).status == 200
-    assert list(list_sources(live, path).items()) == [
+    assert notebook.patch(BETA, between).status == 200
+    assert notebook.accept(number).status == 200
+    assert list(list_sources(notebook).items()) == [
         ("t", "theirs"),
         ("alpha", "ours"),
         ("new", "new"),
@@ -317,184 +304,192 @@ def test_edits_of_other_cells_are_no_conflict(live: Client, path: str) -> None:
     ]
 
 
-def test_a_cell_changed_since_is_not_overwritten(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA, BETA)
-    set_mode(live, "edit", path)
-    live.patch(path, {"op": "replace", "cell": "alpha", "source": "theirs"})
-    before = (live.root / path).read_bytes()
-    facts = get_error(decide(live, number), 409, "cell_changed")
+def test_a_cell_changed_since_is_not_overwritten(live: Client, notebook: Notebook) -> None:
+    number = notebook.propose(ALPHA, BETA)
+    notebook.set_mode("edit")
+    notebook.patch({"op": "replace", "cell": "alpha", "source": "theirs"})
+    before = notebook.text
+    facts = get_error(notebook.accept(number), 409, "cell_changed")
     assert facts["proposal_id"] == number
     (cell,) = facts["cells"]
     assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", "theirs")
-    assert (live.root / path).read_bytes() == before
+    assert notebook.text == before
     proposal = get(live, number)
     assert (proposal["status"], proposal["decided_by"]) == ("pending", None)
     # The rest still can be had.
-    assert decide(live, number, parts=[1]).status == 200
-    assert (list_sources(live, path)["alpha"], list_sources(live, path)["beta"]) == (
+    assert notebook.accept(number, parts=[1]).status == 200
+    assert (list_sources(notebook)["alpha"], list_sources(notebook)["beta"]) == (
         "theirs",
         "ours, too",
     )
 
 
-def test_accept_has_a_dry_run_and_applies_to_the_given_version(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA)
-    would = decide(live, number, dry_run=True)
+def test_accept_has_a_dry_run_and_applies_to_the_given_version(
+    live: Client, notebook: Notebook
+) -> None:
+    number = notebook.propose(ALPHA)
+    would = notebook.accept(number, dry_run=True)
     assert (would.status, would.json["edit_id"]) == (200, None)
     assert "+ours" in would.json["diff"]
-    get_error(decide(live, number, hash="0" * 64), 412, "hash_mismatch")
+    get_error(notebook.accept(number, hash="0" * 64), 412, "hash_mismatch")
     stale = {"If-Match": f'"{"0" * 64}"'}
-    get_error(decide(live, number, headers=stale), 412, "hash_mismatch")
-    assert (live.root / path).read_bytes() == ODD
+    get_error(notebook.accept(number, headers=stale), 412, "hash_mismatch")
+    assert notebook.text == ODD
     assert get(live, number)["status"] == "pending"
-    assert decide(live, number, hash=hashlib.sha256(ODD).hexdigest()).status == 200
+    assert notebook.accept(number, hash=hashlib.sha256(ODD).hexdigest()).status == 200
 
 
-def test_a_retry_proposes_and_accepts_nothing_twice(live: Client, path: str) -> None:
-    key = {"Idempotency-Key": f"propose {path}"}
-    first, again = (live.patch(path, ALPHA, headers=key) for _ in range(2))
+def test_a_retry_proposes_and_accepts_nothing_twice(live: Client, notebook: Notebook) -> None:
+    key = {"Idempotency-Key": f"propose {notebook.path}"}
+    first, again = (notebook.patch(ALPHA, headers=key) for _ in range(2))
     assert first.body == again.body
     assert first.headers["Location"] == again.headers["Location"]
-    assert len(get_json(live, f"proposals?path={path}")["proposals"]) == 1
-    number, key = first.json["proposal_id"], {"Idempotency-Key": f"accept {path}"}
-    first, again = (decide(live, number, headers=key) for _ in range(2))
+    assert len(notebook.list_proposals()) == 1
+    number, key = first.json["proposal_id"], {"Idempotency-Key": f"accept {notebook.path}"}
+    first, again = (notebook.accept(number, headers=key) for _ in range(2))
     assert first.status == 200
     assert first.body == again.body
     assert len(get(live, number)["edit_ids"]) == 1
 
 
-def test_one_of_many_concurrent_accepts_succeeds(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA)
+def test_one_of_many_concurrent_accepts_succeeds(live: Client, notebook: Notebook) -> None:
+    number = notebook.propose(ALPHA)
     with ThreadPoolExecutor(4) as people:
-        answers = list(people.map(lambda _: decide(live, number).status, range(4)))
+        answers = list(people.map(lambda _: notebook.accept(number).status, range(4)))
     assert sorted(answers) == [200, 409, 409, 409]
     assert len(get(live, number)["edit_ids"]) == 1
 
 
-def test_a_decision_is_final(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA, BETA)
-    decide(live, number, "reject", parts=[1])
-    facts = get_error(decide(live, number, parts=[0, 1]), 409, "proposal_closed")
+def test_a_decision_is_final(notebook: Notebook) -> None:
+    number = notebook.propose(ALPHA, BETA)
+    notebook.reject(number, parts=[1])
+    facts = get_error(notebook.accept(number, parts=[0, 1]), 409, "proposal_closed")
     assert facts == {"proposal_id": number, "status": "pending", "parts": [1]}
-    decide(live, number, "reject")
+    notebook.reject(number)
     for verb in ("accept", "reject"):
-        facts = get_error(decide(live, number, verb), 409, "proposal_closed")
+        facts = get_error(notebook.decide(number, verb), 409, "proposal_closed")
         assert facts == {"proposal_id": number, "status": "rejected"}
-    assert (live.root / path).read_bytes() == ODD
+    assert notebook.text == ODD
 
 
 def create(client: Client, name: str, language: str = "python") -> Answer:
     cells = [{"cell_type": "code", "source": f"{n}"} for n in range(2)]
-    return send_json(client, "PUT", f"notebooks/{name}", {"cells": cells, "language": language})
+    return client.send_json("PUT", f"notebooks/{name}", {"cells": cells, "language": language})
 
 
-def test_a_proposed_notebook_is_created_when_it_is_accepted(live: Client, path: str) -> None:
-    set_mode(live, "review")
-    name = f"new-{path}"
+def test_a_proposed_notebook_is_created_when_it_is_accepted(
+    live: Client, notebook: Notebook
+) -> None:
+    live.set_mode("review")
+    name = f"new-{notebook.path}"
     answer = create(live, name, language="julia")
     assert (answer.status, answer.json["persisted"]) == (202, False)
-    assert not (live.root / name).exists()
+    assert not (notebook.root / name).exists()
     proposal = get(live, answer.json["proposal_id"])
     assert (proposal["kind"], proposal["hash_before"]) == ("create", None)
     assert proposal["language"] == "julia"
     assert [part["after"]["source"] for part in proposal["parts"]] == ["0", "1"]
-    accepted = decide(live, answer.json["proposal_id"])
+    accepted = notebook.accept(answer.json["proposal_id"])
     assert accepted.status == 200
     # Just what was shown, fresh ids included.
     assert accepted.json["hash"] == answer.json["hash"]
-    text = (live.root / name).read_bytes()
+    text = (notebook.root / name).read_bytes()
     assert hashlib.sha256(text).hexdigest() == answer.json["hash"]
-    assert [part["cell_id"] for part in proposal["parts"]] == list(list_sources(live, name))
+    assert [part["cell_id"] for part in proposal["parts"]] == list(
+        list_sources(Notebook(live, name))
+    )
 
 
-def test_a_proposed_notebook_is_decided_whole_and_replaces_nothing(live: Client, path: str) -> None:
-    set_mode(live, "review")
-    name = f"new-{path}"
+def test_a_proposed_notebook_is_decided_whole_and_replaces_nothing(
+    live: Client, notebook: Notebook
+) -> None:
+    live.set_mode("review")
+    name = f"new-{notebook.path}"
     number = create(live, name).json["proposal_id"]
     for verb in ("accept", "reject"):
-        get_error(decide(live, number, verb, parts=[0]), 400, "invalid_request")
-    get_error(decide(live, number, hash="0" * 64), 400, "invalid_request")
-    (live.root / name).write_bytes(TEXT)
-    get_error(decide(live, number), 409, "notebook_exists")
-    assert (live.root / name).read_bytes() == TEXT
+        get_error(notebook.decide(number, verb, parts=[0]), 400, "invalid_request")
+    get_error(notebook.accept(number, hash="0" * 64), 400, "invalid_request")
+    (notebook.root / name).write_bytes(TEXT)
+    get_error(notebook.accept(number), 409, "notebook_exists")
+    assert (notebook.root / name).read_bytes() == TEXT
     assert get(live, number)["status"] == "pending"
-    assert decide(live, number, "reject").json["status"] == "rejected"
+    assert notebook.reject(number).json["status"] == "rejected"
 
 
 def test_a_trusted_notebook_stays_trusted_and_no_other_becomes_trusted(
-    live: Client, path: str
+    live: Client, notebook: Notebook
 ) -> None:
     def is_trusted_now() -> bool:
-        found: bool = live.read(path).json["trusted"]
+        found: bool = notebook.read().json["trusted"]
         return found
 
     # Signatures depend on the content, and no other test may have signed this one.
-    (live.root / path).write_bytes(ODD.replace(b"as is", str(uuid4()).encode()))
-    number, other = propose(live, path, ALPHA), propose(live, path, BETA)
-    assert decide(live, number).status == 200
+    notebook.file.write_bytes(ODD.replace(b"as is", str(uuid4()).encode()))
+    number, other = notebook.propose(ALPHA), notebook.propose(BETA)
+    assert notebook.accept(number).status == 200
     assert not is_trusted_now()
-    assert live.request("POST", f"api/contents/{path}/trust", b"").status == 201
+    assert live.request("POST", f"api/contents/{notebook.path}/trust", b"").status == 201
     assert is_trusted_now()
-    assert decide(live, other).status == 200
+    assert notebook.accept(other).status == 200
     assert is_trusted_now()
 
 
-def test_a_paused_notebook_accepts_proposals_by_a_person(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA)
-    set_mode(live, "plan", path)
-    get_error(live.patch(path, BETA), 403, "plan_mode")
-    assert decide(live, number, parts=[0]).status == 200
+def test_a_paused_notebook_accepts_proposals_by_a_person(notebook: Notebook) -> None:
+    number = notebook.propose(ALPHA)
+    notebook.set_mode("plan")
+    get_error(notebook.patch(BETA), 403, "plan_mode")
+    assert notebook.accept(number, parts=[0]).status == 200
 
 
-def test_in_plan_mode_proposals_can_only_be_rejected(live: Client, path: str) -> None:
-    number, other = propose(live, path, ALPHA), propose(live, path, BETA)
-    set_mode(live, None, path)
-    set_mode(live, "plan")
-    get_error(decide(live, number), 403, "plan_mode")
-    assert decide(live, other, "reject").json["status"] == "rejected"
-    assert (live.root / path).read_bytes() == ODD
+def test_in_plan_mode_proposals_can_only_be_rejected(live: Client, notebook: Notebook) -> None:
+    number, other = notebook.propose(ALPHA), notebook.propose(BETA)
+    notebook.set_mode(None)
+    live.set_mode("plan")
+    get_error(notebook.accept(number), 403, "plan_mode")
+    assert notebook.reject(other).json["status"] == "rejected"
+    assert notebook.text == ODD
 
 
 def test_a_person_undoes_an_accepted_proposal_in_review_mode(
-    live: Client, path: str, page: dict[str, str]
+    notebook: Notebook, page: dict[str, str]
 ) -> None:
-    number = propose(live, path, ALPHA, client="Claude")
-    decide(live, number, headers=page)
-    after = (live.root / path).read_bytes()
+    number = notebook.propose(ALPHA, client="Claude")
+    notebook.accept(number, headers=page)
+    after = notebook.text
     # What a person has accepted, its proposer takes back with a person's consent only.
-    assert undo(live, path, client="Claude").status == 202
-    assert (live.root / path).read_bytes() == after
-    assert undo(live, path, headers=page, whose="all").status == 200
-    assert (live.root / path).read_bytes() == ODD
+    assert notebook.undo(client="Claude").status == 202
+    assert notebook.text == after
+    assert notebook.undo(headers=page, whose="all").status == 200
+    assert notebook.text == ODD
 
 
-def test_an_agent_waits_for_the_decision(live: Client, path: str) -> None:
-    number = propose(live, path, ALPHA)
+def test_an_agent_waits_for_the_decision(live: Client, notebook: Notebook) -> None:
+    number = notebook.propose(ALPHA)
     assert get(live, number, "?wait=0.1")["status"] == "pending"
     waiting = send_while_open(live, f"proposals/{number}?wait=50")
-    decide(live, number, "reject")
+    notebook.reject(number)
     assert json.loads(waiting.getresponse().read())["status"] == "rejected"
     waiting.close()
 
 
-def test_proposals_are_listed_for_one_notebook_or_for_all(live: Client, path: str) -> None:
-    first, second = propose(live, path, ALPHA), propose(live, path, BETA)
-    decide(live, first, "reject")
+def test_proposals_are_listed_for_one_notebook_or_for_all(live: Client, notebook: Notebook) -> None:
+    first, second = notebook.propose(ALPHA), notebook.propose(BETA)
+    notebook.reject(first)
 
     def list_numbers(query: str) -> list[int]:
-        found = get_json(live, f"proposals?{query}")["proposals"]
+        found = live.get_json(f"proposals?{query}")["proposals"]
         return [proposal["proposal_id"] for proposal in found]
 
-    assert list_numbers(f"path={path}") == [second]
-    assert list_numbers(f"path={path}&status=all") == [second, first]
-    assert list_numbers(f"path={path}&status=all&limit=1") == [second]
+    assert list_numbers(f"path={notebook.path}") == [second]
+    assert list_numbers(f"path={notebook.path}&status=all") == [second, first]
+    assert list_numbers(f"path={notebook.path}&status=all&limit=1") == [second]
     assert list_numbers("")[0] == second
     assert list_numbers("path=missing.ipynb") == []
     for query in ("status=rejected", "limit=0", "limit=201", "sort=up"):
         get_error(live.request("GET", f"nbedit/proposals?{query}"), 400, "invalid_request")
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 @pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "review"}}], indirect=True)
 async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
     local: Local, jp_ws_fetch: Any
@@ -504,9 +499,9 @@ async def test_every_page_gets_the_events_of_the_proposal_and_the_edit(
         number = (await local.patch("a.ipynb", ALPHA, BETA, **author)).json["proposal_id"]
         target = f"proposals/{number}"
         body = {"parts": [1], "client": "JupyterLab"}
-        accepted = await send_json_locally(local, "POST", f"{target}/accept", body)
+        accepted = await local.send_json("POST", f"{target}/accept", body)
         proposal = (await local.request("GET", "nbedit", target)).json
-        await send_json_locally(local, "POST", f"{target}/reject")
+        await local.send_json("POST", f"{target}/reject")
         events = await listener.wait_for(3, ProposalEvent.get_schema_id())
         (edit,) = await listener.wait_for(1)
     changes = [

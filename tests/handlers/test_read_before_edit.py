@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.handlers.error_checks import build_body, get_error, no_changes
-from tests.handlers.requests import send_json_locally
 from tests.support import samples
 from tests.support.http import JSON, Local
 
@@ -16,7 +15,7 @@ STRICT = [{"NbEditApp": {"read_before_edit": True}}]
 
 pytestmark = [
     pytest.mark.parametrize("jp_server_config", STRICT, indirect=True),
-    pytest.mark.usefixtures("notebook"),
+    pytest.mark.usefixtures("local_file"),
 ]
 
 
@@ -84,12 +83,10 @@ async def test_a_dry_run_requires_no_read(local: Local) -> None:
 
 
 async def test_creating_a_notebook_counts_as_a_read(local: Local) -> None:
-    made = await send_json_locally(local, "PUT", "notebooks/new.ipynb", {}, name_session("one"))
+    made = await local.send_json("PUT", "notebooks/new.ipynb", {}, name_session("one"))
     assert made.status == 201
     insert = {"operations": [{"op": "insert", "cell_type": "raw", "source": "", "at": "end"}]}
-    answer = await send_json_locally(
-        local, "PATCH", "notebooks/new.ipynb", insert, name_session("one")
-    )
+    answer = await local.send_json("PATCH", "notebooks/new.ipynb", insert, name_session("one"))
     assert answer.status == 200
 
 
@@ -122,7 +119,7 @@ async def test_a_read_by_the_sections_tool_counts(local: Local) -> None:
 async def call_tool(
     local: Local, name: str, arguments: dict[str, Any], session: str = "one"
 ) -> Any:
-    return await send_json_locally(local, "POST", f"tools/{name}", arguments, name_session(session))
+    return await local.send_json("POST", f"tools/{name}", arguments, name_session(session))
 
 
 async def test_a_read_through_a_link_counts_for_the_notebook(local: Local) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.handlers.error_checks import get_error, no_changes
 from tests.handlers.operation_table import sha256
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client, Local
 
 TEXT = samples.three_cells()
@@ -33,15 +34,15 @@ def build_cell_view(
     }
 
 
-def test_a_notebook_is_returned_as_documented(live: Client, path: str) -> None:
-    with no_changes(live.root):
-        answer = live.read(path)
+def test_a_notebook_is_returned_as_documented(notebook: Notebook) -> None:
+    with no_changes(notebook.root):
+        answer = notebook.read()
     assert answer.status == 200
     assert answer.headers["Content-Type"].startswith("application/json")
     assert answer.headers["ETag"] == f'"{HASH}"'
     modified = answer.json.pop("last_modified")
     assert modified.endswith("Z")
-    assert (live.root / path).stat().st_mtime == pytest.approx(
+    assert notebook.file.stat().st_mtime == pytest.approx(
         datetime.fromisoformat(modified.replace("Z", "+00:00")).timestamp(), abs=1e-5
     )
     outputs = TEXT[TEXT.index(b'"outputs": [') :]
@@ -52,7 +53,7 @@ def test_a_notebook_is_returned_as_documented(live: Client, path: str) -> None:
         "outputs": {"count": 1, "types": ["display_data"], "bytes": len(output)},
     }
     assert {**answer.json, "last_modified": modified} == {
-        "path": path,
+        "path": notebook.path,
         "hash": HASH,
         "last_modified": modified,
         "nbformat": 4,
@@ -71,36 +72,36 @@ def test_a_notebook_is_returned_as_documented(live: Client, path: str) -> None:
     }
 
 
-def test_hash_and_time_equal_those_of_the_contents_api(live: Client, path: str) -> None:
-    read = live.read(path).json
-    model = live.request("GET", f"api/contents/{path}?hash=1").json
+def test_hash_and_time_equal_those_of_the_contents_api(live: Client, notebook: Notebook) -> None:
+    read = notebook.read().json
+    model = live.request("GET", f"api/contents/{notebook.path}?hash=1").json
     assert (read["hash"], model["hash_algorithm"]) == (model["hash"], "sha256")
     assert read["last_modified"] == model["last_modified"]
 
 
-def test_an_outline_has_first_lines_instead_of_sources(live: Client, path: str) -> None:
+def test_an_outline_has_first_lines_instead_of_sources(notebook: Notebook) -> None:
     long = "\n   \n  " + "é" * 500 + "\nmore"
     cells = [samples.code("x = 1\ny = 2", "a"), samples.markdown(long, "b"), samples.raw("", "c")]
-    (live.root / path).write_bytes(samples.notebook(*cells))
-    shown = live.read(path, view="outline").json["cells"]
+    notebook.write(*cells)
+    shown = notebook.read(view="outline").json["cells"]
     assert [cell["summary"] for cell in shown] == ["x = 1", "é" * 120 + "…", ""]
     assert not [cell for cell in shown if "source" in cell]
     assert [cell["source_hash"] for cell in shown] == [
-        cell["source_hash"] for cell in live.read(path).json["cells"]
+        cell["source_hash"] for cell in notebook.read().json["cells"]
     ]
 
 
-def test_requested_cells_come_once_each_in_notebook_order(live: Client, path: str) -> None:
+def test_requested_cells_come_once_each_in_notebook_order(notebook: Notebook) -> None:
     for addresses, indices in (
         (["gamma"], [2]),
         (["gamma", "alpha"], [0, 2]),
         (["1", "beta", "cell-1"], [1]),
         (["cell-2", "0"], [0, 2]),
     ):
-        found = live.read(path, cell=addresses).json
+        found = notebook.read(cell=addresses).json
         assert [cell["index"] for cell in found["cells"]] == indices
         assert found["total_cells"] == 3
-    page = live.read(path, cell=["alpha", "beta", "gamma"], limit=1, start=1).json
+    page = notebook.read(cell=["alpha", "beta", "gamma"], limit=1, start=1).json
     assert ([cell["id"] for cell in page["cells"]], page["next"]) == (["beta"], 2)
 
 
@@ -108,51 +109,51 @@ def test_requested_cells_come_once_each_in_notebook_order(live: Client, path: st
     "cell",
     ["nobody", "", " alpha", "alpha ", "3", "--1", "-01", "+1", "01", "1.0", "٣", "1" * 5000],
 )
-def test_a_missing_cell_is_refused(live: Client, path: str, cell: str) -> None:
+def test_a_missing_cell_is_refused(notebook: Notebook, cell: str) -> None:
     for addresses in ([cell], ["alpha", cell]):
-        found = get_error(live.read(path, cell=addresses), 404, "cell_not_found")
+        found = get_error(notebook.read(cell=addresses), 404, "cell_not_found")
         assert found["available_ids"] == ["alpha", "beta", "gamma"]
 
 
-def test_an_ambiguous_cell_is_refused(live: Client, path: str) -> None:
-    (live.root / path).write_bytes(samples.notebook(*[samples.raw("a", "twin")] * 2))
-    assert get_error(live.read(path, cell="twin"), 409, "ambiguous_cell")["indexes"] == [0, 1]
-    assert [cell["id"] for cell in live.read(path).json["cells"]] == ["twin", "twin"]
+def test_an_ambiguous_cell_is_refused(notebook: Notebook) -> None:
+    notebook.write(*[samples.raw("a", "twin")] * 2)
+    assert get_error(notebook.read(cell="twin"), 409, "ambiguous_cell")["indexes"] == [0, 1]
+    assert [cell["id"] for cell in notebook.read().json["cells"]] == ["twin", "twin"]
 
 
-def test_query_arguments_of_jupyter_are_accepted(live: Client, path: str) -> None:
+def test_query_arguments_of_jupyter_are_accepted(live: Client, notebook: Notebook) -> None:
     query: dict[str, Any] = {"no_track_activity": "1", "token": live.token, "_xsrf": "x"}
-    assert live.read(path, **query).status == 200
+    assert notebook.read(**query).status == 200
 
 
 @pytest.mark.parametrize(
     "tag", [f'"{HASH}"', f'W/"{HASH}"', f'"{"0" * 64}", "{HASH}"', f'  "{HASH}"  ,', "*"]
 )
-def test_a_matching_etag_is_answered_with_304(live: Client, path: str, tag: str) -> None:
+def test_a_matching_etag_is_answered_with_304(notebook: Notebook, tag: str) -> None:
     for query in ({}, {"view": "outline"}, {"cell": "alpha"}):
-        answer = live.read(path, headers={"If-None-Match": tag}, **query)
+        answer = notebook.read(headers={"If-None-Match": tag}, **query)
         assert (answer.status, answer.body) == (304, b"")
         assert answer.headers["ETag"] == f'"{HASH}"'
 
 
 @pytest.mark.parametrize("tag", ["", f'"{"0" * 64}"', f'"{HASH[:-1]}"', f'"{HASH}0"', '""'])
-def test_another_etag_is_answered_with_the_notebook(live: Client, path: str, tag: str) -> None:
-    answer = live.read(path, headers={"If-None-Match": tag})
+def test_another_etag_is_answered_with_the_notebook(notebook: Notebook, tag: str) -> None:
+    answer = notebook.read(headers={"If-None-Match": tag})
     assert (answer.status, answer.json["hash"]) == (200, HASH)
 
 
-def test_cells_without_ids_have_no_ids_in_the_reply(live: Client, path: str) -> None:
+def test_cells_without_ids_have_no_ids_in_the_reply(notebook: Notebook) -> None:
     for minor in (0, 4, 5):
         text = samples.notebook(samples.code("x"), samples.markdown("y"), minor=minor)
-        (live.root / path).write_bytes(text)
-        with no_changes(live.root):
-            read = live.read(path).json
+        notebook.file.write_bytes(text)
+        with no_changes(notebook.root):
+            read = notebook.read().json
         assert [cell["id"] for cell in read["cells"]] == [None, None]
         assert read["nbformat_minor"] == minor
-        assert live.read(path, cell="cell-1").json["cells"] == read["cells"][1:]
+        assert notebook.read(cell="cell-1").json["cells"] == read["cells"][1:]
 
 
-def test_nan_and_infinity_are_read_and_answered_as_valid_json(live: Client, path: str) -> None:
+def test_nan_and_infinity_are_read_and_answered_as_valid_json(notebook: Notebook) -> None:
     output = {"output_type": "execute_result", "data": {"application/json": "@"}, "metadata": {}}
     cell = samples.code("'@surrogate'", "alpha", outputs=[output], execution_count=12)
     text = samples.notebook(cell, metadata={"digits": "@digits"})
@@ -162,20 +163,20 @@ def test_nan_and_infinity_are_read_and_answered_as_valid_json(live: Client, path
         (b"@surrogate", b"\\udc80 \\ud800"),
     ):
         text = text.replace(name, value)
-    (live.root / path).write_bytes(text)
-    answer = live.read(path)
+    notebook.file.write_bytes(text)
+    answer = notebook.read()
     assert answer.status == 200
     assert b"\\udc80 \\ud800" in answer.body
 
     def refuse(token: str) -> None:
         raise AssertionError(token)
 
-    full = live.read(path, view="full", outputs="full")
+    full = notebook.read(view="full", outputs="full")
     json.loads(full.body, parse_constant=refuse)
     shown = json.loads(answer.body, parse_constant=refuse)["cells"][0]
     assert shown["source"] == "'\udc80 \ud800'"
     assert shown["outputs"]["count"] == 1
-    assert live.read(path, view="outline").status == 200
+    assert notebook.read(view="outline").status == 200
 
 
 @pytest.mark.parametrize(
@@ -233,50 +234,48 @@ async def test_the_about_route_returns_version_mode_limits_and_links(local: Loca
     }
 
 
-def test_a_missing_cell_is_reported_even_for_a_matching_etag(live: Client, path: str) -> None:
-    tag = {"If-None-Match": live.read(path).headers["ETag"]}
-    assert live.read(path, tag).status == 304
-    get_error(live.read(path, tag, cell="nobody"), 404, "cell_not_found")
-    get_error(live.read(path, tag, since="0" * 64), 410, "version_unknown")
+def test_a_missing_cell_is_reported_even_for_a_matching_etag(notebook: Notebook) -> None:
+    tag = {"If-None-Match": notebook.read().headers["ETag"]}
+    assert notebook.read(tag).status == 304
+    get_error(notebook.read(tag, cell="nobody"), 404, "cell_not_found")
+    get_error(notebook.read(tag, since="0" * 64), 410, "version_unknown")
 
 
 def test_head_has_the_tag_of_the_notebook_and_does_not_count_as_reading_it(
-    live: Client, path: str
+    live: Client, notebook: Notebook
 ) -> None:
-    tag = live.read(path).headers["ETag"]
+    tag = notebook.read().headers["ETag"]
     longer = TEXT + b"\n"
-    (live.root / path).write_bytes(longer)
+    notebook.file.write_bytes(longer)
     for headers, status in (({}, 200), ({"If-None-Match": tag}, 200)):
-        answer = live.request("HEAD", f"nbedit/notebooks/{path}", headers=headers)
+        answer = live.request("HEAD", f"nbedit/notebooks/{notebook.path}", headers=headers)
         assert (answer.status, answer.body) == (status, b"")
         assert answer.headers["ETag"] == f'"{hashlib.sha256(longer).hexdigest()}"'
     same = {"If-None-Match": answer.headers["ETag"]}
-    assert live.request("HEAD", f"nbedit/notebooks/{path}", headers=same).status == 304
+    assert live.request("HEAD", f"nbedit/notebooks/{notebook.path}", headers=same).status == 304
     assert live.request("HEAD", "nbedit/notebooks/missing.ipynb").status == 404
 
 
-def test_a_delta_is_only_for_a_known_version_and_takes_no_other_options(
-    live: Client, path: str
-) -> None:
+def test_a_delta_is_only_for_a_known_version_and_takes_no_other_options(notebook: Notebook) -> None:
     notebook_hash = hashlib.sha256(TEXT).hexdigest()
-    whole = live.read(path, view="nbformat", since=notebook_hash).json
+    whole = notebook.read(view="nbformat", since=notebook_hash).json
     assert whole["cells"] == [{"copy": [0, 3]}]
-    get_error(live.read(path, view="nbformat", since="0" * 64), 410, "version_unknown")
+    get_error(notebook.read(view="nbformat", since="0" * 64), 410, "version_unknown")
     for query in (
         {},
         {"since": notebook_hash, "limit": 1},
         {"since": notebook_hash, "outputs": "full"},
     ):
-        get_error(live.read(path, view="nbformat", **query), 400, "invalid_request")
+        get_error(notebook.read(view="nbformat", **query), 400, "invalid_request")
 
 
 @pytest.mark.parametrize(
     ("source", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\u2028b\x0cc\rd", 1)]
 )
 def test_lines_are_counted_as_splitlines_counts_them(
-    live: Client, path: str, source: str, lines: int
+    notebook: Notebook, source: str, lines: int
 ) -> None:
-    (live.root / path).write_bytes(samples.notebook(samples.raw(source, "a")))
-    assert live.read(path).json["cells"][0]["lines"] == lines
+    notebook.write(samples.raw(source, "a"))
+    assert notebook.read().json["cells"][0]["lines"] == lines
     split = {"op": "split", "cell": "a", "at_line": lines + 1}
-    assert live.patch(path, split).status == 400
+    assert notebook.patch(split).status == 400

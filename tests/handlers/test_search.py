@@ -19,7 +19,7 @@ import pytest
 
 from jupyter_nbedit.storage.base import NotebookFile, Walker
 from tests.handlers.error_checks import assert_no_local_names, get_error, no_changes
-from tests.handlers.requests import find_services, send_json, send_json_locally
+from tests.handlers.requests import find_services
 from tests.support import corpora, samples
 from tests.support.http import Answer, Client, Local
 from tests.support.memory_storage import MemoryStorage, SingleStorage
@@ -42,7 +42,7 @@ def folder(live: Client, request: pytest.FixtureRequest) -> str:
 
 
 def search(live: Client, **body: Any) -> Answer:
-    return send_json(live, "POST", "search", body)
+    return live.send_json("POST", "search", body)
 
 
 def test_a_search_is_answered_as_documented(live: Client, folder: str) -> None:
@@ -221,6 +221,6 @@ async def test_a_disconnected_client_cancels_its_search_and_others_are_served(
     assert (await local.read("a.ipynb")).status == 200
     blocking_storage.go.set()
     for _ in range(3):
-        answer = await send_json_locally(local, "POST", "search", {"query": "needle"})
+        answer = await local.send_json("POST", "search", {"query": "needle"})
         assert len(answer.json["hits"]) == 3
     assert blocking_storage.reads == 1 + 3 * 3

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.handlers.requests import send_json
+from tests.handlers.agent_tools import call
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client
 
 # One of each category that does not print, and of the marks and letters that show nothing.
@@ -52,12 +52,6 @@ NAMES = {
 }
 # A Windows file system refuses some of them.
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="not allowed in the name of a file")
-
-
-def call(client: Client, tool: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
-    """Call a tool of the toolset `agent`; return whether it succeeded, and its text."""
-    answer = send_json(client, "POST", f"tools/agent/{tool}", arguments)
-    return "isError" not in answer.json, answer.json["content"][0]["text"]
 
 
 def read_shown(text: str) -> str:
@@ -108,70 +102,72 @@ def test_a_path_that_is_listed_can_be_used(live: Client, folder: Path, name: str
     assert text.startswith(f"{shown} | 4 edits")
     done, text = call(live, "notebook_search", {"folder": shown, "text": "beta"})
     assert done, text
-    answer = send_json(live, "POST", "tools/claude_code/Read", {"file_path": str(live.root / path)})
+    answer = live.send_json("POST", "tools/claude_code/Read", {"file_path": str(live.root / path)})
     assert answer.status == 200, answer.body
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-def test_a_heading_that_is_shown_can_be_used(live: Client, path: str, name: str) -> None:
+def test_a_heading_that_is_shown_can_be_used(live: Client, notebook: Notebook, name: str) -> None:
     if "\n" in name or name.strip() != name:
         pytest.skip("no such heading")
     heading = name.replace("<", "")
-    write(live, path, samples.markdown(f"# {heading}"), samples.markdown("# x"))
-    done, text = call(live, "notebook_read", {"path": path, "section": "no such"})
+    notebook.write(samples.markdown(f"# {heading}"), samples.markdown("# x"))
+    done, text = call(live, "notebook_read", {"path": notebook.path, "section": "no such"})
     assert not done
     assert not list_hidden(text)
     (headings,) = (line for line in text.split("\n") if line.startswith("The headings are: "))
     shown = headings.removeprefix("The headings are: ").removesuffix("; # x.")
-    outline = call(live, "notebook_read", {"path": path, "view": "outline"})[1].split("\n")[1]
+    outline = call(live, "notebook_read", {"path": notebook.path, "view": "outline"})[1].split(
+        "\n"
+    )[1]
     for each in (shown, outline.partition(" md ")[2]):
-        done, text = call(live, "notebook_read", {"path": path, "section": each})
+        done, text = call(live, "notebook_read", {"path": notebook.path, "section": each})
         assert done, (each, text)
 
 
-def test_a_long_heading_can_be_used_as_an_outline_shows_it(live: Client, path: str) -> None:
+def test_a_long_heading_can_be_used_as_an_outline_shows_it(
+    live: Client, notebook: Notebook
+) -> None:
     start = "word " * 30
-    write(live, path, *(samples.markdown(f"# {start}{n}") for n in range(2)), samples.raw("x"))
-    outline = call(live, "notebook_read", {"path": path, "view": "outline"})[1].split("\n")
+    notebook.write(*(samples.markdown(f"# {start}{n}") for n in range(2)), samples.raw("x"))
+    outline = call(live, "notebook_read", {"path": notebook.path, "view": "outline"})[1].split("\n")
     shown = outline[1].partition(" md ")[2]
     assert shown.endswith("…")
-    done, text = call(live, "notebook_read", {"path": path, "section": shown})
+    done, text = call(live, "notebook_read", {"path": notebook.path, "section": shown})
     assert (done, text.partition(":")[0]) == (False, "ambiguous_section")
-    write(live, path, samples.markdown(f"# {start}0"), samples.raw("x"))
-    assert call(live, "notebook_read", {"path": path, "section": shown})[0]
+    notebook.write(samples.markdown(f"# {start}0"), samples.raw("x"))
+    assert call(live, "notebook_read", {"path": notebook.path, "section": shown})[0]
     # So short a beginning might be that of another heading.
-    assert not call(live, "notebook_read", {"path": path, "section": "# word…"})[0]
+    assert not call(live, "notebook_read", {"path": notebook.path, "section": "# word…"})[0]
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-def test_ids_and_tags_that_are_shown_can_be_used(live: Client, path: str, name: str) -> None:
+def test_ids_and_tags_that_are_shown_can_be_used(
+    live: Client, notebook: Notebook, name: str
+) -> None:
     # A tag has no comma.
     first_tag = name.replace(",", "")
     cell = samples.code("x", name, metadata={"tags": [first_tag, "b"]})
-    write(live, path, cell, samples.raw("y", "z"))
-    done, text = call(live, "notebook_read", {"path": path, "cells": ["no such"]})
+    notebook.write(cell, samples.raw("y", "z"))
+    done, text = call(live, "notebook_read", {"path": notebook.path, "cells": ["no such"]})
     assert not done
     assert not list_hidden(text)
     (ids,) = (line for line in text.split("\n") if line.startswith("There are: "))
     shown = ids.removeprefix("There are: ").removesuffix(", z.")
-    done, text = call(live, "notebook_read", {"path": path, "cells": [shown]})
+    done, text = call(live, "notebook_read", {"path": notebook.path, "cells": [shown]})
     assert done, text
     address, _, tags = text.split("\n")[1].removeprefix("<cell ").removesuffix("]>").split(" ", 2)
     tag = tags.removeprefix("[").removesuffix(", b")
     set_tags = {"op": "set_tags", "cell": address, "tags": [tag, "c", '"new"']}
-    done, text = call(live, "notebook_edit", {"path": path, "operations": [set_tags]})
+    done, text = call(live, "notebook_edit", {"path": notebook.path, "operations": [set_tags]})
     assert done, text
-    cells = samples.load_cells((live.root / path).read_bytes())
+    cells = samples.load_cells(notebook.text)
     assert cells[0]["metadata"]["tags"] == [first_tag, "c", '"new"']
     # The tools of Claude Code and the REST API address cells by their ids.
     operation = {"op": "replace", "cell": shown, "source": "w"}
-    assert live.patch(path, operation).status == 200
-    edit = {"notebook_path": str(live.root / path), "cell_id": shown, "new_source": "v"}
-    file = {"file_path": str(live.root / path)}
-    assert send_json(live, "POST", "tools/claude_code/Read", file).status == 200
-    answer = send_json(live, "POST", "tools/claude_code/NotebookEdit", edit)
+    assert notebook.patch(operation).status == 200
+    edit = {"notebook_path": str(notebook.file), "cell_id": shown, "new_source": "v"}
+    file = {"file_path": str(notebook.file)}
+    assert live.send_json("POST", "tools/claude_code/Read", file).status == 200
+    answer = live.send_json("POST", "tools/claude_code/NotebookEdit", edit)
     assert "isError" not in answer.json, answer.body
-
-
-def write(live: Client, path: str, *cells: dict[str, Any]) -> None:
-    (live.root / path).write_bytes(samples.notebook(*cells))

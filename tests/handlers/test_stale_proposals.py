@@ -10,18 +10,9 @@ from typing import Any
 import pytest
 
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import (
-    decide,
-    edit,
-    get_json,
-    list_sources,
-    propose,
-    replace,
-    send_json,
-    set_mode,
-    undo,
-)
+from tests.handlers.requests import replace
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Client
 
 ACCEPT = {"Accept": "text/plain"}
@@ -39,32 +30,32 @@ def choose(part: int, current: str, source: str | None) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def _review(live: Client, path: str) -> Iterator[None]:
-    set_mode(live, "review", path)
+def _review(live: Client, notebook: Notebook) -> Iterator[None]:
+    notebook.set_mode("review")
     yield
-    set_mode(live, None)
+    live.set_mode(None)
 
 
-def propose_and_change(client: Client, path: str, *changes: dict[str, Any]) -> int:
+def propose_and_change(notebook: Notebook, *changes: dict[str, Any]) -> int:
     """Propose to change all cells, and then change some of them otherwise."""
-    number = propose(client, path, *(replace(cell, OURS) for cell in ("alpha", "beta", "gamma")))
-    set_mode(client, "edit", path)
-    edit(client, path, *changes)
-    set_mode(client, "review", path)
+    number = notebook.propose(*(replace(cell, OURS) for cell in ("alpha", "beta", "gamma")))
+    notebook.set_mode("edit")
+    notebook.edit(*changes)
+    notebook.set_mode("review")
     return number
 
 
 def read_parts(client: Client, number: int) -> list[dict[str, Any]]:
-    parts: list[dict[str, Any]] = get_json(client, f"proposals/{number}")["parts"]
+    parts: list[dict[str, Any]] = client.get_proposal(number)["parts"]
     return parts
 
 
 STALE = [replace("alpha", THEIRS), replace("beta", "a\nb\nc, mine\nd")]
 
 
-def test_a_proposal_shows_its_cells_as_they_are_now(live: Client, path: str) -> None:
+def test_a_proposal_shows_its_cells_as_they_are_now(live: Client, notebook: Notebook) -> None:
     number = propose_and_change(
-        live, path, *STALE, replace("gamma", "theirs"), {"op": "delete", "cell": "beta"}
+        notebook, *STALE, replace("gamma", "theirs"), {"op": "delete", "cell": "beta"}
     )
     alpha, beta, gamma = read_parts(live, number)
     assert (alpha["state"], alpha["current"]["source"]) == ("changed", THEIRS)
@@ -74,92 +65,93 @@ def test_a_proposal_shows_its_cells_as_they_are_now(live: Client, path: str) -> 
     assert not {"current", "current_hash", "merged"} & beta.keys()
 
 
-def test_a_proposal_is_as_proposed_whatever_happens_to_other_cells(live: Client, path: str) -> None:
-    number = propose(live, path, replace("alpha", OURS))
+def test_a_proposal_is_as_proposed_whatever_happens_to_other_cells(
+    live: Client, notebook: Notebook
+) -> None:
+    number = notebook.propose(replace("alpha", OURS))
     assert [part["state"] for part in read_parts(live, number)] == ["as_proposed"]
-    set_mode(live, "edit", path)
-    edit(live, path, replace("beta", "theirs"), {"op": "move", "cell": "alpha", "at": "end"})
+    notebook.set_mode("edit")
+    notebook.edit(replace("beta", "theirs"), {"op": "move", "cell": "alpha", "at": "end"})
     (part,) = read_parts(live, number)
     assert part["state"] == "as_proposed"
     assert "current" not in part
 
 
-def test_lists_and_decided_parts_have_no_states(live: Client, path: str) -> None:
-    number = propose_and_change(live, path, *STALE)
-    decide(live, number, "reject", parts=[0])
-    (listed,) = get_json(live, f"proposals?path={path}")["proposals"]
+def test_lists_and_decided_parts_have_no_states(live: Client, notebook: Notebook) -> None:
+    number = propose_and_change(notebook, *STALE)
+    notebook.reject(number, parts=[0])
+    (listed,) = notebook.list_proposals()
     assert not any("state" in part for part in listed["parts"])
     assert ["state" in part for part in read_parts(live, number)] == [False, True, True]
 
 
 def test_a_proposal_for_an_unreadable_notebook_is_shown_without_states(
-    live: Client, path: str
+    live: Client, notebook: Notebook
 ) -> None:
-    number = propose(live, path, replace("alpha", OURS))
-    (live.root / path).write_bytes(b"{}")
+    number = notebook.propose(replace("alpha", OURS))
+    notebook.file.write_bytes(b"{}")
     assert not any("state" in part for part in read_parts(live, number))
-    assert decide(live, number, "reject").json["status"] == "rejected"
+    assert notebook.reject(number).json["status"] == "rejected"
 
 
-def test_accept_merges_what_fits_unless_it_is_asked_not_to(live: Client, path: str) -> None:
-    number = propose_and_change(live, path, STALE[0])
-    before = (live.root / path).read_bytes()
-    facts = get_error(decide(live, number, merge=False), 409, "cell_changed")
+def test_accept_merges_what_fits_unless_it_is_asked_not_to(notebook: Notebook) -> None:
+    number = propose_and_change(notebook, STALE[0])
+    before = notebook.text
+    facts = get_error(notebook.accept(number, merge=False), 409, "cell_changed")
     assert [cell["cell_id"] for cell in facts["cells"]] == ["alpha"]
-    assert (live.root / path).read_bytes() == before
-    would = decide(live, number, dry_run=True).json
+    assert notebook.text == before
+    would = notebook.accept(number, dry_run=True).json
     assert would["edit_id"] is None
-    accepted = decide(live, number)
+    accepted = notebook.accept(number)
     assert accepted.status == 200, accepted.body
     assert accepted.json["hash"] == would["hash"]
-    assert list_sources(live, path) == [MERGED, OURS, OURS]
-    assert get_json(live, f"proposals/{number}")["status"] == "accepted"
+    assert notebook.list_sources() == [MERGED, OURS, OURS]
+    assert notebook.get_proposal(number)["status"] == "accepted"
     # It is one edit, and undone like any other.
-    set_mode(live, "edit", path)
-    assert undo(live, path).status == 200
-    assert (live.root / path).read_bytes() == before
+    notebook.set_mode("edit")
+    assert notebook.undo().status == 200
+    assert notebook.text == before
 
 
-def test_accept_with_merge_writes_nothing_if_one_cell_conflicts(live: Client, path: str) -> None:
-    number = propose_and_change(live, path, STALE[0], replace("beta", "theirs"))
-    before = (live.root / path).read_bytes()
-    facts = get_error(decide(live, number, merge=True), 409, "cell_changed")
+def test_accept_with_merge_writes_nothing_if_one_cell_conflicts(notebook: Notebook) -> None:
+    number = propose_and_change(notebook, STALE[0], replace("beta", "theirs"))
+    before = notebook.text
+    facts = get_error(notebook.accept(number, merge=True), 409, "cell_changed")
     assert [cell["cell_id"] for cell in facts["cells"]] == ["beta"]
-    assert (live.root / path).read_bytes() == before
-    assert decide(live, number, merge=True, parts=[0, 2]).status == 200
-    assert list_sources(live, path) == [MERGED, "theirs", OURS]
+    assert notebook.text == before
+    assert notebook.accept(number, merge=True, parts=[0, 2]).status == 200
+    assert notebook.list_sources() == [MERGED, "theirs", OURS]
 
 
-def test_accept_writes_the_sources_that_a_person_has_chosen(live: Client, path: str) -> None:
-    number = propose_and_change(live, path, STALE[0], replace("beta", "theirs"))
+def test_accept_writes_the_sources_that_a_person_has_chosen(notebook: Notebook) -> None:
+    number = propose_and_change(notebook, STALE[0], replace("beta", "theirs"))
     sources = [choose(0, THEIRS, "mine"), choose(1, "theirs", "both"), choose(2, BASE, "edited")]
-    answer = decide(live, number, sources=sources)
+    answer = notebook.accept(number, sources=sources)
     assert answer.status == 200, answer.body
-    assert list_sources(live, path) == ["mine", "both", "edited"]
-    edits = get_json(live, f"proposals/{number}")["edit_ids"]
+    assert notebook.list_sources() == ["mine", "both", "edited"]
+    edits = notebook.get_proposal(number)["edit_ids"]
     assert edits == [answer.json["edit_id"]]
 
 
-def run(client: Client, path: str, cell: int) -> None:
+def run(notebook: Notebook, cell: int) -> None:
     """Give a cell what a run leaves, as another program that saves the notebook."""
-    file = client.root / path
-    notebook = json.loads(file.read_bytes())
+    content = json.loads(notebook.text)
     output = {"output_type": "stream", "name": "stdout", "text": "of the old source"}
-    notebook["cells"][cell] |= {"execution_count": 7, "outputs": [output]}
-    file.write_bytes(json.dumps(notebook).encode())
+    content["cells"][cell] |= {"execution_count": 7, "outputs": [output]}
+    notebook.file.write_bytes(json.dumps(content).encode())
 
 
 @pytest.mark.parametrize("change", [{}, {"source": THEIRS}])
 def test_a_cell_that_was_run_since_loses_the_outputs_of_its_old_source(
-    live: Client, path: str, change: dict[str, str]
+    notebook: Notebook, change: dict[str, str]
 ) -> None:
-    number = propose_and_change(live, path, replace("alpha", change.get("source", BASE)))
-    run(live, path, 0)
-    run(live, path, 1)
-    accepted = decide(live, number, parts=[0], merge=True)
+    number = propose_and_change(notebook, replace("alpha", change.get("source", BASE)))
+    run(notebook, 0)
+    run(notebook, 1)
+    accepted = notebook.accept(number, parts=[0], merge=True)
     assert accepted.status == 200
     assert accepted.json["operations"][0]["outputs_cleared"]
-    alpha, beta, _ = json.loads((live.root / path).read_bytes())["cells"]
+    alpha, beta, _ = json.loads(notebook.text)["cells"]
     assert (alpha["source"], alpha["outputs"], alpha["execution_count"]) == (
         MERGED if change else OURS,
         [],
@@ -169,56 +161,56 @@ def test_a_cell_that_was_run_since_loses_the_outputs_of_its_old_source(
 
 
 def test_a_proposed_redo_clears_the_outputs_of_the_source_that_it_replaces(
-    live: Client, path: str
+    notebook: Notebook,
 ) -> None:
-    set_mode(live, "edit", path)
-    edit(live, path, replace("alpha", OURS))
-    undo(live, path)
-    set_mode(live, "review", path)
-    answer = send_json(live, "POST", f"notebooks/{path}/redo", {})
-    run(live, path, 0)
+    notebook.set_mode("edit")
+    notebook.edit(replace("alpha", OURS))
+    notebook.undo()
+    notebook.set_mode("review")
+    answer = notebook.redo()
+    run(notebook, 0)
     assert answer.status == 202
-    assert decide(live, answer.json["proposal_id"]).status == 200
-    alpha = json.loads((live.root / path).read_bytes())["cells"][0]
+    assert notebook.accept(answer.json["proposal_id"]).status == 200
+    alpha = json.loads(notebook.text)["cells"][0]
     assert (alpha["source"], alpha["outputs"], alpha["execution_count"]) == (OURS, [], None)
 
 
 @pytest.mark.parametrize("was_run", ["before", "since"])
 def test_outputs_that_a_proposal_keeps_stay_also_if_a_cell_was_run_since(
-    live: Client, path: str, was_run: str
+    notebook: Notebook, was_run: str
 ) -> None:
     if was_run == "before":
-        run(live, path, 0)
-    number = propose(live, path, {**replace("alpha", OURS), "outputs": "keep"})
-    run(live, path, 0 if was_run == "since" else 1)
-    assert decide(live, number).status == 200
-    alpha = json.loads((live.root / path).read_bytes())["cells"][0]
+        run(notebook, 0)
+    number = notebook.propose({**replace("alpha", OURS), "outputs": "keep"})
+    run(notebook, 0 if was_run == "since" else 1)
+    assert notebook.accept(number).status == 200
+    alpha = json.loads(notebook.text)["cells"][0]
     assert (alpha["source"], alpha["execution_count"]) == (OURS, 7)
 
 
-def test_a_chosen_source_is_not_written_over_a_later_change(live: Client, path: str) -> None:
-    number = propose_and_change(live, path, STALE[0])
+def test_a_chosen_source_is_not_written_over_a_later_change(notebook: Notebook) -> None:
+    number = propose_and_change(notebook, STALE[0])
     sources = [choose(0, BASE, "mine")]
-    facts = get_error(decide(live, number, sources=sources), 409, "cell_changed")
+    facts = get_error(notebook.accept(number, sources=sources), 409, "cell_changed")
     (cell,) = facts["cells"]
     assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", THEIRS)
-    assert list_sources(live, path)[0] == THEIRS
+    assert notebook.list_sources()[0] == THEIRS
 
 
-def test_a_changed_cell_is_deleted_if_a_person_has_seen_it(live: Client, path: str) -> None:
-    number = propose(live, path, {"op": "delete", "cell": "alpha"})
-    set_mode(live, "edit", path)
-    edit(live, path, replace("alpha", THEIRS))
-    get_error(decide(live, number, merge=True), 409, "cell_changed")
-    get_error(decide(live, number, sources=[choose(0, BASE, None)]), 409, "cell_changed")
-    assert decide(live, number, sources=[choose(0, THEIRS, None)]).status == 200
-    assert list_sources(live, path) == [BASE, BASE]
+def test_a_changed_cell_is_deleted_if_a_person_has_seen_it(notebook: Notebook) -> None:
+    number = notebook.propose({"op": "delete", "cell": "alpha"})
+    notebook.set_mode("edit")
+    notebook.edit(replace("alpha", THEIRS))
+    get_error(notebook.accept(number, merge=True), 409, "cell_changed")
+    get_error(notebook.accept(number, sources=[choose(0, BASE, None)]), 409, "cell_changed")
+    assert notebook.accept(number, sources=[choose(0, THEIRS, None)]).status == 200
+    assert notebook.list_sources() == [BASE, BASE]
 
 
-def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(live: Client, path: str) -> None:
-    number = propose(
-        live,
-        path,
+def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(
+    live: Client, notebook: Notebook
+) -> None:
+    number = notebook.propose(
         replace("alpha", OURS),
         {"op": "insert", "at": "end", "cell_type": "raw", "source": "new"},
         {"op": "delete", "cell": "beta"},
@@ -239,87 +231,89 @@ def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(live: Client, p
         [choose(4, BASE, "x")],
         [choose(changed, BASE, "x"), choose(changed, BASE, "y")],
     ):
-        get_error(decide(live, number, sources=sources), 400, "invalid_request")
-    other = decide(live, number, parts=[deleted], sources=[choose(changed, BASE, "x")])
+        get_error(notebook.accept(number, sources=sources), 400, "invalid_request")
+    other = notebook.accept(number, parts=[deleted], sources=[choose(changed, BASE, "x")])
     get_error(other, 400, "invalid_request")
-    assert list_sources(live, path) == [BASE, BASE, BASE]
+    assert notebook.list_sources() == [BASE, BASE, BASE]
 
 
 @pytest.mark.parametrize("changes", [[], [replace("gamma", "theirs")]])
 def test_a_person_chooses_the_source_of_a_new_cell(
-    live: Client, path: str, changes: list[dict[str, Any]]
+    notebook: Notebook, changes: list[dict[str, Any]]
 ) -> None:
     cell = {"cell_type": "code", "source": "1\n2", "id": "new", "metadata": {"tags": ["t"]}}
-    number = propose(live, path, replace("alpha", OURS), {"op": "insert", "after": "beta", **cell})
+    number = notebook.propose(replace("alpha", OURS), {"op": "insert", "after": "beta", **cell})
     if changes:
-        set_mode(live, "edit", path)
-        edit(live, path, *changes)
-    before = (live.root / path).read_bytes()
+        notebook.set_mode("edit")
+        notebook.edit(*changes)
+    before = notebook.text
     for stale in (choose(1, "1\n2", "mine"), {"part": 0, "source_hash": None, "source": "mine"}):
-        get_error(decide(live, number, sources=[stale]), 409, "cell_changed")
-    assert (live.root / path).read_bytes() == before
+        get_error(notebook.accept(number, sources=[stale]), 409, "cell_changed")
+    assert notebook.text == before
     chosen = {"part": 1, "source_hash": None, "source": "one\ntwo\n"}
-    answer = decide(live, number, sources=[chosen])
+    answer = notebook.accept(number, sources=[chosen])
     assert answer.status == 200, answer.body
-    after = json.loads((live.root / path).read_bytes())["cells"]
+    after = json.loads(notebook.text)["cells"]
     assert [one["source"] for one in after[:3]] == [OURS, BASE, "one\ntwo\n"]
     new = {"cell_type": "code", "id": "new", "metadata": {"tags": ["t"]}, "outputs": []}
     assert after[2] == {**new, "execution_count": None, "source": "one\ntwo\n"}
     assert "+one" in answer.json["diff"]
-    set_mode(live, "edit", path)
-    assert undo(live, path, edit_id=answer.json["edit_id"]).status == 200
-    assert (live.root / path).read_bytes() == before
+    notebook.set_mode("edit")
+    assert notebook.undo(edit_id=answer.json["edit_id"]).status == 200
+    assert notebook.text == before
 
 
-def test_a_new_notebook_takes_no_sources(live: Client, path: str) -> None:
-    set_mode(live, "review")
+def test_a_new_notebook_takes_no_sources(live: Client, notebook: Notebook) -> None:
+    live.set_mode("review")
     body = {"cells": [{"cell_type": "code", "source": "1"}]}
-    number = send_json(live, "PUT", f"notebooks/new-{path}", body).json["proposal_id"]
+    number = live.send_json("PUT", f"notebooks/new-{notebook.path}", body).json["proposal_id"]
     assert not any("state" in part for part in read_parts(live, number))
     sources = [choose(0, "1", "2")]
-    get_error(decide(live, number, sources=sources), 400, "invalid_request")
-    assert decide(live, number, merge=True).status == 200
+    get_error(notebook.accept(number, sources=sources), 400, "invalid_request")
+    assert notebook.accept(number, merge=True).status == 200
 
 
-def test_of_two_proposals_for_one_cell_both_can_be_accepted(live: Client, path: str) -> None:
-    first = propose(live, path, replace("alpha", OURS), client="Claude")
-    second = propose(live, path, replace("alpha", THEIRS), client="Codex")
-    assert decide(live, first).status == 200
+def test_of_two_proposals_for_one_cell_both_can_be_accepted(
+    live: Client, notebook: Notebook
+) -> None:
+    first = notebook.propose(replace("alpha", OURS), client="Claude")
+    second = notebook.propose(replace("alpha", THEIRS), client="Codex")
+    assert notebook.accept(first).status == 200
     (part,) = read_parts(live, second)
     assert (part["state"], part["merged"]) == ("changed", MERGED)
-    assert decide(live, second, merge=True).status == 200
-    assert list_sources(live, path)[0] == MERGED
+    assert notebook.accept(second, merge=True).status == 200
+    assert notebook.list_sources()[0] == MERGED
 
 
 # Reasons ------------------------------------------------------------------------------------------
 
 
-def test_an_agent_reads_why_its_proposal_was_rejected(live: Client, path: str) -> None:
-    number = propose(live, path, replace("alpha", OURS), replace("beta", OURS))
-    assert get_json(live, f"proposals/{number}")["reason"] is None
-    decide(live, number, "reject", parts=[1], reason="Too long")
-    decide(live, number, "reject", reason="Use pandas,\nplease")
-    waited = get_json(live, f"proposals/{number}?wait=60")
+def test_an_agent_reads_why_its_proposal_was_rejected(live: Client, notebook: Notebook) -> None:
+    number = notebook.propose(replace("alpha", OURS), replace("beta", OURS))
+    assert notebook.get_proposal(number)["reason"] is None
+    notebook.reject(number, parts=[1], reason="Too long")
+    notebook.reject(number, reason="Use pandas,\nplease")
+    waited = live.get_json(f"proposals/{number}?wait=60")
     assert (waited["status"], waited["reason"]) == ("rejected", "Use pandas,\nplease")
     assert [part["reason"] for part in waited["parts"]] == ["Use pandas,\nplease", "Too long"]
     text = live.request("GET", f"nbedit/proposals/{number}", headers=ACCEPT).body.decode()
     assert "reason: Use pandas, please\npart 0: rejected\npart 1: rejected: Too long\n" in text
 
 
-def test_a_rejection_needs_no_reason_and_has_a_limit(live: Client, path: str) -> None:
-    number = propose(live, path, replace("alpha", OURS))
-    get_error(decide(live, number, "reject", reason="x" * 1001), 400, "invalid_request")
-    get_error(decide(live, number, reason="x"), 400, "invalid_request")
-    assert decide(live, number, "reject", reason="").json["reason"] is None
+def test_a_rejection_needs_no_reason_and_has_a_limit(notebook: Notebook) -> None:
+    number = notebook.propose(replace("alpha", OURS))
+    get_error(notebook.reject(number, reason="x" * 1001), 400, "invalid_request")
+    get_error(notebook.accept(number, reason="x"), 400, "invalid_request")
+    assert notebook.reject(number, reason="").json["reason"] is None
 
 
 # Undo of a rejection ------------------------------------------------------------------------------
 
 
-def test_a_rejected_proposal_is_reopened_and_accepted(live: Client, path: str) -> None:
-    number = propose(live, path, replace("alpha", OURS), replace("beta", OURS))
-    decide(live, number, "reject", reason="no")
-    reopened = decide(live, number, "reopen")
+def test_a_rejected_proposal_is_reopened_and_accepted(notebook: Notebook) -> None:
+    number = notebook.propose(replace("alpha", OURS), replace("beta", OURS))
+    notebook.reject(number, reason="no")
+    reopened = notebook.decide(number, "reopen")
     assert reopened.status == 200, reopened.body
     proposal = reopened.json
     assert (proposal["status"], proposal["reason"], proposal["decided_by"]) == (
@@ -330,67 +324,63 @@ def test_a_rejected_proposal_is_reopened_and_accepted(live: Client, path: str) -
     assert [(part["status"], part["reason"]) for part in proposal["parts"]] == [
         ("pending", None)
     ] * 2
-    assert decide(live, number).status == 200
-    assert list_sources(live, path) == [OURS, OURS, BASE]
+    assert notebook.accept(number).status == 200
+    assert notebook.list_sources() == [OURS, OURS, BASE]
 
 
-def test_parts_are_reopened_one_by_one(live: Client, path: str) -> None:
+def test_parts_are_reopened_one_by_one(notebook: Notebook) -> None:
     cells = ("alpha", "beta", "gamma")
-    number = propose(live, path, *(replace(cell, OURS) for cell in cells))
-    decide(live, number, parts=[0])
-    decide(live, number, "reject", parts=[1], reason="first")
-    decide(live, number, "reject", parts=[2], reason="second")
-    assert get_json(live, f"proposals/{number}")["status"] == "partly_accepted"
-    proposal = decide(live, number, "reopen", parts=[2]).json
+    number = notebook.propose(*(replace(cell, OURS) for cell in cells))
+    notebook.accept(number, parts=[0])
+    notebook.reject(number, parts=[1], reason="first")
+    notebook.reject(number, parts=[2], reason="second")
+    assert notebook.get_proposal(number)["status"] == "partly_accepted"
+    proposal = notebook.decide(number, "reopen", parts=[2]).json
     statuses = [part["status"] for part in proposal["parts"]]
     assert (proposal["status"], statuses) == ("pending", ["accepted", "rejected", "pending"])
     assert (proposal["reason"], bool(proposal["decided_by"])) == ("first", True)
-    assert decide(live, number, parts=[2]).status == 200
-    assert list_sources(live, path) == [OURS, BASE, OURS]
+    assert notebook.accept(number, parts=[2]).status == 200
+    assert notebook.list_sources() == [OURS, BASE, OURS]
 
 
-def test_what_is_not_rejected_cannot_be_reopened(live: Client, path: str) -> None:
-    number = propose(live, path, replace("alpha", OURS), replace("beta", OURS))
-    facts = get_error(decide(live, number, "reopen"), 409, "proposal_closed")
+def test_what_is_not_rejected_cannot_be_reopened(notebook: Notebook) -> None:
+    number = notebook.propose(replace("alpha", OURS), replace("beta", OURS))
+    facts = get_error(notebook.decide(number, "reopen"), 409, "proposal_closed")
     assert facts == {"proposal_id": number, "status": "pending", "parts": []}
-    decide(live, number, "reject", parts=[1])
-    facts = get_error(decide(live, number, "reopen", parts=[0, 1]), 409, "proposal_closed")
+    notebook.reject(number, parts=[1])
+    facts = get_error(notebook.decide(number, "reopen", parts=[0, 1]), 409, "proposal_closed")
     assert facts == {"proposal_id": number, "status": "pending", "parts": [1]}
-    get_error(decide(live, number, "reopen", parts=[2]), 400, "invalid_request")
-    decide(live, number, parts=[0])
-    decide(live, number, "reopen")
-    decide(live, number)
-    facts = get_error(decide(live, number, "reopen"), 409, "proposal_closed")
+    get_error(notebook.decide(number, "reopen", parts=[2]), 400, "invalid_request")
+    notebook.accept(number, parts=[0])
+    notebook.decide(number, "reopen")
+    notebook.accept(number)
+    facts = get_error(notebook.decide(number, "reopen"), 409, "proposal_closed")
     assert facts == {"proposal_id": number, "status": "accepted", "parts": []}
 
 
-def test_a_rejected_notebook_is_reopened_whole(live: Client, path: str) -> None:
-    set_mode(live, "review")
+def test_a_rejected_notebook_is_reopened_whole(live: Client, notebook: Notebook) -> None:
+    live.set_mode("review")
     for cells in ([], [{"cell_type": "code", "source": "1"}]):
-        name = f"new-{len(cells)}-{path}"
-        number = send_json(live, "PUT", f"notebooks/{name}", {"cells": cells}).json["proposal_id"]
-        assert decide(live, number, "reject", reason="no").json["reason"] == "no"
-        get_error(decide(live, number, "reopen", parts=[0]), 400, "invalid_request")
-        assert decide(live, number, "reopen").json["status"] == "pending"
-        assert decide(live, number).status == 200
-        assert len(json.loads((live.root / name).read_bytes())["cells"]) == len(cells)
+        name = f"new-{len(cells)}-{notebook.path}"
+        number = live.send_json("PUT", f"notebooks/{name}", {"cells": cells}).json["proposal_id"]
+        assert notebook.reject(number, reason="no").json["reason"] == "no"
+        get_error(notebook.decide(number, "reopen", parts=[0]), 400, "invalid_request")
+        assert notebook.decide(number, "reopen").json["status"] == "pending"
+        assert notebook.accept(number).status == 200
+        assert len(json.loads((notebook.root / name).read_bytes())["cells"]) == len(cells)
 
 
 # Text ---------------------------------------------------------------------------------------------
 
 
-def test_the_text_says_in_few_words_what_has_changed(live: Client, path: str) -> None:
-    number = propose(
-        live,
-        path,
+def test_the_text_says_in_few_words_what_has_changed(live: Client, notebook: Notebook) -> None:
+    number = notebook.propose(
         *(replace(cell, OURS) for cell in ("alpha", "beta", "gamma")),
         {"op": "insert", "at": "end", "cell_type": "raw", "source": "new", "id": "new"},
         {"op": "set_metadata", "patch": {"k": 1}},
     )
-    set_mode(live, "edit", path)
-    edit(
-        live,
-        path,
+    notebook.set_mode("edit")
+    notebook.edit(
         STALE[0],
         replace("beta", "theirs"),
         {"op": "delete", "cell": "gamma"},
@@ -409,10 +399,10 @@ def test_the_text_says_in_few_words_what_has_changed(live: Client, path: str) ->
 
 
 @pytest.mark.parametrize("verb", ["reject", "reopen"])
-def test_a_decision_is_answered_as_text(live: Client, path: str, verb: str) -> None:
-    number = propose(live, path, replace("alpha", OURS))
+def test_a_decision_is_answered_as_text(notebook: Notebook, verb: str) -> None:
+    number = notebook.propose(replace("alpha", OURS))
     if verb == "reopen":
-        decide(live, number, "reject")
-    answer = decide(live, number, verb, headers=ACCEPT)
+        notebook.reject(number)
+    answer = notebook.decide(number, verb, headers=ACCEPT)
     status = "rejected" if verb == "reject" else "pending"
-    assert answer.body.decode().startswith(f"{path} | proposal {number} | {status}\n")
+    assert answer.body.decode().startswith(f"{notebook.path} | proposal {number} | {status}\n")

@@ -6,56 +6,20 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tornado.websocket import WebSocketClientConnection
 
 from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.http import JSON, Answer, Local
+from tests.support.page_socket import NAME, PageSocket, open_page_socket
 from tests.support.waiting import wait_until_async
 
 TEXT = samples.three_cells()
-NAME = "a.ipynb"
 NOBODY = {"open": 0, "shown": 0, "merged": 0, "waiting": 0}
-
-
-class PageSocket:
-    """A page of JupyterLab, as far as the server sees it."""
-
-    def __init__(self, socket: WebSocketClientConnection) -> None:
-        self.socket = socket
-
-    async def send(self, **message: Any) -> None:
-        await self.socket.write_message(json.dumps(message))
-
-    async def open_notebooks(self, *paths: str) -> None:
-        await self.send(tabs=dict.fromkeys(paths, 1))
-
-    async def report(self, edit: Answer, state: str = "shown", **fields: Any) -> None:
-        message = {"path": NAME, "state": state, "hash": edit.json["hash"], **fields}
-        await self.send(saw={"edit_id": edit.json["edit_id"], **message})
-
-    async def close_code(self) -> tuple[int | None, str | None]:
-        """Wait until the server closes."""
-        assert await asyncio.wait_for(self.socket.read_message(), 60) is None
-        return self.socket.close_code, self.socket.close_reason
-
-
-@asynccontextmanager
-async def open_page_socket(fetch: Any, *paths: str) -> AsyncIterator[PageSocket]:
-    found = PageSocket(await fetch("nbedit", "tabs"))
-    try:
-        # The first message is the id of the page.
-        assert "page" in json.loads(await found.socket.read_message() or "")
-        await found.open_notebooks(*paths)
-        yield found
-    finally:
-        found.socket.close()
 
 
 async def edit(
@@ -79,7 +43,7 @@ async def wait_for_count(local: Local, **counts: int) -> None:
     await wait_until_async(is_counted, f"{counts}")
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_every_reply_to_an_edit_has_the_number_of_open_tabs(
     local: Local, jp_ws_fetch: Any
 ) -> None:
@@ -104,7 +68,7 @@ async def test_every_reply_to_an_edit_has_the_number_of_open_tabs(
     await wait_for_count(local, open=0)
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_texts_name_the_open_tabs_and_what_they_show(local: Local, jp_ws_fetch: Any) -> None:
     accept = {"Accept": "text/plain"}
 
@@ -137,7 +101,7 @@ async def _contains(text: Awaitable[str], part: str) -> bool:
     return part in await text
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_an_edit_waits_for_the_report_of_the_tab(local: Local, jp_ws_fetch: Any) -> None:
     for state in ("shown", "merged", "waiting"):
         async with open_page_socket(jp_ws_fetch, NAME) as page:
@@ -161,7 +125,7 @@ async def edit_concurrently(local: Local, page: PageSocket, state: str) -> None:
     assert answer.json["edit_id"] < second.json["edit_id"]
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_the_wait_for_reports_ends_after_its_timeout(local: Local, jp_ws_fetch: Any) -> None:
     async with open_page_socket(jp_ws_fetch, NAME):
         await wait_for_count(local, open=1)
@@ -169,7 +133,7 @@ async def test_the_wait_for_reports_ends_after_its_timeout(local: Local, jp_ws_f
         assert answer.json["tabs"] == {**NOBODY, "open": 1}
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_a_retry_gets_the_first_reply_without_another_wait(
     local: Local, jp_ws_fetch: Any
 ) -> None:
@@ -197,7 +161,7 @@ async def change_and_read_delta(local: Local) -> Answer:
     return answer
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_a_tab_gets_only_what_another_program_changes_in_the_version_that_it_has_reported(
     local: Local, jp_ws_fetch: Any
 ) -> None:
@@ -224,7 +188,7 @@ async def test_a_tab_gets_only_what_another_program_changes_in_the_version_that_
         assert [part.get("copy") for part in answer.json["cells"]] == [[0, 1], None, [2, 3]]
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_a_tab_that_has_not_reported_yet_gets_only_what_an_edit_changes(
     local: Local, jp_ws_fetch: Any
 ) -> None:
@@ -258,7 +222,7 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_an_invalid_message_closes_the_socket_with_a_reason(
     local: Local, jp_ws_fetch: Any
 ) -> None:
@@ -276,7 +240,7 @@ async def test_an_invalid_message_closes_the_socket_with_a_reason(
     await wait_for_count(local, open=0)
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_a_page_that_sends_too_much_is_throttled_and_blocks_no_other(
     local: Local, jp_ws_fetch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,7 +261,7 @@ async def test_a_page_that_sends_too_much_is_throttled_and_blocks_no_other(
         assert counts == {0, 1}
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_invalid_paths_in_messages_cause_no_failure(local: Local, jp_ws_fetch: Any) -> None:
     odd = ["\0", "../a.ipynb", "/etc/passwd", "x" * 5000, "a\\b", "\ud83d\ude00", "a.ipynb/b"]
     async with open_page_socket(jp_ws_fetch, *odd) as page:
@@ -307,7 +271,7 @@ async def test_invalid_paths_in_messages_cause_no_failure(local: Local, jp_ws_fe
         await wait_for_count(local, open=1)
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 @pytest.mark.parametrize(
     "jp_server_config",
     [{"ServerApp": {"tornado_settings": {"websocket_ping_interval": 0.2}}}],

@@ -11,8 +11,8 @@ import pytest
 
 from jupyter_nbedit.handlers.negotiation import prefers_text
 from tests.handlers.error_checks import assert_no_local_names, no_changes
-from tests.handlers.requests import send_json, set_mode
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Answer, Client
 
 TEXT = samples.notebook(
@@ -46,8 +46,8 @@ def get_text(answer: Answer, status: int = 200) -> str:
     return text[:-1]
 
 
-def patch(live: Client, path: str, *operations: Any, **fields: Any) -> Answer:
-    return live.patch(path, *operations, headers=ACCEPT, **fields)
+def patch(notebook: Notebook, *operations: Any, **fields: Any) -> Answer:
+    return notebook.patch(*operations, headers=ACCEPT, **fields)
 
 
 @pytest.mark.parametrize(
@@ -73,37 +73,37 @@ def test_a_text_is_sent_only_if_the_client_prefers_it(header: str, *, expected: 
     assert prefers_text(header) is expected
 
 
-def test_a_notebook_is_read_as_text(live: Client, path: str) -> None:
-    answer = live.read(path, ACCEPT)
+def test_a_notebook_is_read_as_text(live: Client, notebook: Notebook) -> None:
+    answer = notebook.read(ACCEPT)
     assert get_text(answer) == (
-        f"{path} | 4 cells | python | rev {REV} | not trusted\n"
+        f"{notebook.path} | 4 cells | python | rev {REV} | not trusted\n"
         f"<cell {TITLE} md>\n# Title\n"
         f"<cell {CODE} code => html>\nx = 1\nx\n"
         f"<cell {TWIN} code>\n\\<cell 0:aaaaaa code>\ntwin\n"
         f"<cell {TWIN.replace('2:', '3:')} code>\n\\<cell 0:aaaaaa code>\ntwin"
     )
     assert answer.headers["ETag"] == f'"{hashlib.sha256(TEXT).hexdigest()}"'
-    known = live.read(path, {**ACCEPT, "If-None-Match": answer.headers["ETag"]})
+    known = notebook.read({**ACCEPT, "If-None-Match": answer.headers["ETag"]})
     assert (known.status, known.body, known.headers["Vary"]) == (304, b"", "Accept")
-    outline = get_text(live.read(path, ACCEPT, view="outline")).split("\n")
+    outline = get_text(notebook.read(ACCEPT, view="outline")).split("\n")
     assert outline[1:3] == [f"{TITLE} md # Title", f"{CODE} code x = 1 (+1) => html"]
-    one = get_text(live.read(path, ACCEPT, cell=CODE, outputs="text"))
+    one = get_text(notebook.read(ACCEPT, cell=CODE, outputs="text"))
     assert one.endswith(f"<cell {CODE} code => html>\nx = 1\nx\n<outputs>\nx")
-    cell = live.request("GET", f"nbedit/notebooks/{path}/cells/{CODE}", headers=ACCEPT)
+    cell = live.request("GET", f"nbedit/notebooks/{notebook.path}/cells/{CODE}", headers=ACCEPT)
     assert get_text(cell) == one.removesuffix("\n<outputs>\nx")
 
 
-def test_the_first_line_names_what_is_unusual(live: Client, path: str) -> None:
+def test_the_first_line_names_what_is_unusual(notebook: Notebook) -> None:
     for mode, words in (("review", "review: a person decides"), ("plan", "paused: edits are")):
-        set_mode(live, mode, path)
-        assert words in get_text(live.read(path, ACCEPT)).split("\n")[0]
+        notebook.set_mode(mode)
+        assert words in get_text(notebook.read(ACCEPT)).split("\n")[0]
 
 
-def test_changes_since_a_rev_are_read_as_text(live: Client, path: str) -> None:
-    assert live.read(path, ACCEPT).status == 200
-    live.patch(path, {"op": "replace", "cell": 0, "source": "# New"})
+def test_changes_since_a_rev_are_read_as_text(notebook: Notebook) -> None:
+    assert notebook.read(ACCEPT).status == 200
+    notebook.patch({"op": "replace", "cell": 0, "source": "# New"})
     new = name(0, "# New")
-    text = get_text(live.read(path, ACCEPT, since=REV)).split("\n")
+    text = get_text(notebook.read(ACCEPT, since=REV)).split("\n")
     assert text[1:] == [
         f"<note>Since {REV}, which had 4 cells: 1 changed or new.</note>",
         f"<cell {new} md>",
@@ -111,10 +111,9 @@ def test_changes_since_a_rev_are_read_as_text(live: Client, path: str) -> None:
     ]
 
 
-def test_an_edit_is_answered_with_the_names_of_its_cells(live: Client, path: str) -> None:
+def test_an_edit_is_answered_with_the_names_of_its_cells(notebook: Notebook) -> None:
     answer = patch(
-        live,
-        path,
+        notebook,
         {"op": "replace_text", "cell": CODE, "old": "= 1", "new": "= 2"},
         {"op": "insert", "at": "start", "cell_type": "raw", "source": "r"},
         {"op": "delete", "cells": [TITLE]},
@@ -123,8 +122,8 @@ def test_an_edit_is_answered_with_the_names_of_its_cells(live: Client, path: str
     )
     head, *operations = get_text(answer).split("\n")
     edited = name(1, "x = 2\nx")
-    rev = samples.hash_file(live.root / path)[:8]
-    assert re.fullmatch(rf"{path} \| 4 cells \| rev {rev} \| edit \d+", head)
+    rev = samples.hash_file(notebook.file)[:8]
+    assert re.fullmatch(rf"{notebook.path} \| 4 cells \| rev {rev} \| edit \d+", head)
     assert operations == [
         f"replace_text {edited} (outputs cleared)",
         f"insert {name(0, 'r')}",
@@ -133,58 +132,57 @@ def test_an_edit_is_answered_with_the_names_of_its_cells(live: Client, path: str
         "clear_outputs",
     ]
     replace = {"op": "replace", "cell": edited, "source": "y"}
-    stale = get_text(patch(live, path, replace, rev="00000000")).split("\n")
+    stale = get_text(patch(notebook, replace, rev="00000000")).split("\n")
     assert stale[-1] == "What else was changed since 00000000 is unknown to the server."
-    undone = send_json(live, "POST", f"notebooks/{path}/undo", {}, ACCEPT)
+    undone = notebook.send_json("POST", "undo", {}, ACCEPT)
     assert "\n-y\n+x = 2\n" in get_text(undone)
-    dry = get_text(patch(live, path, {**replace, "source": "z"}, dry_run=True))
+    dry = get_text(patch(notebook, {**replace, "source": "z"}, dry_run=True))
     assert " | dry run: nothing was written\n" in dry
     assert "\n+z" in dry
-    nothing = get_text(patch(live, path, {**replace, "source": "x = 2\nx"}))
+    nothing = get_text(patch(notebook, {**replace, "source": "x = 2\nx"}))
     assert nothing.split("\n")[0].endswith(" | nothing to change")
 
 
-def test_the_reply_to_a_long_batch_is_short(live: Client, path: str) -> None:
+def test_the_reply_to_a_long_batch_is_short(notebook: Notebook) -> None:
     inserts = [{"op": "insert", "at": "end", "cell_type": "raw", "source": "x"}] * 1_000
-    text = get_text(patch(live, path, *inserts))
+    text = get_text(patch(notebook, *inserts))
     assert text.endswith("<note>And 900 more.</note>")
     assert len(text) < 3_000
 
 
-def test_what_others_changed_since_the_rev_is_named(live: Client, path: str) -> None:
-    assert live.read(path, ACCEPT).status == 200
-    live.patch(path, {"op": "insert", "at": "start", "cell_type": "raw", "source": "theirs"})
-    answer = patch(live, path, {"op": "replace", "cell": CODE, "source": "mine"}, rev=REV)
+def test_what_others_changed_since_the_rev_is_named(notebook: Notebook) -> None:
+    assert notebook.read(ACCEPT).status == 200
+    notebook.patch({"op": "insert", "at": "start", "cell_type": "raw", "source": "theirs"})
+    answer = patch(notebook, {"op": "replace", "cell": CODE, "source": "mine"}, rev=REV)
     last = get_text(answer).split("\n")[-1]
     assert last == f"Changed since {REV}, not by this edit: {name(0, 'theirs')}."
 
 
-def test_a_proposal_is_answered_and_read_as_text(live: Client, path: str) -> None:
-    set_mode(live, "review", path)
-    with no_changes(live.root):
-        answer = patch(live, path, {"op": "replace", "cell": CODE, "source": "mine"})
+def test_a_proposal_is_answered_and_read_as_text(live: Client, notebook: Notebook) -> None:
+    notebook.set_mode("review")
+    with no_changes(notebook.root):
+        answer = patch(notebook, {"op": "replace", "cell": CODE, "source": "mine"})
     proposed = re.search(r"\| proposed as (\d+): nothing is changed", get_text(answer, 202))
     assert proposed
     target = f"nbedit/proposals/{proposed[1]}"
     text = get_text(live.request("GET", target, headers=ACCEPT))
-    assert text.startswith(f"{path} | proposal {proposed[1]} | pending\n")
+    assert text.startswith(f"{notebook.path} | proposal {proposed[1]} | pending\n")
     assert "\n+mine" in text
-    set_mode(live, None, path)
-    accepted = send_json(live, "POST", f"proposals/{proposed[1]}/accept", {}, ACCEPT)
+    notebook.set_mode(None)
+    accepted = live.send_json("POST", f"proposals/{proposed[1]}/accept", {}, ACCEPT)
     assert f"accept {name(1, 'mine')}" in get_text(accepted)
 
 
-def test_the_history_is_read_as_text(live: Client, path: str) -> None:
+def test_the_history_is_read_as_text(live: Client, notebook: Notebook) -> None:
     edit = {"op": "replace", "cell": CODE, "source": "mine"}
-    live.patch(path, edit, client="An\x1b agent", message="because")
-    page = get_text(live.request("GET", f"nbedit/notebooks/{path}/history", headers=ACCEPT))
-    found = re.fullmatch(
-        rf"{path} \| 1 edit\n(\d+) [-0-9]+ [0-9:]+ An  agent: because \| replace 1 \| \+1 -2", page
-    )
+    notebook.patch(edit, client="An\x1b agent", message="because")
+    page = get_text(notebook.get("history", ACCEPT))
+    entry = r"(\d+) [-0-9]+ [0-9:]+ An  agent: because \| replace 1 \| \+1 -2"
+    found = re.fullmatch(rf"{notebook.path} \| 1 edit\n{entry}", page)
     assert found, page
     all_pages = get_text(live.request("GET", "nbedit/history?limit=1", headers=ACCEPT))
-    assert all_pages.startswith(f"all notebooks | 1 edit\n{path} | {found[1]} ")
-    target = f"nbedit/notebooks/{path}/history/{found[1]}"
+    assert all_pages.startswith(f"all notebooks | 1 edit\n{notebook.path} | {found[1]} ")
+    target = f"nbedit/notebooks/{notebook.path}/history/{found[1]}"
     details = get_text(live.request("GET", target, headers=ACCEPT)).split("\n")
     assert details[1:] == [
         f"{CODE} code -> {name(1, 'mine')} code",
@@ -196,26 +194,32 @@ def test_the_history_is_read_as_text(live: Client, path: str) -> None:
     ]
 
 
-def test_hits_are_listed_below_their_notebook(live: Client, path: str) -> None:
-    answer = send_json(live, "POST", "search", {"query": "twin", "path": path}, ACCEPT)
+def test_hits_are_listed_below_their_notebook(live: Client, notebook: Notebook) -> None:
+    answer = live.send_json("POST", "search", {"query": "twin", "path": notebook.path}, ACCEPT)
     hits = [f"{twin} code 2: twin" for twin in (TWIN, TWIN.replace("2:", "3:"))]
-    assert get_text(answer).split("\n") == ["2 hits in 1 of 1 notebook", f"== {path}", *hits]
-    first = send_json(live, "POST", "search", {"query": "twin", "path": path, "limit": 1}, ACCEPT)
+    assert get_text(answer).split("\n") == [
+        "2 hits in 1 of 1 notebook",
+        f"== {notebook.path}",
+        *hits,
+    ]
+    first = live.send_json(
+        "POST", "search", {"query": "twin", "path": notebook.path, "limit": 1}, ACCEPT
+    )
     assert "go on with cursor=" in get_text(first).split("\n")[-1]
 
 
-def test_an_error_is_a_text_that_shows_the_cell(live: Client, path: str) -> None:
-    with no_changes(live.root):
-        stale = get_text(patch(live, path, {"op": "delete", "cell": "2:000000"}), 409)
+def test_an_error_is_a_text_that_shows_the_cell(live: Client, notebook: Notebook) -> None:
+    with no_changes(notebook.root):
+        stale = get_text(patch(notebook, {"op": "delete", "cell": "2:000000"}), 409)
         assert stale.startswith("cell_changed: ")
         assert stale.endswith(f"\n<cell {TWIN}>\n\\<cell 0:aaaaaa code>\ntwin")
-        twice = get_text(patch(live, path, {"op": "delete", "cell": TWIN}), 409)
+        twice = get_text(patch(notebook, {"op": "delete", "cell": TWIN}), 409)
         assert twice.startswith("ambiguous_cell: ")
         assert TWIN in twice
         mismatch = {"op": "replace_text", "cell": CODE, "old": "y = 1", "new": ""}
-        assert f"\n<cell {CODE}>\nx = 1\nx" in get_text(patch(live, path, mismatch), 409)
+        assert f"\n<cell {CODE}>\nx = 1\nx" in get_text(patch(notebook, mismatch), 409)
         section = {"op": "append_to_section", "section": "None", "source": "x"}
-        assert "The headings are: # Title." in get_text(patch(live, path, section), 404)
+        assert "The headings are: # Title." in get_text(patch(notebook, section), 404)
         assert get_text(live.request("GET", "nbedit/none", headers=ACCEPT), 404)
         assert get_text(live.request("PUT", "nbedit/search", b"{}", {**JSON, **ACCEPT}), 405)
         forbidden = live.request("GET", "nbedit/search", headers=ACCEPT, token="")
@@ -223,31 +227,31 @@ def test_an_error_is_a_text_that_shows_the_cell(live: Client, path: str) -> None
         assert len(stale) < 2_000
 
 
-def test_a_source_that_utf_8_cannot_say_is_escaped(live: Client, path: str) -> None:
-    (live.root / path).write_bytes(TEXT.replace(b"# Title", b"\\ud800"))
-    assert "\n\\ud800\n" in get_text(live.read(path, ACCEPT))
+def test_a_source_that_utf_8_cannot_say_is_escaped(notebook: Notebook) -> None:
+    notebook.file.write_bytes(TEXT.replace(b"# Title", b"\\ud800"))
+    assert "\n\\ud800\n" in get_text(notebook.read(ACCEPT))
 
 
-def test_json_and_text_have_keys_of_their_own(live: Client, path: str) -> None:
+def test_json_and_text_have_keys_of_their_own(notebook: Notebook) -> None:
     insert = {"op": "insert", "at": "end", "cell_type": "raw", "source": "once"}
     key = {"Idempotency-Key": "json or text"}
-    first, second = (live.patch(path, insert, headers={**key, **ACCEPT}) for _ in range(2))
+    first, second = (notebook.patch(insert, headers={**key, **ACCEPT}) for _ in range(2))
     assert get_text(first) == get_text(second)
-    assert live.patch(path, insert, headers=key).status == 422
+    assert notebook.patch(insert, headers=key).status == 422
 
 
-def test_the_manual_is_short_and_its_examples_are_true(live: Client, path: str) -> None:
+def test_the_manual_is_short_and_its_examples_are_true(live: Client, notebook: Notebook) -> None:
     manual = get_text(live.request("GET", "nbedit", headers=ACCEPT))
     assert len(manual) <= 1_500
     for line in re.findall(r"(?m)^(?:GET|POST|PATCH|PUT) +\S+", manual):
         verb, target = line.split()
-        address, _, query = target.replace("PATH", path).partition("?")
+        address, _, query = target.replace("PATH", notebook.path).partition("?")
         names = dict.fromkeys(re.findall(r"(?:^|&)(\w+)=", query))
         values = {"view": "outline", "outputs": "text", "cell": CODE, "section": "Title"}
         asked = "&".join(f"{key}={values.get(key, REV)}" for key in names)
         body = None if verb == "GET" else b"{}"
         if verb == "GET":
-            assert live.read(path).status == 200
+            assert notebook.read().status == 200
         answer = live.request(
             verb, f"nbedit/{address}{'?' if asked else ''}{asked}", body, {**JSON, **ACCEPT}
         )
@@ -255,6 +259,6 @@ def test_the_manual_is_short_and_its_examples_are_true(live: Client, path: str) 
     operations = re.search(r"(?s)Operations.*?\.\n", manual)
     assert operations
     for operation in re.findall(r"\b([a-z_]+) \(", operations[0]):
-        answer = patch(live, path, {"op": operation}, dry_run=True)
+        answer = patch(notebook, {"op": operation}, dry_run=True)
         assert "unknown" not in get_text(answer, 400).lower(), operation
         assert "Invalid value" not in json.dumps(answer.body.decode()), operation

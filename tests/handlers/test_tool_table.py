@@ -35,8 +35,8 @@ def client(servers: Servers, request: pytest.FixtureRequest) -> Iterator[Client]
         return
     # Another test may have left one to the notebook itself.
     client.reset_modes("a.ipynb")
-    body = json.dumps({"mode": case.mode}).encode()
-    assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
+    body = {"mode": case.mode}
+    assert client.send_json("PUT", "mode", body).status == 200
     yield client
     client.reset_modes("a.ipynb")
 

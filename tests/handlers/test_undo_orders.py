@@ -20,6 +20,7 @@ import pytest
 
 from tests.support import samples
 from tests.support.deltas import apply_delta
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Answer, Client
 from tests.support.sampling import get_seed, is_nightly
 from tests.support.servers import run_server
@@ -56,14 +57,7 @@ def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def post(server: Client, target: str, **body: Any) -> Answer:
-    return server.request("POST", f"nbedit/{target}", json.dumps(body).encode(), JSON)
-
-
-def list_unseen(client: Client, path: str) -> list[dict[str, Any]]:
-    cells: list[dict[str, Any]] = client.request("GET", f"nbedit/notebooks/{path}/unseen").json[
-        "cells"
-    ]
-    return cells
+    return server.send_json("POST", f"{target}", body)
 
 
 def read(file: Path, *, with_ids: bool = True) -> tuple[Cells, Any]:
@@ -160,40 +154,38 @@ CASES: dict[str, tuple[Cells, list[Batch]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_cells_that_are_undone_one_by_one_have_the_kept_order(
-    live: Client, path: str, case: str
+    notebook: Notebook, case: str
 ) -> None:
     kept, batches = CASES[case]
     for order in itertools.permutations(range(4)):
-        (live.root / path).write_bytes(samples.notebook(*kept))
-        assert live.read(path).status == 200
-        assert post(live, f"notebooks/{path}/keep").status == 200
+        notebook.write(*kept)
+        assert notebook.read().status == 200
+        assert notebook.keep().status == 200
         for batch in batches:
-            assert live.patch(path, *batch, client="Claude").status == 200
+            assert notebook.patch(*batch, client="Claude").status == 200
         undone: list[str] = []
         for choice in itertools.cycle(order):
-            cells = list_unseen(live, path)
+            cells = notebook.list_unseen()
             if not cells:
                 break
             cell = cells[min(choice, len(cells) - 1)]
-            answer = post(live, f"notebooks/{path}/undo", cells=[cell["key"]])
+            answer = notebook.undo(cells=[cell["key"]])
             assert answer.status == 200, answer.body
             undone.append(cell["key"])
 
-        assert read(live.root / path)[0] == normalize(kept), undone
+        assert read(notebook.file)[0] == normalize(kept), undone
 
 
-def test_undo_of_a_deleted_cell_leaves_another_with_its_id_in_the_list(
-    live: Client, path: str
-) -> None:
+def test_undo_of_a_deleted_cell_leaves_another_with_its_id_in_the_list(notebook: Notebook) -> None:
     cells = [samples.raw("A", "c"), samples.raw("B", "b"), samples.raw("C", "c")]
-    (live.root / path).write_bytes(samples.notebook(*cells))
-    assert live.patch(path, {"op": "delete", "cell": 0}, client="Claude").status == 200
-    assert live.patch(path, {"op": "delete", "cell": 1}, client="Claude").status == 200
-    first, second = list_unseen(live, path)
+    notebook.write(*cells)
+    assert notebook.patch({"op": "delete", "cell": 0}, client="Claude").status == 200
+    assert notebook.patch({"op": "delete", "cell": 1}, client="Claude").status == 200
+    first, second = notebook.list_unseen()
 
-    post(live, f"notebooks/{path}/undo", cells=[first["key"]])
+    notebook.undo(cells=[first["key"]])
 
-    assert [(cell["key"], cell["before"]) for cell in list_unseen(live, path)] == [
+    assert [(cell["key"], cell["before"]) for cell in notebook.list_unseen()] == [
         (second["key"], second["before"])
     ]
 
@@ -341,13 +333,13 @@ class History:
         """
         most, left_count = self.random.choice([1, 1, 1, 9]), self.random.choice([0, 0, 2])
         edit_ids = [edit_id for edit_id, _, _ in edits]
-        while cells := list_unseen(self.client, self.path):
+        while cells := Notebook(self.client, self.path).list_unseen():
             chosen = self.random.sample(cells, min(len(cells), self.random.randint(1, most)))
             keys = [cell["key"] for cell in chosen]
             answer = self.post(f"notebooks/{self.path}/undo", cells=keys)
             if answer.status != 200:
                 return False
-            left = {cell["key"] for cell in list_unseen(self.client, self.path)}
+            left = {cell["key"] for cell in Notebook(self.client, self.path).list_unseen()}
             assert left <= {cell["key"] for cell in cells} - {*keys}, self.log
             if left_count and left and answer.json["edit_id"] is not None:
                 left_count -= 1

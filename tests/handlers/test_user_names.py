@@ -15,8 +15,8 @@ REPLACE = {"op": "replace", "cell": "alpha", "source": "changed"}
 
 
 def change_mode(client: Client, mode: str) -> None:
-    body = json.dumps({"mode": mode}).encode()
-    assert client.request("PUT", "nbedit/mode", body, JSON).status == 200
+    body = {"mode": mode}
+    assert client.send_json("PUT", "mode", body).status == 200
 
 
 def test_requests_with_the_token_have_one_user_name_also_after_a_restart(tmp_path: Path) -> None:

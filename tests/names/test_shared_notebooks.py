@@ -62,7 +62,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 def send(client: Client, method: str, target: str, body: dict[str, Any]) -> Answer:
-    return client.request(method, f"nbedit/{target}", json.dumps(body).encode(), JSON)
+    return client.send_json(method, f"{target}", body)
 
 
 def undo(client: Client, path: str, **body: Any) -> Answer:

@@ -10,43 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jupyter_nbedit.errors import NbEditError, UndoConflict
+from jupyter_nbedit.errors import UndoConflict
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.splices import apply_splices
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.revert import revert
-from tests.notebook.oracle import edit
+from tests.notebook.outside_changes import change_at_random
+from tests.notebook.random_operations import RandomOperations
 from tests.notebook.strategies import FileLayout, layouts, notebooks
-from tests.notebook.test_stateful import CELL_OPERATIONS, RandomOperations, rewrite
 from tests.notebook.undo.oracle import apply_plan, has_unique_ids, parse_values, store_and_load
 from tests.support.samples import HTML_OUTPUT, code, markdown, notebook
 from tests.support.sampling import is_nightly
 
 often = settings(max_examples=5000 if is_nightly() else 50)
 seeds = st.integers(0, 2**32)
-
-
-def change_at_random(text: bytes, layout: FileLayout, seed: int) -> bytes:
-    """Change a notebook as another program does: some of its cells, and maybe all white space."""
-    document = Document.parse(text)
-    drawn = RandomOperations(seed, len(document))
-    for _ in range(drawn.random.randrange(4)):
-        try:
-            plan = edit(document, drawn.operation(drawn.random.choice(CELL_OPERATIONS)))
-        except NbEditError:
-            continue
-        document = document.apply_splices(plan.splices)
-        drawn.total = len(document)
-
-    def rearrange(cells: list[Any]) -> None:
-        if drawn.random.random() < 0.3:
-            drawn.random.shuffle(cells)
-        if cells and drawn.random.random() < 0.2:
-            cells.append(cells[0])
-
-    text = document.text[:]
-    return text if drawn.random.random() < 0.4 else rewrite(text, layout, rearrange)
 
 
 def check_both_ways(before: bytes, after: bytes) -> None:

@@ -23,8 +23,8 @@ from tests.handlers.faults import (
     lose_database,
     save_elsewhere,
 )
-from tests.handlers.requests import decide, edit, get_json, propose, send_json, set_mode, undo
 from tests.openapi.examples import Example
+from tests.support.driver import Notebook
 from tests.support.http import JSON, Answer, Client
 from tests.support.servers import start_server
 
@@ -84,7 +84,7 @@ def _suffer(fault: Fault) -> Arrange:
 
 def _edit(operation: Mapping[str, Any], **fields: Any) -> Arrange:
     def change(client: Client, _: ExitStack) -> None:
-        edit(client, NOTEBOOK, operation, **fields)
+        Notebook(client, NOTEBOOK).edit(operation, **fields)
 
     return change
 
@@ -94,77 +94,81 @@ def _read(client: Client, _: ExitStack) -> None:
 
 
 def _undo(client: Client, _: ExitStack) -> None:
-    edit(client, NOTEBOOK, _LIMIT)
-    assert undo(client, NOTEBOOK).status == 200
+    Notebook(client, NOTEBOOK).edit(_LIMIT)
+    assert Notebook(client, NOTEBOOK).undo().status == 200
 
 
 def _undo_by_tool(client: Client, stack: ExitStack) -> None:
     _edit(_LIMIT, client=_TOOL)(client, stack)
-    assert undo(client, NOTEBOOK, client=_TOOL).status == 200
+    assert Notebook(client, NOTEBOOK).undo(client=_TOOL).status == 200
 
 
 def _call(tool: str, name: str, **arguments: str) -> Arrange:
     def call(client: Client, _: ExitStack) -> None:
         given = {"file_path": str(client.root / name), **arguments}
-        assert send_json(client, "POST", f"tools/claude_code/{tool}", given).status == 200
+        assert client.send_json("POST", f"tools/claude_code/{tool}", given).status == 200
 
     return call
 
 
 def _edit_once(client: Client, _: ExitStack) -> None:
     """Make the only edit there is, with the number that all edits have in examples."""
-    edit(client, NOTEBOOK, _DELETE)
+    Notebook(client, NOTEBOOK).edit(_DELETE)
     (client.root / NOTEBOOK).write_bytes((SAMPLES / NOTEBOOK).read_bytes())
     with closing(sqlite3.connect(find_database(client))) as base, base:
         base.execute("DELETE FROM edits")
         base.execute("DELETE FROM seen_edits")
         base.execute("UPDATE sqlite_sequence SET seq = 16 WHERE name = 'edits'")
-    number = edit(client, NOTEBOOK, _HIGHER, client="an agent", message="Months are wetter now.")
+    number = Notebook(client, NOTEBOOK).edit(
+        _HIGHER, client="an agent", message="Months are wetter now."
+    )
     assert number == VOLATILE["edit_id"]
 
 
 def _undo_cell(client: Client, _: ExitStack) -> None:
-    answer = undo(client, NOTEBOOK, cells=[f"{VOLATILE['edit_id']}.0"])
+    answer = Notebook(client, NOTEBOOK).undo(cells=[f"{VOLATILE['edit_id']}.0"])
     assert answer.json["edit_id"] == VOLATILE["edit_id"] + 1
 
 
 def _mode(mode: str) -> Arrange:
     def change(client: Client, _: ExitStack) -> None:
-        set_mode(client, mode)
+        client.set_mode(mode)
 
     return change
 
 
 def _propose(client: Client, _: ExitStack) -> int:
-    set_mode(client, "review")
-    number = propose(client, NOTEBOOK, _HIGHER, client="an agent", message="it was too low")
-    set_mode(client, None)
+    client.set_mode("review")
+    number = Notebook(client, NOTEBOOK).propose(
+        _HIGHER, client="an agent", message="it was too low"
+    )
+    client.set_mode(None)
     return number
 
 
 def _accept(client: Client, stack: ExitStack) -> int:
     proposal = _propose(client, stack)
-    assert decide(client, proposal).status == 200
+    assert client.accept(proposal).status == 200
     return proposal
 
 
 def _reject(client: Client, stack: ExitStack) -> int:
     proposal = _propose(client, stack)
-    assert decide(client, proposal, "reject", reason="Drizzle counts, too").status == 200
+    assert client.reject(proposal, reason="Drizzle counts, too").status == 200
     return proposal
 
 
 def _overtake(client: Client, stack: ExitStack) -> int:
     proposal = _propose(client, stack)
-    edit(client, NOTEBOOK, {**_HIGHER, "source": "wet = 90"})
+    Notebook(client, NOTEBOOK).edit({**_HIGHER, "source": "wet = 90"})
     return proposal
 
 
 def _clean_up(client: Client) -> None:
     """Leave no mode, and no proposal that waits beside the next one."""
-    set_mode(client, None)
-    for proposal in get_json(client, "proposals")["proposals"]:
-        assert decide(client, proposal["proposal_id"], "reject").status == 200
+    client.set_mode(None)
+    for proposal in client.get_json("proposals")["proposals"]:
+        assert client.reject(proposal["proposal_id"]).status == 200
 
 
 # The name of a client that only calls this tool.

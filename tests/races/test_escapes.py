@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.requests import decide, get_json, list_sources, send_json, set_mode, undo
 from tests.support import samples
+from tests.support.driver import Notebook
 from tests.support.http import Answer, Client
 from tests.support.page import PAGE_ID, open_page
 from tests.support.sampling import get_seed, is_nightly
@@ -53,7 +53,7 @@ def edit_cell(
     target = f"notebooks/{NAME}/{target}"
     if body is None:
         return live.request(verb, f"nbedit/{target}", headers=headers)
-    return send_json(live, verb, target, body, headers)
+    return live.send_json(verb, target, body, headers)
 
 
 def call_old_tool(
@@ -62,9 +62,9 @@ def call_old_tool(
     """Call a tool after a read, which some of them require."""
     name, arguments = call
     file = str(live.root / NAME)
-    send_json(live, "POST", "tools/claude_code/Read", {"file_path": file}, headers)
+    live.send_json("POST", "tools/claude_code/Read", {"file_path": file}, headers)
     given = {key: file if value is None else value for key, value in arguments.items()}
-    return send_json(live, "POST", f"tools/{name}", given, headers)
+    return live.send_json("POST", f"tools/{name}", given, headers)
 
 
 class Sequence:
@@ -77,14 +77,14 @@ class Sequence:
         self.log: list[Any] = []
 
     def run(self) -> None:
-        set_mode(self.live, None, NAME)
+        self.live.set_mode(None, NAME)
         for number in range(self.random.randint(1, 4)):
             self.note("edit", self.live.patch(NAME, self.choose_operation(number), client="agent"))
         with open_page(self.live) as page:
             for _ in range(self.random.randint(1, 3)):
                 self.note("person", self.act(page, "JupyterLab"))
             mode = self.random.choice(["review", "plan"])
-            set_mode(self.live, mode, NAME)
+            self.live.set_mode(mode, NAME)
         before = self.file.read_bytes()
         for _ in range(self.random.randint(2, 8)):
             answer = self.try_something(self.choose_header())
@@ -92,8 +92,8 @@ class Sequence:
             assert answer.status < 500, self.log
             assert self.file.read_bytes() == before, self.log
         # The server takes so many only, and would refuse the next ones for that.
-        for proposal in get_json(self.live, f"proposals?path={NAME}&limit=200")["proposals"]:
-            assert decide(self.live, proposal["proposal_id"], "reject").status == 200
+        for proposal in self.live.get_json(f"proposals?path={NAME}&limit=200")["proposals"]:
+            assert self.live.reject(proposal["proposal_id"]).status == 200
 
     def note(self, what: str, answer: Answer) -> None:
         self.log.append((what, answer.status, answer.body[:200]))
@@ -104,7 +104,7 @@ class Sequence:
         return self.random.choice([{}, {}, made_up])
 
     def choose_operation(self, number: int) -> dict[str, Any]:
-        count = len(list_sources(self.live, NAME))
+        count = len(Notebook(self.live, NAME).list_sources())
         insert = {"op": "insert", "at": "end", "cell_type": "code", "source": f"new {number}"}
         if count == 0:
             return insert
@@ -123,9 +123,9 @@ class Sequence:
 
     def act(self, headers: dict[str, str], client: str | None) -> Answer:
         """Undo, redo or restore in one of all ways."""
-        edits = get_json(self.live, f"notebooks/{NAME}/history?limit=200")["edits"]
+        edits = self.live.get_json(f"notebooks/{NAME}/history?limit=200")["edits"]
         number = self.random.choice([edit["edit_id"] for edit in edits] or [1])
-        cells = get_json(self.live, f"notebooks/{NAME}/unseen")["cells"]
+        cells = self.live.get_json(f"notebooks/{NAME}/unseen")["cells"]
         verb, body = self.random.choice(
             [
                 ("undo", {}),
@@ -139,7 +139,7 @@ class Sequence:
             ]
         )
         named = {} if client is None else {"client": client}
-        return undo(self.live, NAME, verb, **body, **named, headers=headers)
+        return Notebook(self.live, NAME).post(verb, **body, **named, headers=headers)
 
     def try_something(self, header: dict[str, str]) -> Answer:
         client = self.random.choice(NAMES)
@@ -153,7 +153,7 @@ class Sequence:
             return call_old_tool(self.live, self.random.choice(OLD_TOOLS), header | named)
         if kind == "edit":
             body = {"operations": [self.choose_operation(9)], "client": client or "x"}
-            return send_json(self.live, "PATCH", f"notebooks/{NAME}", body, header)
+            return self.live.send_json("PATCH", f"notebooks/{NAME}", body, header)
         operations = [{"op": "insert", "at": "end", "cell_type": "code", "source": "new"}]
         action = self.random.choice(["undo", "redo"])
         tool, arguments = self.random.choice(
@@ -164,10 +164,10 @@ class Sequence:
         )
         headers = {**header, **named}
         if kind != "mcp":
-            return send_json(self.live, "POST", f"tools/agent/{tool}", arguments, headers)
+            return self.live.send_json("POST", f"tools/agent/{tool}", arguments, headers)
         call = {"name": tool, "arguments": arguments}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-        return send_json(self.live, "POST", "mcp", message, headers)
+        return self.live.send_json("POST", "mcp", message, headers)
 
 
 @pytest.mark.parametrize("request_", CELL_EDITS, ids=str)
@@ -175,7 +175,7 @@ def test_each_edit_of_a_cell_would_change_the_file(
     live: Client, request_: tuple[str, str, dict[str, Any] | None]
 ) -> None:
     (live.root / NAME).write_bytes(TEXT)
-    set_mode(live, None, NAME)
+    live.set_mode(None, NAME)
     assert edit_cell(live, request_, {}).status in {200, 201}
     assert (live.root / NAME).read_bytes() != TEXT
 
@@ -185,7 +185,7 @@ def test_each_call_of_a_tool_would_change_the_file(
     live: Client, call: tuple[str, dict[str, Any]]
 ) -> None:
     (live.root / NAME).write_bytes(TEXT)
-    set_mode(live, None, NAME)
+    live.set_mode(None, NAME)
     answer = call_old_tool(live, call, {})
     assert (live.root / NAME).read_bytes() != TEXT, answer.body
 

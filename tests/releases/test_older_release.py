@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import pytest
 
 from tests.handlers.error_checks import get_error
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client
+from tests.support.http import Answer, Client
 from tests.support.paths import ROOT
 from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
@@ -83,7 +82,7 @@ def places(tmp_path: Path) -> Iterator[Places]:
 
 
 def send(client: Client, method: str, target: str, body: dict[str, Any]) -> Answer:
-    return client.request(method, f"nbedit/{target}", json.dumps(body).encode(), JSON)
+    return client.send_json(method, f"{target}", body)
 
 
 def change(client: Client, path: str, source: str) -> int:

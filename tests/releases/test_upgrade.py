@@ -17,7 +17,7 @@ import pytest
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.db.schema import SCHEMA
 from tests.handlers.error_checks import get_error
-from tests.support.http import JSON, Answer, Client
+from tests.support.http import Answer, Client
 from tests.support.servers import run_server
 
 #: One folder for each release that has changed the schema; `write.py` makes them.
@@ -62,7 +62,7 @@ def move_root(database: sqlite3.Connection, old: str, new: str) -> None:
 
 
 def post(client: Client, target: str, body: dict[str, Any]) -> Answer:
-    return client.request("POST", f"nbedit/{target}", json.dumps(body).encode(), JSON)
+    return client.send_json("POST", f"{target}", body)
 
 
 def remove_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

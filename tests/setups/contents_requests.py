@@ -37,7 +37,7 @@ def write_file(client: Client, path: str, text: bytes) -> None:
 
 def call_tool(client: Client, name: str, **fields: Any) -> Answer:
     """Call an agent's tool."""
-    return client.request("POST", f"nbedit/tools/{name}", json.dumps(fields).encode(), JSON)
+    return client.send_json("POST", f"tools/{name}", fields)
 
 
 def assert_edited(answer: Answer, kind: str, *, preserved: bool) -> dict[str, Any]:

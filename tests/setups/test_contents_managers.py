@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,10 +60,10 @@ class RemoteFolder:
         return path
 
     def create(self, path: str) -> Answer:
-        return self.client.request("PUT", f"nbedit/notebooks/{quote(path)}", b"{}", JSON)
+        return self.client.send_json("PUT", f"notebooks/{quote(path)}")
 
     def search(self, **request: object) -> Answer:
-        return self.client.request("POST", "nbedit/search", json.dumps(request).encode(), JSON)
+        return self.client.send_json("POST", "search", request)
 
 
 @contextmanager

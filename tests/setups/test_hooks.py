@@ -134,12 +134,10 @@ def test_a_dry_run_runs_no_hook(client: Client) -> None:
 def test_a_notebook_is_created_through_the_hooks(client: Client) -> None:
     path = f"any/{next(_names)}"
     (client.root / "any").mkdir(exist_ok=True)
-    reply = assert_edited(
-        client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON), "notebook", preserved=False
-    )
+    reply = assert_edited(client.send_json("PUT", f"notebooks/{path}"), "notebook", preserved=False)
     assert reply["hash"] == samples.hash_file(client.root / path)
     assert list_hook_runs(client, path) == ["before notebook", "after notebook"]
-    error = client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
+    error = client.send_json("PUT", f"notebooks/{path}")
     get_error(error, 409, "notebook_exists")
 
 

@@ -329,8 +329,8 @@ def test_tools_and_search_work_with_pairs(client: Client) -> None:
         )
         assert answer.status == 200, answer.body
         assert found.sources()[1] == f"# {path}"
-    body = json.dumps({"query": str(found.file), "path": "metadata"}).encode()
-    answer = client.request("POST", "nbedit/search", body, JSON)
+    body = {"query": str(found.file), "path": "metadata"}
+    answer = client.send_json("POST", "search", body)
     assert [hit["path"] for hit in answer.json["hits"]] == [found.path]
 
 

@@ -17,7 +17,7 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.setups.needs import needs
 from tests.storage.conftest import NAME
-from tests.storage.test_resolver import DECISIVE, InformativeManager, anything
+from tests.storage.managers import DECISIVE, InformativeManager, anything
 from tests.support import samples
 
 TEXT = samples.three_cells()

@@ -13,7 +13,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.rtc.shared_notebook import apply_patch, repair_ids, take_snapshot
-from tests.notebook.test_cell_patch import Cells, edits, notebook
+from tests.notebook.cell_lists import Cells, edits, notebook
 from tests.setups.needs import needs
 
 

@@ -29,16 +29,13 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.handlers.error_checks import get_error, no_changes
 from tests.storage.conftest import NAME, build_root, run_other_tasks
+from tests.storage.managers import DECISIVE, InformativeManager, anything
 from tests.support import samples
 from tests.support.http import Answer, Local
 from tests.support.sampling import is_nightly
 
 TEXT = samples.three_cells()
 REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
-
-
-def anything(*_: Any, **__: Any) -> None:
-    """A replacement of a method, as extensions make it."""
 
 
 @pytest.fixture
@@ -61,30 +58,10 @@ def test_the_stock_managers_use_file_storage(
         install_locks(manager, locks)
 
 
-class InformativeManager(AsyncLargeFileManager):
-    """Differs in nothing that is written."""
-
-    def info_string(self) -> str:
-        return "Serving notebooks with care"
-
-    async def copy(self, from_path: str, to_path: str | None = None) -> Any:
-        return await super().copy(from_path, to_path)  # type: ignore[no-untyped-call]
-
-
 def test_a_manager_with_irrelevant_overrides_uses_file_storage(
     tmp_path: Path, locks: PathLocks
 ) -> None:
     assert get_kind(InformativeManager(root_dir=str(tmp_path)), locks) == "file"
-
-
-DECISIVE = (
-    *("get", "save", "open", "exists", "file_exists", "dir_exists", "is_hidden"),
-    *("atomic_writing", "check_and_sign", "mark_trusted_cells"),
-    *("rename_file", "delete_file", "restore_checkpoint"),
-    *("run_pre_save_hooks", "run_post_save_hooks", "_get_os_path"),
-    *("_read_file", "_save_file", "_read_notebook", "_save_notebook"),
-    *("_notebook_model", "_file_model", "_base_model"),
-)
 
 
 @pytest.mark.parametrize("name", DECISIVE)

@@ -95,6 +95,49 @@ class Client:
         """PATCH a notebook with a body that is sent as it is."""
         return self.request("PATCH", _notebook(path, {}), body, {**JSON, **(headers or {})})
 
+    def get_json(self, target: str) -> Any:
+        """Return the JSON of a route below ``nbedit``."""
+        answer = self.request("GET", f"nbedit/{target}")
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def send_json(
+        self, verb: str, target: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Send a value as JSON to a route below ``nbedit``; without one, send an empty object."""
+        sent = json.dumps({} if body is None else body).encode()
+        return self.request(verb, f"nbedit/{target}", sent, {**JSON, **(headers or {})})
+
+    def decide(self, number: int, verb: str, /, **body: Any) -> Answer:
+        """Send a decision on a proposal: ``accept``, ``reject`` or ``reopen``."""
+        headers = body.pop("headers", None)
+        return self.send_json("POST", f"proposals/{number}/{verb}", body, headers)
+
+    def accept(self, number: int, /, **body: Any) -> Answer:
+        """Accept a proposal."""
+        return self.decide(number, "accept", **body)
+
+    def reject(self, number: int, /, **body: Any) -> Answer:
+        """Reject a proposal."""
+        return self.decide(number, "reject", **body)
+
+    def get_proposal(self, number: int) -> Any:
+        """Return a proposal."""
+        return self.get_json(f"proposals/{number}")
+
+    def set_mode(self, mode: str | None, path: str | None = None) -> Any:
+        """Set the mode of a notebook or, without a path, of the server; None removes it."""
+        body = {"mode": mode, **({} if path is None else {"path": path})}
+        answer = self.send_json("PUT", "mode", body)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a file or folder by the Contents API."""
+        body = json.dumps({"path": new}).encode()
+        answer = self.request("PATCH", f"api/contents/{old}", body, JSON)
+        assert answer.status == 200, answer.body
+
     def reset_modes(self, *paths: str) -> None:
         """Let the server and its notebooks of these names take edits as a new server does.
 
@@ -106,9 +149,7 @@ class Client:
             is_missing = not file.exists()
             if is_missing:
                 file.write_bytes(samples.three_cells())
-            body = json.dumps({"mode": None, **scope}).encode()
-            answer = self.request("PUT", "nbedit/mode", body, JSON)
-            assert answer.status == 200, answer.body
+            self.set_mode(None, **scope)
             if is_missing:
                 file.unlink()
 
@@ -154,6 +195,21 @@ class Local:
         """PATCH a notebook."""
         body = json.dumps({"operations": operations, **fields}).encode()
         return await self.request("PATCH", "nbedit", "notebooks", path, body=body, headers=JSON)
+
+    async def send_json(
+        self,
+        verb: str,
+        target: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        **query: Any,
+    ) -> Answer:
+        """Send a value as JSON to a route below ``nbedit``; without one, send an empty object."""
+        sent = json.dumps({} if body is None else body).encode()
+        sent_headers = {**JSON, **(headers or {})}
+        return await self.request(
+            verb, "nbedit", target, body=sent, headers=sent_headers, params=query
+        )
 
     async def contents(self, path: str, **query: Any) -> Any:
         """GET a notebook from the Contents API."""

@@ -127,12 +127,12 @@ def read_path(client: Client, path: str) -> list[Answer]:
 
 
 def create_at(client: Client, path: str) -> Answer:
-    return client.request("PUT", f"nbedit/notebooks/{path}", b"{}", JSON)
+    return client.send_json("PUT", f"notebooks/{path}")
 
 
 def search_path(client: Client, path: str) -> Answer:
-    body = json.dumps({"query": "nobody", "path": path}).encode()
-    return client.request("POST", "nbedit/search", body, JSON)
+    body = {"query": "nobody", "path": path}
+    return client.send_json("POST", "search", body)
 
 
 @pytest.mark.threat("S2")

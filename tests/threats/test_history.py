@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import get_json, rename, replace
+from tests.handlers.requests import replace
 from tests.handlers.routes import NAME, ROWS
 from tests.support import samples
 from tests.support.http import JSON, Client, Local
@@ -44,7 +44,7 @@ def name() -> str:
 
 
 def get_history(client: Client, path: str) -> Any:
-    return get_json(client, f"notebooks/{path}/history")["edits"]
+    return client.get_json(f"notebooks/{path}/history")["edits"]
 
 
 def paste_and_take_out(client: Client, path: str) -> str:
@@ -85,7 +85,7 @@ def test_a_new_notebook_does_not_get_the_history_of_a_deleted_one(own: Client, n
 def test_a_moved_notebook_is_known_only_by_its_new_name(own: Client, name: str) -> None:
     paste_and_take_out(own, name)
     numbers = [edit["edit_id"] for edit in get_history(own, name)]
-    rename(own, name, f"moved-{name}")
+    own.rename(name, f"moved-{name}")
     for target in ("history", f"history/{numbers[0]}"):
         answer = own.request("GET", f"nbedit/notebooks/{name}/{target}")
         get_error(answer, 404, "notebook_not_found")
@@ -93,7 +93,7 @@ def test_a_moved_notebook_is_known_only_by_its_new_name(own: Client, name: str) 
     assert [edit["edit_id"] for edit in get_history(own, f"moved-{name}")] == numbers
     (own.root / name).write_bytes(GOOD)
     assert get_history(own, name) == []
-    listed = {edit["path"] for edit in get_json(own, "history")["edits"]}
+    listed = {edit["path"] for edit in own.get_json("history")["edits"]}
     assert f"moved-{name}" in listed
     assert name not in listed
 

@@ -78,7 +78,7 @@ def test_a_hidden_path_is_reported_as_missing_by_every_verb(live: Client, hidden
             target, body, headers = row.build_request(live.root, "missing.ipynb")
             assert there.status == 404
             assert there.body == live.request(verb, target, body, headers).body
-        created = live.request("PUT", f"nbedit/notebooks/{hidden}", b"{}", JSON)
+        created = live.send_json("PUT", f"notebooks/{hidden}")
         assert get_error(created, 404, "notebook_not_found") == {}
         found = live.request("POST", "nbedit/search", b'{"query": "Title"}', JSON).json
         assert hidden not in [hit["path"] for hit in found["hits"]]
@@ -151,8 +151,8 @@ def test_no_expression_blocks_other_requests(live: Client) -> None:
     assert len(EVIL) == 50
     with assert_others_are_served(live):
         for pattern in EVIL if is_nightly() else EVIL[::5]:
-            body = json.dumps({"regex": pattern, "path": "evil"}).encode()
-            answer = live.request("POST", "nbedit/search", body, JSON)
+            body = {"regex": pattern, "path": "evil"}
+            answer = live.send_json("POST", "search", body)
             # Some are more than RE2 takes, and are refused as they are.
             assert answer.status in {200, 400}, answer.body
             assert answer.status == 400 or answer.json["hits"] == []

@@ -17,7 +17,7 @@ import pytest
 from jupyter_nbedit.cli import main
 from jupyter_nbedit.cli.demo.play import SAMPLES
 from jupyter_nbedit.cli.skill import INSTRUCTIONS, SKILL
-from tests.support.http import JSON, Client
+from tests.support.http import Client
 from tests.support.paths import ROOT
 from tests.support.servers import run_server
 
@@ -55,8 +55,8 @@ def run_in_shell(client: Client, commands: str) -> str:
 
 def call_tool(client: Client, name: str, arguments: Any) -> str:
     """Call a tool of agents, which must succeed."""
-    body = json.dumps(arguments).encode()
-    answer = client.request("POST", f"nbedit/tools/agent/{name}", body, JSON)
+    body = arguments
+    answer = client.send_json("POST", f"tools/agent/{name}", body)
     assert answer.status == 200, answer.json
     text: str = answer.json["content"][0]["text"]
     return text

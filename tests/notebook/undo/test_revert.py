@@ -20,15 +20,15 @@ from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from tests.notebook import model
+from tests.notebook.batches import cases
 from tests.notebook.oracle import edit
-from tests.notebook.strategies import FileLayout, layouts
-from tests.notebook.test_properties import cases
-from tests.notebook.test_stateful import (
+from tests.notebook.random_operations import (
     CELL_OPERATIONS,
     SECTION_OPERATIONS,
     RandomOperations,
     rewrite,
 )
+from tests.notebook.strategies import FileLayout, layouts
 from tests.notebook.undo.oracle import (
     Batch,
     Save,

@@ -20,8 +20,8 @@ from jupyter_nbedit.services.models import Author, WriteRequest
 from tests.support import corpora, jupyterlab, samples
 from tests.support.fixed_mode import FixedMode
 from tests.support.sampling import choose, seeded_random
+from tests.support.served_folder import operations
 from tests.support.services import EditingServices, ServiceBuilder
-from tests.trust.test_random_histories import operations
 
 JSON = dict[str, Any]
 AGENT = Author("agent", "Claude", account="agent")

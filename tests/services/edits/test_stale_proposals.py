@@ -37,8 +37,8 @@ from tests.notebook.undo.oracle import list_cell_bytes
 from tests.support import samples
 from tests.support.fixed_mode import FixedMode
 from tests.support.sampling import get_seed, is_nightly
+from tests.support.served_folder import operations
 from tests.support.services import EditingServices, ServiceBuilder
-from tests.trust.test_random_histories import operations
 
 PROPOSALS = 5_000 if is_nightly() else 50
 LINES = ["", "a", "b", "x = '\U0001f600'", "\r", "carriage\rreturn", "\ud800", "é\u2028", "\\/"]

@@ -19,7 +19,7 @@ from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.services.models import WriteRequest
 from tests.support import samples
 from tests.support.sampling import is_nightly
-from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
+from tests.support.served_folder import ServedFolder, operations, serve_folder
 
 HISTORIES = 3_000 if is_nightly() else 30
 # In how many histories an undo may be refused for good, by what ids the cells have. To this come

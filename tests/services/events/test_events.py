@@ -14,7 +14,7 @@ from jupyter_events.schema import EventSchema
 
 from jupyter_nbedit.services.events.models import EditEvent
 from tests.handlers.error_checks import get_error
-from tests.handlers.requests import replace, send_json_locally
+from tests.handlers.requests import replace
 from tests.services.events.listener import open_listener
 from tests.support import samples
 from tests.support.http import Local
@@ -104,7 +104,7 @@ async def test_a_notebook_written_by_a_tool_emits_a_create_event(
 ) -> None:
     options = {"file_path": f"{local.root}/new.ipynb", "content": TEXT.decode()}
     async with open_listener(jp_ws_fetch) as listener:
-        answer = await send_json_locally(local, "POST", "tools/claude_code/Write", options)
+        answer = await local.send_json("POST", "tools/claude_code/Write", options)
         assert answer.status == 200
         (event,) = await listener.wait_for(1)
     assert (event["path"], event["client"]) == ("new.ipynb", "claude_code/Write")

@@ -10,8 +10,8 @@ from jupyter_nbedit.errors import CellNotFound
 from jupyter_nbedit.services.models import WriteRequest
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
+from tests.support.served_folder import operations
 from tests.support.services import EditingServices, ServiceBuilder
-from tests.trust.test_random_histories import operations
 
 NAME = "a.ipynb"
 

@@ -31,17 +31,17 @@ from jupyter_nbedit.handlers.context import CONTEXT
 from jupyter_nbedit.services.events.models import OutsideChangeEvent
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.locks import PathLocks
-from tests.handlers.requests import replace, send_json_locally
-from tests.handlers.test_tabs import PageSocket, open_page_socket
+from tests.handlers.requests import replace
+from tests.notebook.outside_changes import change_at_random
+from tests.notebook.random_operations import RandomOperations
 from tests.notebook.strategies import FileLayout
-from tests.notebook.test_document_diff import change_at_random
-from tests.notebook.test_stateful import RandomOperations
 from tests.notebook.undo.oracle import parse_values
 from tests.races.servers import RaceServers, run_servers
 from tests.services.events.listener import Listener, open_listener
 from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.http import JSON, Answer, Client, Local
+from tests.support.page_socket import PageSocket, open_page_socket
 from tests.support.sampling import choose, get_seed, is_nightly
 from tests.support.waiting import LIMIT_SECONDS, wait_until, wait_until_async
 
@@ -127,7 +127,7 @@ class OpenTab:
 
     async def undo(self, edit_id: int, verb: str = "undo") -> Answer:
         target = f"notebooks/{self.file.name}/{verb}"
-        return await send_json_locally(self.local, "POST", target, {"edit_id": edit_id})
+        return await self.local.send_json("POST", target, {"edit_id": edit_id})
 
 
 _ENVELOPE = {
@@ -655,7 +655,7 @@ async def test_each_path_of_a_notebook_and_its_mode_are_reported(open_tab: Opene
         await tab.page.open_notebooks(NAME, "link.ipynb")
         notebooks = tab.services.watcher.examiner.notebooks
         await wait_until_async(lambda: any(len(one.paths) == 2 for one in notebooks))
-        await send_json_locally(tab.local, "PUT", "mode", {"path": NAME, "mode": "review"})
+        await tab.local.send_json("PUT", "mode", {"path": NAME, "mode": "review"})
         tab.file.write_bytes(CHANGED)
         events = await tab.wait_for(2)
         found = [(event["path"], event["mode"], event["edit_id"]) for event in events]

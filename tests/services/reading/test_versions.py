@@ -15,8 +15,8 @@ from jupyter_nbedit.notebook.splices import invert_splices
 from jupyter_nbedit.services.reading.models import ChangesSince
 from jupyter_nbedit.services.reading.versions import Version, VersionCache
 from tests.notebook.oracle import edit
+from tests.notebook.random_operations import CELL_OPERATIONS, RandomOperations
 from tests.notebook.strategies import FileLayout, layouts, notebooks
-from tests.notebook.test_stateful import CELL_OPERATIONS, RandomOperations
 from tests.support import samples
 from tests.support.sampling import is_nightly
 

@@ -28,7 +28,7 @@ from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenReply
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly
-from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
+from tests.support.served_folder import ServedFolder, operations, serve_folder
 
 HISTORIES = 5_000 if is_nightly() else 50
 MAX_STEPS = 9

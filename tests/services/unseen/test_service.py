@@ -13,7 +13,7 @@ from jupyter_nbedit.services.models import Author, WriteRequest
 from jupyter_nbedit.services.unseen.models import UnseenCell
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
-from tests.trust.test_random_histories import ServedFolder, operations, serve_folder
+from tests.support.served_folder import ServedFolder, operations, serve_folder
 
 NAME = "a.ipynb"
 THREE_CELLS = samples.three_cells()
