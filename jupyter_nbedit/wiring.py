@@ -111,6 +111,18 @@ def build_section_settings(settings: NbEditSettings, log: Logger) -> SectionsToo
     return sections
 
 
+@dataclass(frozen=True)
+class Resources:
+    """What the services work on."""
+
+    storages: StorageResolver
+    database: Database
+    text_files: TextFileService
+    get_notary: Callable[[], NotebookNotary]
+    event_logger: EventLogger
+    log: Logger
+
+
 def build_services(
     settings: NbEditSettings,
     web_settings: dict[str, Any],
@@ -119,31 +131,43 @@ def build_services(
     *,
     has_server: bool = True,
 ) -> WiredServices:
-    """Create the services and pass each what it depends on.
+    """Create the services over the contents manager and the rooms of the web application.
 
-    ``web_settings`` are those of the web application, with its contents manager and its rooms. The
-    settings are read here, once: a later change of one has no effect. ``has_server`` is False if no
-    server runs, which texts then say.
+    ``web_settings`` are those of the application. ``has_server`` is False if no server runs, which
+    texts then say.
     """
     locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", log)
     storages = StorageResolver(web_settings, locks, settings.links_outside_root)
-    names = storages.names
-
-    def get_notary() -> NotebookNotary:
-        notary: NotebookNotary = web_settings["contents_manager"].notary
-        return notary
-
-    trust = TrustManager(get_notary)
-    read_tracker = ReadTracker(names)
-    documents, versions = DocumentCache(), VersionCache()
-    tabs = TabRegistry(names, has_server)
-    events = EventEmitter(event_logger)
     database = Database(
         get_data_folder(),
         log,
         is_exposed=storages.is_served,
         max_days=settings.history_max_days,
     )
+
+    def get_notary() -> NotebookNotary:
+        notary: NotebookNotary = web_settings["contents_manager"].notary
+        return notary
+
+    text_files = TextFileService(web_settings, locks)
+    resources = Resources(storages, database, text_files, get_notary, event_logger, log)
+    return connect_services(settings, resources, has_server=has_server)
+
+
+def connect_services(
+    settings: NbEditSettings, resources: Resources, *, has_server: bool = True
+) -> WiredServices:
+    """Create the services and pass each what it depends on.
+
+    The settings are read here, once: a later change of one has no effect.
+    """
+    storages, database, log = resources.storages, resources.database, resources.log
+    names = storages.names
+    trust = TrustManager(resources.get_notary)
+    read_tracker = ReadTracker(names)
+    documents, versions = DocumentCache(), VersionCache()
+    tabs = TabRegistry(names, has_server)
+    events = EventEmitter(resources.event_logger)
     edit_history = EditHistory(database, names=names, max_bytes=settings.history_max_bytes)
     seen = SeenEditStore(database, names=names)
     modes = ModeManager(
@@ -170,7 +194,7 @@ def build_services(
     publisher = Publisher(edit_history, read_tracker, versions, tabs, events, log)
     watcher = None
     if settings.follow_outside_changes:
-        copies = VersionCopies(get_data_folder(), log, is_exposed=storages.is_served)
+        copies = VersionCopies(database.folder, log, is_exposed=storages.is_served)
         recorder = OutsideChangeRecorder(edit_history, trust, modes, events, path_observers, log)
         examiner = OutsideChangeExaminer(storages, OpenNotebooks(copies), recorder, documents, log)
         watcher = NotebookWatcher(storages, tabs, examiner, log)
@@ -198,7 +222,7 @@ def build_services(
         tabs=tabs,
         watcher=watcher,
         storages=storages,
-        text_files=TextFileService(web_settings, locks),
+        text_files=resources.text_files,
         events=events,
     )
     sections = build_section_settings(settings, log)

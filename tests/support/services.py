@@ -17,31 +17,24 @@ from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.db.database import NAME, Database
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.services.edits.publish import Publisher
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.emitter import EventEmitter, register_schemas
 from jupyter_nbedit.services.events.models import EVENTS, EditEvent
 from jupyter_nbedit.services.history.store import EditHistory
 from jupyter_nbedit.services.models import EditReply, WriteRequest
 from jupyter_nbedit.services.modes import ModeManager
-from jupyter_nbedit.services.outside.copies import VersionCopies
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
-from jupyter_nbedit.services.outside.open_notebook import OpenNotebooks
-from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
-from jupyter_nbedit.services.reading.loading import DocumentCache
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
-from jupyter_nbedit.services.reading.read_tracker import ReadTracker
 from jupyter_nbedit.services.reading.service import ReadService
-from jupyter_nbedit.services.reading.versions import VersionCache
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.services.unseen.service import UnseenService
-from jupyter_nbedit.services.unseen.store import SeenEditStore
+from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
-from jupyter_nbedit.trust.manager import TrustManager
-from tests.support.fixed_mode import FixedMode
+from jupyter_nbedit.storage.text_files import TextFileService
+from jupyter_nbedit.wiring import Resources, WiredServices, connect_services
 from tests.support.memory_storage import MemoryStorage, SingleStorage
 from tests.support.names import FolderNames
 
@@ -96,7 +89,7 @@ class ServiceBuilder:
         self._databases: list[Database] = []
         self._proposal_services: list[ProposalService] = []
         self._notaries: list[NotebookNotary] = []
-        self._open_notebooks: list[OpenNotebooks] = []
+        self._wired: list[WiredServices] = []
 
     # Events ------------------------------------------------------------------------------------
 
@@ -169,38 +162,31 @@ class ServiceBuilder:
         storages: StorageResolver | None = None,
         *,
         notary: NotebookNotary | None = None,
-        modes: ModeManager | None = None,
-        history: EditHistory | None = None,
+        **settings: Any,
     ) -> EditingServices:
-        """Build the services of one server; by default all is in memory, in mode `edit`."""
-        where = storages or SingleStorage(self.storage)
-        database = self.build_database()
-        names = where.names
-        history = history or EditHistory(database, names=names)
+        """Build the services of one server as it does; by default notebooks are in memory."""
         signer = notary or self.build_notary(":memory:")
-        trust = TrustManager(lambda: signer)
-        read_tracker, versions, tabs = ReadTracker(names), VersionCache(), TabRegistry(names)
-        publisher = Publisher(
-            history=history,
-            read_tracker=read_tracker,
-            versions=versions,
-            tabs=tabs,
-            events=EventEmitter(self.event_logger),
+        resources = Resources(
+            storages=storages or SingleStorage(self.storage),
+            database=self.build_database(),
+            text_files=TextFileService({}, PathLocks(self.folder / "locks", LOG)),
+            get_notary=lambda: signer,
+            event_logger=self.event_logger,
             log=LOG,
         )
-        proposals = self.build_proposals(where, database, names=names)
-        modes = modes or FixedMode()
-        notebooks = OpenNotebooks(VersionCopies(self.folder / "copies", LOG))
-        recorder = OutsideChangeRecorder(history, trust, modes, publisher.events, (), LOG)
-        outside_changes = OutsideChangeExaminer(where, notebooks, recorder, DocumentCache(), LOG)
-        self._open_notebooks.append(notebooks)
-        editor = EditService(
-            where, publisher, trust, proposals, modes, outside_changes=outside_changes
+        wired = connect_services(NbEditSettings(**settings), resources)
+        self._wired.append(wired)
+        services, watcher = wired.services, wired.services.watcher
+        assert watcher is not None
+        return EditingServices(
+            database=wired.database,
+            history=wired.edit_history,
+            editor=services.edits,
+            reader=services.reader,
+            tabs=services.tabs,
+            outside_changes=watcher.examiner,
+            unseen=services.unseen,
         )
-        reader = ReadService(where, trust, read_tracker, versions)
-        seen = SeenEditStore(history.database, names=names)
-        unseen = UnseenService(editor, history, seen, publisher.events, LOG)
-        return EditingServices(database, history, editor, reader, tabs, outside_changes, unseen)
 
     def build_notary(self, db_file: str | None = None) -> NotebookNotary:
         """Build a notary; without ``:memory:`` its signatures are in a file in the folder."""
@@ -234,8 +220,8 @@ class ServiceBuilder:
 
     async def close(self) -> None:
         """Close everything that was built."""
-        while self._open_notebooks:
-            self._open_notebooks.pop().close()
+        while self._wired:
+            await self._wired.pop().close()
         while self._proposal_services:
             self._proposal_services.pop().close()
         while self._databases:

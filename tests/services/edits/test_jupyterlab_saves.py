@@ -18,7 +18,6 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.models import Author, WriteRequest
 from tests.support import corpora, jupyterlab, samples
-from tests.support.fixed_mode import FixedMode
 from tests.support.sampling import choose, seeded_random
 from tests.support.served_folder import operations
 from tests.support.services import EditingServices, ServiceBuilder
@@ -76,12 +75,6 @@ def describe(text: bytes) -> list[tuple[Any, ...]]:
         )
         for cell in cells
     ]
-
-
-class ReviewMode(FixedMode):
-    """The mode ``review`` for all notebooks."""
-
-    _server = "review"
 
 
 class UsedNotebook:
@@ -165,7 +158,7 @@ async def test_a_proposal_stays_acceptable_however_jupyterlab_is_used(
     tmp_path: Path, kind: str
 ) -> None:
     builder = ServiceBuilder(tmp_path)
-    services = builder.build_editing(modes=ReviewMode())
+    services = builder.build_editing(mode="review")
     proposals = services.editor.proposals
     accepting = AcceptService(services.editor, proposals)
     count = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 
@@ -40,10 +40,8 @@ TEXT = samples.three_cells()
 REPLACE = Replace(cell="beta", source="ours")
 
 
-def build_service(
-    services: ServiceBuilder, storage: MemoryStorage, **options: Any
-) -> EditingServices:
-    return services.build_editing(SingleStorage(storage), **options)
+def build_service(services: ServiceBuilder, storage: MemoryStorage) -> EditingServices:
+    return services.build_editing(SingleStorage(storage))
 
 
 class ConflictingStorage(MemoryStorage):
@@ -153,7 +151,8 @@ async def test_an_edit_without_history_is_made_with_a_warning(
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
     failing = FailingHistory(services.build_database(), names=FolderNames())
-    service = build_service(services, storage, history=failing)
+    service = build_service(services, storage)
+    service.editor.publisher = replace(service.editor.publisher, history=failing)
     reply = await service.edit(NAME, REPLACE)
     assert b'"ours"' in storage.notebooks[NAME]
     assert reply.edit_id is None
@@ -239,12 +238,11 @@ async def test_an_edit_is_refused_if_the_notebook_is_paused_while_it_waits(
     services: ServiceBuilder,
 ) -> None:
     storage = MemoryStorage({NAME: TEXT})
-    modes = services.build_modes()
-    service = build_service(services, storage, modes=modes)
+    service = build_service(services, storage)
     async with storage.lock(NAME):
         edit = asyncio.create_task(service.edit(NAME, REPLACE))
         await asyncio.sleep(0)
-        await modes.change(NAME, "plan", "ann")
+        await service.editor.modes.change(NAME, "plan", "ann")
     with pytest.raises(PlanMode):
         await edit
     assert storage.notebooks[NAME] == TEXT

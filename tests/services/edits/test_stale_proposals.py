@@ -35,7 +35,6 @@ from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart
 from jupyter_nbedit.services.proposals.service import ProposalService
 from tests.notebook.undo.oracle import list_cell_bytes
 from tests.support import samples
-from tests.support.fixed_mode import FixedMode
 from tests.support.sampling import get_seed, is_nightly
 from tests.support.served_folder import operations
 from tests.support.services import EditingServices, ServiceBuilder
@@ -45,12 +44,6 @@ LINES = ["", "a", "b", "x = '\U0001f600'", "\r", "carriage\rreturn", "\ud800", "
 MERGE = Resolution()
 NO_MERGE = Resolution(merges_lines=False)
 USER = Author("ann", "JupyterLab", account="ann")
-
-
-class ReviewMode(FixedMode):
-    """The mode ``review`` for all notebooks."""
-
-    _server = "review"
 
 
 class StaleProposal:
@@ -235,7 +228,7 @@ class StaleProposal:
 async def test_accept_does_what_a_proposal_says_of_its_parts(tmp_path: Path) -> None:
     outcomes: Counter[str] = Counter()
     builder = ServiceBuilder(tmp_path)
-    services = builder.build_editing(modes=ReviewMode())
+    services = builder.build_editing(mode="review")
     seed = get_seed()
     for number in range(PROPOSALS):
         try:
@@ -251,7 +244,7 @@ async def test_accept_does_what_a_proposal_says_of_its_parts(tmp_path: Path) -> 
 async def test_an_accepted_edit_is_its_proposers_own_to_undo_and_seen_by_who_accepted_it(
     services: ServiceBuilder,
 ) -> None:
-    editing = services.build_editing(modes=ReviewMode())
+    editing = services.build_editing(mode="review")
     services.storage.notebooks["a.ipynb"] = samples.three_cells()
 
     def build_author(account: str) -> Author:
@@ -276,7 +269,7 @@ async def test_an_accepted_edit_is_its_proposers_own_to_undo_and_seen_by_who_acc
 
 
 async def test_a_redo_restores_the_decision_of_who_has_accepted(services: ServiceBuilder) -> None:
-    editing = services.build_editing(modes=ReviewMode())
+    editing = services.build_editing(mode="review")
     services.storage.notebooks["a.ipynb"] = samples.three_cells()
     request = WriteRequest("a.ipynb", Author("agent", "Claude", account="agent"))
     change = operations({"op": "replace", "cell": "alpha", "source": "x = 2"})
@@ -285,7 +278,7 @@ async def test_a_redo_restores_the_decision_of_who_has_accepted(services: Servic
     proposals = editing.editor.proposals
     accepted = await AcceptService(editing.editor, proposals).accept(proposal_id, None, USER)
     program = WriteRequest("a.ipynb", Author("robot", "script", account="robot"))
-    editing.editor.modes = FixedMode()
+    await editing.editor.modes.change_server("edit", "ann")
     for is_redo, expected in (False, ("pending", None)), (True, ("accepted", USER.user)):
         await editing.editor.undo(program, accepted.edit_id, redo=is_redo)
         proposal = await proposals.get(proposal_id)
@@ -295,7 +288,7 @@ async def test_a_redo_restores_the_decision_of_who_has_accepted(services: Servic
 async def test_an_undone_accept_for_which_there_is_no_room_stays_accepted(
     services: ServiceBuilder,
 ) -> None:
-    editing = services.build_editing(modes=ReviewMode())
+    editing = services.build_editing(mode="review")
     editing.editor.proposals = services.build_proposals(None, editing.database, max_pending=1)
     services.storage.notebooks["a.ipynb"] = samples.three_cells()
     request = WriteRequest("a.ipynb", Author("agent", "Claude", account="agent"))
@@ -310,7 +303,7 @@ async def test_an_undone_accept_for_which_there_is_no_room_stays_accepted(
     first = await propose("x = 2")
     accepted = await AcceptService(editing.editor, proposals).accept(first, None, USER)
     await propose("x = 3")
-    editing.editor.modes = FixedMode()
+    await editing.editor.modes.change_server("edit", "ann")
     undone = await editing.editor.undo(request, accepted.edit_id)
     (warning,) = undone.warnings
     assert f"proposal {first} is not pending again. There are too many" in warning
