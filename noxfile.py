@@ -11,6 +11,7 @@ import importlib.util
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import nox
 from packaging.requirements import Requirement
 
@@ -54,7 +56,6 @@ ENGINES = {
 # One more than two cores: some test always waits for a server, a disk or a process.
 WORKERS = min(4, max(3, os.cpu_count() or 1))
 CORE = ("tests/notebook", "tests/storage")
-PROSE = (*(file.name for file in ROOT.glob("*.md")), "docs", "jupyter_nbedit")
 #: At night the types of the package, but not those of its tests, are checked for these, too.
 OTHER_SYSTEMS = ("darwin", "win32")
 RIGS = ("tests/faults", "tests/races", "tests/fuzz", "tests/soak")
@@ -113,14 +114,8 @@ def lint(session: nox.Session) -> None:
     systems = OTHER_SYSTEMS if NIGHTLY in session.posargs else ()
     run_together(
         session,
-        (("mypy",), ROOT),
-        *((("mypy", *build_mypy_options(system)), ROOT) for system in systems),
-        (("npm", "run", "lint"), LAB),
-        (("npm", "run", "lint"), UI_TESTS),
-        (("codespell", *PROSE), ROOT),
-        (("ruff", "check"), ROOT),
-        (("ruff", "format", "--check"), ROOT),
-        (("lint-imports",), ROOT),
+        *list_linters(),
+        *(("mypy", *build_mypy_options(system)) for system in systems),
     )
 
 
@@ -389,13 +384,20 @@ def run_browser(session: nox.Session, environment: Path, *options: str) -> None:
     )
 
 
-def run_together(session: nox.Session, *commands: tuple[tuple[str, ...], Path]) -> None:
+def list_linters() -> list[tuple[str, ...]]:
+    """List the commands of pre-commit, the longest first."""
+    # msgspec's decoder of YAML has types.
+    config = msgspec.yaml.decode((ROOT / ".pre-commit-config.yaml").read_bytes())
+    return [tuple(shlex.split(hook["entry"])) for hook in config["repos"][0]["hooks"]]
+
+
+def run_together(session: nox.Session, *commands: tuple[str, ...]) -> None:
     """Run commands that keep one core busy each, and show their output when all have ended."""
 
-    def run(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[str]:
+    def run(command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # noqa: S603 - our own commands
             command,
-            cwd=folder,
+            cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -404,7 +406,7 @@ def run_together(session: nox.Session, *commands: tuple[tuple[str, ...], Path]) 
         )
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda pair: run(*pair), commands))
+        results = list(pool.map(run, commands))
     for result in results:
         print(f"\n$ {' '.join(result.args)}\n{result.stdout.strip()}")
     failed = [" ".join(result.args) for result in results if result.returncode]
