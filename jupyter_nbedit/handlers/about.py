@@ -73,7 +73,7 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
         list[Guard],
         Meta(
             description="How this system can prevent an edit of a file from overwriting what "
-            "another program writes at the same moment, the best first; `guard` of a reply names "
+            "another program writes at the same moment, the best first. `guard` of a reply names "
             "what the file and its file system allowed."
         ),
     ]

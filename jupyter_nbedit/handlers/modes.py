@@ -105,9 +105,9 @@ class ModeHandler(NbEditHandler):
     async def put(self, body: ModeBody) -> None:
         """Set the mode of a notebook, or of the server.
 
-        If the modes of notebooks cannot be read or were lost, this is the decision of a person: for
-        all notebooks of the server, which then have no modes of their own, or for the one at
-        `path`.
+        If the modes of notebooks cannot be read or were lost, this is the decision of a person.
+        With `path` it holds for this notebook. Without `path` it holds for all notebooks of the
+        server, which then have no modes of their own.
         """
         path = get_or_none(body.path)
         await self._check_path(path)

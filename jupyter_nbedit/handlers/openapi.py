@@ -54,9 +54,9 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
         "schema": {"type": "string", "pattern": r"^[^\u0000]*\.ipynb$"},
     },
     "cell": {
-        "description": "The cell's id or, only if no cell has that id, its guarded name "
+        "description": "The id of the cell. Only if no cell has that id: its guarded name "
         "`N:hhhhhh` (its index, and the first 6 digits of its `source_hash`), or `N`, its index "
-        "from 0; or `cell-N`, the same, if no cell has or had an id of this form.",
+        "from 0. `cell-N` means the same as `N` if no cell has or had an id of this form.",
         "schema": {"type": "string", "minLength": 1},
     },
     "proposal_id": {

@@ -74,9 +74,10 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
     async def get(self) -> None:
         """Open a WebSocket, on which a page of JupyterLab reports the notebooks that it has open.
 
-        The page sends ``{"tabs": {path: count}}`` whenever that changes, and ``{"saw": {"path",
-        "hash", "edit_id", "state"}}`` whenever the tabs of a notebook have a new version of it;
-        ``state`` is ``shown``, ``merged`` or ``waiting``, as in ``tabs`` of the reply to an edit.
+        The page sends ``{"tabs": {path: count}}`` whenever these numbers of tabs change. It sends
+        ``{"saw": {"path", "hash", "edit_id", "state"}}`` whenever the tabs of a notebook have a new
+        version of it. ``state`` is ``shown``, ``merged`` or ``waiting``, as in ``tabs`` of the
+        reply to an edit.
         The server sends ``{"page": id}`` once, when the socket is open. A request with this id in
         the header `X-NbEdit-Page` comes from a person in this page, as long as the socket is open.
         """

@@ -30,12 +30,12 @@ Index = Annotated[int, Meta(ge=0, le=MAX_INTEGER, description="A position from 0
 AddressField = Annotated[
     str | Annotated[int, Meta(ge=0, le=MAX_INTEGER)],
     Meta(
-        description="The cell: a string is its id or, only if no cell has that id, its guarded "
-        "name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell "
-        "has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. "
-        "All refer to the notebook before the batch; an id may also be that of a cell that an "
-        "earlier operation of the batch inserted. A guarded name means the cell with that source, "
-        "wherever it is now."
+        description="The cell. An integer is its index from 0. A string is its id. Only if no cell "
+        "has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits "
+        "of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of "
+        "this form. All refer to the notebook before the batch; an id may also be that of a cell "
+        "that an earlier operation of the batch inserted. A guarded name means the cell with that "
+        "source, wherever it is now."
     ),
 ]
 AddressList = Annotated[

@@ -79,7 +79,11 @@ def _build_lines(document: Json) -> Iterator[str]:
 
 
 def _describe_operation(request: str, operation: Json) -> Iterator[str]:
-    yield f"## {operation['summary']}\n\n`{request}`\n\n{_unwrap(operation['description'])}\n"
+    yield f"## {operation['summary']}\n\n`{request}`\n"
+    description = operation["description"]
+    # Models get the description of a tool with these line breaks.
+    is_tool = "/nbedit/tools/" in request
+    yield f"```text\n{description.strip()}\n```\n" if is_tool else f"{_unwrap(description)}\n"
     if operation["parameters"]:
         yield "| parameter | in | type | |\n|---|---|---|---|"
         for parameter in operation["parameters"]:
@@ -96,14 +100,15 @@ def _describe_operation(request: str, operation: Json) -> Iterator[str]:
     for exchange in load_examples():
         if exchange.request == request and exchange.status < 400:
             yield from _describe_exchange(exchange)
-    reasons = [
-        f"[`{reason}`](#errors) {status}"
+    errors = [
+        f"- {status}: {', '.join(f'[`{reason}`](#errors)' for reason in reasons)}"
         for status, response in operation["responses"].items()
-        for reason in find_reasons(response)
-        if reason not in _ANY_REQUEST
+        if (reasons := [name for name in find_reasons(response) if name not in _ANY_REQUEST])
     ]
-    if reasons:
-        yield f"Errors: {', '.join(reasons)}.\n"
+    if errors:
+        yield "Errors:\n"
+        yield from errors
+        yield ""
 
 
 def _describe_answer(status: str, response: Json) -> str:

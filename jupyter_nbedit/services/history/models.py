@@ -95,9 +95,9 @@ class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
     kind: Annotated[
         Kind,
         Meta(
-            description="`undo` and `redo` undo the edit `undoes`; `undo_cells` has returned cells "
-            "to their last kept state, and `restore` the notebook to an earlier one; `outside` is "
-            "a change of the file by a program that did not use this server."
+            description="`undo` and `redo` undo the edit `undoes`. `undo_cells` has returned cells "
+            "to their last kept state. `restore` has returned the notebook to an earlier state. "
+            "`outside` is a change of the file by a program that did not use this server."
         ),
     ]
     user: Annotated[

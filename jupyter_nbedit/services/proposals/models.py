@@ -43,8 +43,8 @@ class ProposedPart(CellDiff, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="Of a cell to insert or to move: the id of the nearest cell above its new "
-            "place among those that the proposal neither moves nor deletes; null if there is none, "
-            "or it has no id."
+            "place that the proposal neither moves nor deletes. It is null if there is no such "
+            "cell, or if the cell has no id."
         ),
     ] = None
     cell_below: Annotated[str | None, Meta(description="The same below its new place.")] = None

@@ -45,8 +45,8 @@ class MycodeInput(CellEditInput, frozen=True, kw_only=True):
         str | Annotated[int, Meta(ge=0, le=MAX_INTEGER)],
         Meta(
             description="The id of the cell. Only if no cell has that id, a bare number N is "
-            "the cell at index N, counted from 0, and so is `cell-N` if no cell had that id or has "
-            "another id of this form. For `insert`: the new cell goes "
+            "the cell at index N, counted from 0. `cell-N` is the same cell if no cell had that id "
+            "or has another id of this form. For `insert`: the new cell goes "
             "after this one, and an empty text means before all cells.",
         ),
     ]

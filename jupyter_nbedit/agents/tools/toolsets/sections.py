@@ -59,8 +59,8 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         Meta(
             description="The file: one of the configured names (by default "
             "external-communications, reminders, standing-orders), or the path of a "
-            "file that ends in .md or .ipynb, relative to the folder that the "
-            "server serves or absolute and below it.",
+            "file that ends in .md or .ipynb. The path is relative to the folder that the "
+            "server serves, or absolute and below it.",
         ),
     ]
     action: Annotated[
