@@ -23,6 +23,7 @@ from benchmarks.memory import measure_memory  # noqa: E402
 from benchmarks.report import (  # noqa: E402
     AGENTS,
     EDITS,
+    PAGE,
     ReportRow,
     format_details,
     format_report,
@@ -58,7 +59,7 @@ def main() -> None:
     parser.add_argument("--yardstick", action="store_true", help="measure a plain server alone")
     parser.add_argument("--only", choices=MEASUREMENTS, action="append", help="measure this alone")
     parser.add_argument("--quick", action="store_true", help="for a look: a third of the rounds")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the figures into this page")
+    parser.add_argument("--write", action="store_true", help="put the figures into docs/figures.md")
     parser.add_argument(
         "--beside",
         # The server starts in a folder of its own.
@@ -91,7 +92,7 @@ def main() -> None:
             rows[name] = found
     for section in sections if arguments.write else ():
         found = [row for name in chosen if name in SECTIONS[section] for row in rows[name]]
-        write_section(arguments.write, section, found, bench.missing)
+        write_section(PAGE, section, found, bench.missing)
     print(format_report([row for name in chosen for row in rows[name]], bench.missing))
 
 

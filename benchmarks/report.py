@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.measuring import Figure
+from tests.support.paths import ROOT
 
+PAGE = ROOT / "docs" / "figures.md"
 #: Where the figures of a section of the page begin: of edits, and of agents.
 EDITS = "<!-- figures: python benchmarks --write -->"
 AGENTS = "<!-- figures: python benchmarks --only agents --write -->"
