@@ -12,7 +12,7 @@ from jupyter_nbedit.services.history.models import CellDiff, EditOrigin
 
 
 class UnseenCell(CellDiff, frozen=True, kw_only=True):
-    """The net change of one cell since the user's last Keep; ``index_before`` is that of then."""
+    """The net change of one cell since the user's last Keep, when it was at ``index_before``."""
 
     key: Annotated[
         str,
