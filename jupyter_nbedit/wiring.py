@@ -1,4 +1,4 @@
-"""The wiring of the services: each gets what it depends on, on a server and without one."""
+"""Build the services with their dependencies, for a server and for work without a server."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class ServerError(ResponseError, reason="internal_error"):
 
 
 def _list_classes(base: type[errors.NbEditError]) -> dict[str, type[errors.NbEditError]]:
-    """Return the class of each reason: the most general of those that share it."""
+    """Return the class of each reason; of several classes with one reason, the most general."""
     classes: dict[str, type[errors.NbEditError]] = {}
     for kind in base.__subclasses__():
         classes.setdefault(kind.reason, kind)

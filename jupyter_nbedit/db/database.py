@@ -56,8 +56,8 @@ _SETTINGS = """
 class Database:
     """One file, one thread, one transaction at a time. The file is opened when it is first used.
 
-    Methods raise `HistoryUnavailable` if the database fails, with the words of ``purpose``; then
-    nothing is changed.
+    Methods raise `HistoryUnavailable` with the words of ``purpose`` if the database fails. Nothing
+    is changed then.
     """
 
     #: The folder of the file, which no other program uses.

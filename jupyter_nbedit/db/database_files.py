@@ -28,7 +28,7 @@ _SUFFIXES = ("", "-wal", "-shm")
 
 
 class FileState(NamedTuple):
-    """What a change of a file changes: device, inode, size in bytes, time in nanoseconds."""
+    """Device, inode, size in bytes and time in nanoseconds: each change of a file changes them."""
 
     device: int
     inode: int

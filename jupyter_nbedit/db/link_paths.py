@@ -1,7 +1,7 @@
-"""The paths by which servers call notebooks that links lead to, in SQL.
+"""In SQL, the paths of notebooks that a server reaches through links.
 
-A server shows a notebook whose name is not below its root only by such a path, and only as long as
-the path leads to this notebook.
+If the name of a notebook is not below the root of a server, the server shows the notebook only by
+such a path, and only as long as the path leads to this notebook.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def move_paths(
 
 @dataclass(frozen=True)
 class PathFinder:
-    """Finds the path by which a server calls a notebook."""
+    """Finds the API path that a server uses for a notebook."""
 
     names: NotebookNames
     _link_paths: Mapping[str, Sequence[str]]

@@ -1,8 +1,8 @@
 """The names of notebooks: one for each notebook, whichever path leads to it.
 
-A notebook in a file is named by its path on disk without links. Servers with different roots, and
-work without a server, know it by this name. Other notebooks are named by the root of their contents
-manager and their API path.
+The name of a notebook in a file is its path on disk without links. It is the same at servers with
+different roots, and without a server. The name of another notebook is the root of its contents
+manager and its API path.
 """
 
 from __future__ import annotations

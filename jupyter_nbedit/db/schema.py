@@ -4,7 +4,7 @@
 changes; a change of the schema is a new migration at the end. ``tests/releases`` has a file written
 by the release before each migration.
 
-The table ``modes`` never changes: an older release reads it, and only it, in a newer file.
+The table ``modes`` never changes, because an older release reads this table in a newer file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The routes of the changes that a user has not seen: list them, keep them."""
+"""The routes that list and keep the changes that a user has not seen."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How many lines a batch may add to the sources of a notebook.
 
-Files have a source as a list of its lines, and a diff compares lines. One string of a request may
-have millions of them, and each takes some hundred bytes of memory.
+A file has a source as a list of lines, and a diff compares lines. One string of a request may have
+millions of lines, and each line takes some hundred bytes of memory.
 """
 
 from __future__ import annotations

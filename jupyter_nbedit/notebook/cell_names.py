@@ -1,8 +1,8 @@
-"""Guarded names of cells, such as ``3:9f2c1a``: the index, and what the source was.
+"""Guarded names of cells, such as ``3:9f2c1a``: the index, and the beginning of the source hash.
 
-Such a name needs no id in the file, survives a restart of the server, and matches no cell any more
-when the source of its cell has changed. The name of one of several cells with the same source ends
-with a tilde: ``3:9f2c1a~``. `Document.locate` says which cell a name means.
+A guarded name needs no id in the file, and survives a restart of the server. When the source of its
+cell has changed, it matches no cell any more. If several cells have the same source, their names
+end with a tilde: ``3:9f2c1a~``. `Document.locate` finds the cell of a name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAME = re.compile(r"(0|[1-9][0-9]{0,8}):([0-9a-f]{6})(~?)")
 class CellName:
     """The guarded name of a cell: its index, and the first hex digits of its source hash.
 
-    ``is_repeated`` is whether other cells are known to have had the same source.
+    ``is_repeated`` says whether other cells had the same source.
     """
 
     index: int

@@ -21,9 +21,9 @@ from jupyter_nbedit.notebook.splices import Splice
 
 @dataclass(eq=False)
 class InsertionPoint:
-    """A position; what is placed there follows what was placed there before."""
+    """A position for cells; a cell that is placed later follows the cells placed earlier."""
 
-    #: The index of the gap that contains it.
+    #: The index of the gap that contains this position.
     gap: int
     placed_cells: list[_PlacedCell] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""How many lines of sources an edit changes, and the first of them."""
+"""Count the lines of sources that an edit changes, and find the first of these lines."""
 
 from __future__ import annotations
 

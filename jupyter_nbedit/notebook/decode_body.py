@@ -1,4 +1,4 @@
-"""Decode the body of a request; a body that parsers could read differently is refused."""
+"""Decode the body of a request; refuse a body that two parsers could read differently."""
 
 from __future__ import annotations
 

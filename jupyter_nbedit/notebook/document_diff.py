@@ -1,7 +1,7 @@
-"""The difference of two versions of a notebook, as the edit that makes one of the other.
+"""The difference of two versions of a notebook, as the edit that turns one into the other.
 
-Nobody has asked this server for that edit: another program has written the file, or several edits
-are shown as one.
+No request has asked for this edit: another program has written the file, or several edits are shown
+as one edit.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class CellChange:
-    """What an edit does to one cell; None stands for what does not exist before or after it."""
+    """What an edit does to one cell; None means that the cell does not exist before or after."""
 
     id: str | None
     before: Cell | None

@@ -1,4 +1,4 @@
-"""Warnings about cells after an edit: lines that were not meant so, and missing members."""
+"""Warnings about cells after an edit: lines that are probably a mistake, and missing members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long texts of outputs: frames of progress bars as one line, and both ends of what is too long."""
+"""Shorten texts of outputs: frames of progress bars become one line, long texts lose the middle."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The rules of nbformat's schema for the members of metadata that it defines.
 
-The schema itself is not used: it is for whole notebooks, and a notebook that violates it elsewhere
-must stay editable. ``tests/notebook/test_metadata.py`` compares these rules with the schema.
+The schema itself is not used, because it is for whole notebooks: a notebook that violates the
+schema in another place must stay editable. ``tests/notebook/test_metadata.py`` compares these rules
+with the schema.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands in the place of a notebook: conflicts of version control, and pointers to a file."""
+"""Find conflicts of version control, and pointers to another file, instead of a notebook."""
 
 from __future__ import annotations
 

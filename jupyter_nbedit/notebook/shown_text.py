@@ -1,7 +1,7 @@
-"""How texts for models and terminals show names and lines, and what comes back from them.
+"""Show names and lines in texts for models and terminals, and read such names and lines again.
 
-A name whose characters all print is shown as it is, and any other one in quotes, as a JSON string.
-A line of a notebook that looks like one of ours gets a backslash.
+A name whose characters all print is shown as it is. Any other name is shown in quotes, as a JSON
+string. A line of a notebook that looks like a line of ours gets a backslash.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Edit the source of a cell as text: replace a text, split it; and the line ends it gets.
+"""Edit the source of a cell as text: replace a text, split the source, choose its line ends.
 
 A cell gets LF, unless it already has CR LF. JupyterLab's editor never writes a carriage return and
 counts CR LF as one character where the shared model counts two: with CR LF in a source, typed text
@@ -46,9 +46,10 @@ _MEMBER_WEIGHT = 200
 
 
 class TextBudget:
-    """How many more characters the operations of a batch may go over.
+    """How many more characters the operations of a batch may read.
 
-    Each goes over all of a cell, and a thousand edits may go over one that they have made long.
+    Each operation reads the whole source of its cell. A thousand operations may read one cell again
+    and again, which they have made long before.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Cells as compact text for models and terminals: outlines, whole cells, and what fits a budget.
 
-A line of our own begins with ``<cell``, ``<outputs`` or ``<note``. A line of the notebook that
-begins so, after any number of backslashes, gets one backslash more; see
+A line of our own begins with ``<cell``, ``<outputs`` or ``<note``. If a line of the notebook begins
+with one of these words, after any number of backslashes, it gets one more backslash; see
 `jupyter_nbedit.notebook.shown_text`.
 """
 

@@ -269,7 +269,7 @@ def _render_outline(
 
 @dataclass
 class _BudgetedCell:
-    """A view with the first line of a cell, what that cost, and whether it was shortened."""
+    """A view with the first line of a cell, the cost of this line, and whether it was shortened."""
 
     view: CellView
     cost: int

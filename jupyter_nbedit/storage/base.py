@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Content:
     """A notebook's bytes as they were read.
 
-    `data` is read when needed if the file is large. `version` is what the storage needs to check
-    whether the bytes are current, opaque to all others. `is_trusted` is None if the notary decides,
-    and `hash`, a sha256 in hex, is None if it would have to be computed.
+    `data` is read when needed if the file is large. The storage checks by `version` whether the
+    bytes are current; only the storage knows its form. `is_trusted` is None if the notary decides.
+    `hash` is a sha256 in hex, or None if it is not computed yet.
     """
 
     data: Buffer
@@ -50,10 +50,10 @@ Guard = Literal["lease", "exchange", "compare"]
 class WriteResult:
     """The result of a write: the sha256 of the stored bytes in hex, and when they were written.
 
-    `text` are the stored bytes if they differ from what the splices make, `is_persisted` says
-    whether the contents manager has stored them, and `is_signed` whether the storage has preserved
-    the notebook's trust itself. `status` is the ``stat`` of the new file, `resumable_hash` the hash
-    for its next edit; `guard` is None if other writers are up to the contents manager.
+    `text` are the stored bytes if they differ from the result of the splices. `is_persisted` says
+    whether the contents manager has stored them, and `is_signed` whether the storage itself has
+    kept the notebook trusted. `status` is the ``stat`` of the new file, `resumable_hash` the hash
+    for its next edit. `guard` is None if the contents manager protects the file from other writers.
     """
 
     hash: str

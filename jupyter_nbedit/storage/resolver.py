@@ -68,9 +68,9 @@ from jupyter_nbedit.system.concurrency import run_on_loop
 class StorageResolver:
     """The storages of one server; each notebook is in one of them at a time.
 
-    `settings` are those of the server's web application, with its contents manager and its rooms;
-    `locks` are shared with the manager's own saves. A search waits `room_patience` seconds for a
-    room.
+    `settings` are the settings of the server's web application, with its contents manager and its
+    rooms. `locks` are shared with the manager's own saves. A search waits `room_patience` seconds
+    for a room.
     """
 
     settings: Mapping[str, Any]

@@ -44,8 +44,8 @@ class TextFileStorage(ContentsStorage):
 class TextFileService:
     """Reads and writes text files by their API paths.
 
-    `settings` are those of the server's web application, with its contents manager and its rooms;
-    `locks` are shared with the manager's own saves.
+    `settings` are the settings of the server's web application, with its contents manager and its
+    rooms. `locks` are shared with the manager's own saves.
     """
 
     settings: Mapping[str, Any]

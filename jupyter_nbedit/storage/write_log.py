@@ -1,9 +1,10 @@
-"""The last writes by this user's servers: a file as none of them has left it was written by others.
+"""Tell writes by this user's servers from writes by other programs.
 
-Every writer of these servers holds the lock of its path (`PathLocks`), and records here what the
-file is then: its inode, size and times to the nanosecond, which every other write changes. All
-servers of one user share one file of fixed size. A record costs one small write to it, without
-fsync: after a crash of the system, a write of our own may count as one by another program.
+A server holds the lock of a path (`PathLocks`) while it writes the file. After the write it records
+here the inode, size and times of the file, to the nanosecond. Every later write changes these
+values: a file that differs from its record was written by another program. All servers of a user
+share one log file of fixed size. A record costs one small write to the log, without fsync. After a
+crash of the system, a write by a server may count as a write by another program.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ _OWN_WRITES = 4096
 
 
 class WriteLog:
-    """The log as one server sees it; all servers of the user share the folder.
+    """The log of one server; all servers of the user share its folder.
 
-    Names that share a slot push each other out. It may be used by several threads.
+    Of two names with the same slot, the log has only the newer record. Several threads may use an
+    object of this class.
     """
 
     def __init__(self, folder: Path, log: Logger) -> None:

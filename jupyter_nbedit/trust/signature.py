@@ -1,8 +1,8 @@
 """Compute the signature by which Jupyter signs a notebook, one cell at a time.
 
-It is the signature of ``nbformat.sign.NotebookNotary``: an HMAC over all names and values, sorted
-by name, of the notebook as nbformat reads it. nbformat loads the whole notebook and blocks the
-interpreter meanwhile; here only one cell is in memory.
+The signature is that of ``nbformat.sign.NotebookNotary``: an HMAC over all names and values, sorted
+by name, of the notebook as nbformat reads it. nbformat loads the whole notebook, and blocks the
+interpreter during this time. Here only one cell is in memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BUNDLES = frozenset(("display_data", "execute_result"))
 
 
 class Checkpoint(NamedTuple):
-    """The state of the hasher after so many cells."""
+    """The state of the hasher after a number of cells."""
 
     cells: int
     state: HMAC

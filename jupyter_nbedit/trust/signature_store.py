@@ -1,9 +1,9 @@
 """Add signatures to the store of Jupyter's notary in batches: a commit takes longer than an edit.
 
 Everything runs on the thread of the event loop, which owns the connection of the store. The first
-of several signatures is committed at once, the others up to half a second later in one transaction.
-They count as stored immediately. If the server is killed before, the last edited notebooks are no
-longer trusted.
+of several signatures is committed at once, all others up to half a second later in one transaction.
+Signatures count as stored immediately. If the server is killed before the commit, the notebooks
+that were edited last are no longer trusted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ADD = "INSERT INTO nbsignatures (algorithm, signature, last_seen) VALUES (?, ?,
 class BatchingSignatureStore:
     """A stock store and the signatures that are not committed yet.
 
-    They are in no open transaction, which would keep the other servers of the user from signing.
+    No transaction is open for them: other servers of the user could not sign during it.
     """
 
     def __init__(self, stock: SQLiteSignatureStore) -> None:

@@ -1,7 +1,7 @@
 """The bytes of a notebook, in memory or read when needed.
 
-A large file is not read as a whole, so that editing one cell needs no memory for the others. Only
-the functions here ask which of the two a text is.
+A large file is not read as a whole, so that an edit of one cell needs no memory for other cells.
+Only the functions here distinguish ``bytes`` and `LazyBytes`.
 """
 
 from __future__ import annotations

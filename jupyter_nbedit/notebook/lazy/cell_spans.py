@@ -1,4 +1,4 @@
-"""The headers and the spans of many cells, spans stored in columns, also after an edit.
+"""The headers and the spans of many cells, with spans stored in columns, also after an edit.
 
 A notebook may have a hundred thousand cells. One object for each would take ten times the memory,
 and garbage collection would stop the server while it visits them.
@@ -37,9 +37,9 @@ class CellSpans(Sequence[Span]):  # noqa: PLW1641 -- cells can be added
     """The spans of the cells, in order.
 
     Ranges of cells can be added unresolved: only the number of cells and the range of the text are
-    known. The spans of such a range are found when one of them is needed; an edit needs few.
+    known. The spans of a range are found when one of these spans is needed; an edit needs few.
 
-    ``text`` is the one in which unresolved spans are found.
+    ``text`` is the text in which unresolved spans are found.
     """
 
     __slots__ = ("_firsts", "_starts", "_stops", "_text", "_unresolved")

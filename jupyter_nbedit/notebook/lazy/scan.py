@@ -1,8 +1,8 @@
 """Find the cells of a notebook that is not in memory, window by window.
 
-Only proven results are used: the cells of a window are those of an array that was just decoded, and
-the text around the array of cells is decoded with the array empty. A text for which this fails is
-left to `json_spans`, which needs all of it and accepts any JSON.
+Only proven results are used. The cells of a window come from an array that was just decoded, and
+the text around the array of cells is decoded with an empty array. If this fails for a text,
+`json_spans` parses it, which needs the whole text and accepts any JSON.
 """
 
 from __future__ import annotations

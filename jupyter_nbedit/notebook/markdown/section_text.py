@@ -1,8 +1,8 @@
 """A Markdown text that is edited section by section.
 
-The text is split at its headings once; a change parses only what it adds and the text below one
-heading. The sections are those of the original text: text that is appended to a section belongs to
-it, headings included.
+The text is split at its headings once. A change parses only the text that it adds and the text
+below one heading. The sections are the sections of the original text: text that is appended to a
+section belongs to this section, headings included.
 """
 
 from __future__ import annotations

@@ -47,8 +47,9 @@ class CellNotLocated(Exception):
 class CellLocator:
     """Finds the cells and gaps of a record in a notebook that was changed since the edit.
 
-    A cell is found by its id. One without id is found by its content, if a neighbour or its index
-    confirms it; a gap beside such cells by two neighbours, or by its index and one of them.
+    A cell is found by its id. A cell without id is found by its content, if a neighbour or its
+    index confirms it. A gap between such cells is found by two neighbours, or by its index and one
+    neighbour.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
-"""Merge what an undo does to a cell with what others have done to the cell since the edit.
+"""Merge the change of a cell by an undo with the changes by others since the edit.
 
-The record of a proposal is that of an undo, too: its state before the edit is the proposed one.
+An accepted proposal is applied in the same way. Its record is an undo record, in which the proposed
+state of a cell is the state before the edit.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ _OTHER_MEMBERS = frozenset(("id", "source", "cell_type"))
 
 @dataclass(frozen=True)
 class ChosenSource:
-    """The source that a person wants in a cell which has a source hash now; None for a new cell.
+    """The source that a person wants in a cell, and the source hash that the cell has now.
 
-    A source of None removes the cell, as the undo would if nobody had changed it.
+    The hash is None for a new cell. A source of None removes the cell.
     """
 
     source_hash: str | None

@@ -1,4 +1,4 @@
-"""What is known of the edits since the one that is undone, and the order of cells before them."""
+"""The known edits since an edit that is undone, and the order of the cells before these edits."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class PastEdit:
 class KnownHistory:
     """The known edits since an edit that is to be undone.
 
-    ``edits`` has the known edits of the notebook, oldest first, among them the one to undo with the
-    same record object; it is empty if no other edit is known. ``reverted_parts`` has the numbers of
-    the parts of the record that were undone before; ``is_complete`` if nothing else has changed the
-    notebook since the edit.
+    ``edits`` has the known edits of the notebook, oldest first. The edit to undo is among them,
+    with the same record object. ``edits`` is empty if no other edit is known. ``reverted_parts``
+    has the numbers of the parts of the record that were undone before. ``is_complete`` says whether
+    nothing else has changed the notebook since the edit.
     """
 
     edits: Sequence[PastEdit] = ()
@@ -96,10 +96,10 @@ NO_KNOWN_HISTORY = KnownHistory()
 class OriginalOrder:
     """Finds which cells precede and follow the cells that an edit deleted or moved, by their ids.
 
-    If a neighbour was deleted or moved since, its own neighbours replace it; they are in the record
-    of the edit that deleted or moved it. Thus edits that are undone in any order restore the
-    original order. An edit that inserts or moves a cell gives it a new position. The undo returns
-    the previous one.
+    If a neighbour was deleted or moved since, the neighbours of this neighbour replace it. The
+    record of the edit that deleted or moved the cell has them. Edits that are undone in any order
+    therefore restore the original order. An edit that inserts or moves a cell gives the cell a new
+    position; the undo returns the previous position.
     """
 
     def __init__(self, document: Document, record: UndoRecord, history: KnownHistory) -> None:

@@ -1,17 +1,18 @@
 """The net change of each cell by several edits, since the version that a user has kept.
 
-The edits are reverted one by one in memory, the newest first. Which cells of two successive
-versions are the same is known from what each reversal did, so nothing has to be guessed from the
-contents. As long as each edit began with the version that the edit before it made, all versions are
-exact. A person may have saved the notebook between two edits; from there on, the parts of older
-edits whose cells are still as the edit left them are reverted.
+The edits are reverted one by one in memory, the newest first. Each reversal says which cells of two
+successive versions are the same cell; nothing has to be guessed from the contents. If each edit
+began with the version that the edit before had made, all versions are exact. If a person has saved
+the notebook between two edits, only some parts of older edits are reverted: the parts whose cells
+are still as the edit left them.
 
 The baseline is the notebook with each cell as it was before the first change of the cell that the
 user has not seen. A change that the user has seen ends the search for that cell.
 
-An undo and what it undoes count as nothing. In the baseline, cells that an undo has returned have
-the positions from before the edit that was undone, among the cells that are still deleted or moved.
-So cells that are undone one by one, in any order, end in the order of the baseline.
+An undo and the edit that it undoes together count as no change. In the baseline, a cell that an
+undo has returned has its position from before the undone edit, among the cells that are still
+deleted or moved. If cells are undone one by one, in any order, they therefore end in the order of
+the baseline.
 """
 
 from __future__ import annotations

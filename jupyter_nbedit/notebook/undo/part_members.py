@@ -1,6 +1,6 @@
 """Compare a part of an undo record with its cell as it is now, and restore it, member by member.
 
-The record of a proposal is that of an undo, too: its state before the edit is the proposed one.
+The record of a proposal is an undo record, too: the proposed state is its state before the edit.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class PartVersions:
     """The members of a cell before and after an edit, and now.
 
     ``before`` is None if the edit inserted the cell, ``after`` if it deleted the cell and somebody
-    has made the cell again. ``is_known`` is False if the edit changed the attachments, they are
-    others now, and the record does not say what they were after the edit. Records of earlier
-    releases do not.
+    has made the cell again. ``is_known`` is False if the edit changed the attachments, somebody has
+    changed them since, and the record does not have them as they were after the edit. Records of
+    earlier releases do not have them.
     """
 
     before: CellMembers | None

@@ -1,8 +1,8 @@
 """The undo record: what is stored of an edit, to show it and to undo it later.
 
 For each changed cell, a record contains its state before and after. The bytes that the edit removed
-are stored once, in the ``blob``; everything else refers to ranges of it. Unchanged bytes are not
-stored: the fragments of a cell have holes for values that did not change.
+are stored once, in the ``blob``; everything else refers to ranges of the blob. Unchanged bytes are
+not stored: the fragments of a cell have holes for values that did not change.
 
 Released records have names that the code no longer uses:
 
@@ -81,8 +81,9 @@ class NeighbourKey(msgspec.Struct, frozen=True, array_like=True):
 class GapAnchor(msgspec.Struct, frozen=True, array_like=True):
     """A gap in which cells were before the edit, between cells that the edit did not move.
 
-    The keys are those of the nearest of these cells, from near to far; none at the start and at the
-    end of the notebook. ``gap_index`` is the number of cells before the gap after the edit.
+    The keys are the keys of the nearest of these cells, from near to far. There are no keys at the
+    start and at the end of the notebook. ``gap_index`` is the number of cells before the gap, after
+    the edit.
     """
 
     keys_before: list[NeighbourKey]

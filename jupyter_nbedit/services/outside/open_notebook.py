@@ -26,30 +26,30 @@ _MAX_NAMES = 10_000
 
 @dataclass(frozen=True)
 class KnownVersion:
-    """A version of a notebook: its identity, and if they are known, its hash and a copy of it."""
+    """A version of a notebook, by the identity of its file; hash and copy may be unknown."""
 
     identity: Identity
     hash: str | None = None
     copy: VersionCopy | None = None
-    #: A mark of the last write by a server until then.
+    #: The record of the file in the write log when this version was found.
     last_write: bytes | None = None
 
 
 @dataclass
 class OpenNotebook:
-    """A notebook that tabs show, and what is known of its file."""
+    """A notebook that tabs show, and what the server knows of its file."""
 
-    #: An API path, and all paths by which tabs call it.
+    #: An API path, and all paths by which tabs call the notebook.
     name: str
     paths: set[str]
-    #: Its path on disk, if it has one.
+    #: The path on disk, if the notebook is in a file.
     os_path: str | None = None
-    #: The version that the tabs have, or get with the last event; None before the first look.
+    #: The version that the tabs show, or read after the last event; None before the first look.
     version: KnownVersion | None = None
-    #: The file at the last look, and since when it was seen as it is, in seconds of `monotonic`.
+    #: The file at the last look, and the time when it was first seen so, in seconds of `monotonic`.
     identity: Identity = None
     seen_since: float = float("-inf")
-    #: Since when it has not been the known version.
+    #: The time since when the file has not been the known version.
     differs_since: float | None = None
     #: The file for which a problem was reported.
     problem_identity: Identity = None

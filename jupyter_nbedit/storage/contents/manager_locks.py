@@ -1,8 +1,8 @@
 """Make the contents manager's own writes wait for ours, and ours for them.
 
-The stock manager writes in place: if a file were renamed over its target during a save, the rest of
-the save would go to a file without a name. Reading during a save finds a broken notebook, which the
-manager then replaces by another file. Jupytext writes two files for one notebook.
+The stock manager writes in place. If an edit renamed a file over the target during a save, the rest
+of the save would go to a file without a name. If an edit read the file during a save, it would find
+a broken notebook. Jupytext writes two files for one notebook.
 """
 
 from __future__ import annotations

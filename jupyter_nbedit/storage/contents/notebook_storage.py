@@ -1,7 +1,7 @@
-"""Notebooks that only the contents manager can save: pairs, and those that a hook may change.
+"""Notebooks that only the contents manager can save: pairs, and notebooks that a hook may change.
 
-nbformat creates new ids for cells without ids at every reading; reading a notebook must not change
-its hash.
+nbformat creates new ids for cells without ids whenever it reads a notebook. Reading a notebook must
+not change its hash.
 """
 
 from __future__ import annotations

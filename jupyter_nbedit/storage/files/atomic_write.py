@@ -1,8 +1,8 @@
 """Replace or create one file atomically.
 
 A file is never written in place. The new bytes are written to a temporary file next to it, made
-durable, and renamed over it: a reader sees the old or the new bytes, and a crash leaves one of
-them.
+durable, and renamed over the file. A reader sees either the old or the new bytes, and so does the
+system after a crash.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Keep file ids that are based on inodes, although an edit creates a new inode.
 
 The `LocalFileIdManager` of jupyter_server_fileid identifies a file by its inode, to find files that
-were moved by other programs; it takes a replaced file for a new one. None of its methods can change
-that: even its `save` looks up the new inode. Writing in place, as it expects, would leave half a
-notebook after a crash. Therefore its record gets the new inode at the moment of the swap. Managers
-that are based on paths need nothing of this.
+other programs have moved. It takes a replaced file for a new file, and no method of the manager can
+prevent this: even `save` looks up the new inode. The manager expects programs to write in place,
+which would leave half a notebook after a crash. Therefore the record of the manager gets the new
+inode at the moment of the swap. Managers that are based on paths do not need this.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_inode_based(manager: Any) -> bool:
 
 
 class FileIdPreservingSwap:
-    """Swaps two files and keeps the file id; a `SwapHook` for one write, which may be tried again.
+    """Swaps two files and keeps the file id: a `SwapHook` for one write and its repetitions.
 
     The swap runs on the event loop's thread, as the manager of file ids does, so that no request
     sees the new file with the old record.

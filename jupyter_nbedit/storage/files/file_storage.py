@@ -44,10 +44,10 @@ class FileStorage(Storage):
     """Notebooks under the root directory of the stock file manager.
 
     `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
-    manager of file ids. `rooms` are those that existed when this storage was chosen. `real_paths`
-    has the API paths that are locked, and their paths on disk without links; these are not resolved
-    again, and links that are placed there meanwhile are not followed. `temp_files` removes the
-    leftovers of killed servers.
+    manager of file ids. `rooms` are the rooms that existed when this storage was chosen.
+    `real_paths` has the API paths that are locked, and their paths on disk without links. These
+    paths are not resolved again: links that are placed there later are not followed. `temp_files`
+    removes the temporary files of killed servers.
     """
 
     kind: ClassVar[str] = "file"

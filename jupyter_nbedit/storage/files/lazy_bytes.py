@@ -62,9 +62,9 @@ class ResumableSha256:
 class LazyFileBytes(LazyBytes):
     """The bytes of an open file; the descriptor is closed when this object is no longer used.
 
-    It may be used by several threads. Each read raises `ChangedDuringRead` if the file is no longer
-    what was opened, because the new bytes would not match those that were read before. `on_hash` is
-    called with the status of the file and its hash, once that is computed.
+    Several threads may use it. Each read raises `ChangedDuringRead` if the file has changed since
+    it was opened, because new bytes would not match the bytes that were read before. `on_hash` is
+    called with the status of the file and its hash, when the hash is computed.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """System calls of Linux and macOS for which Python has no function; unsupported elsewhere.
 
-Each of them may be unsupported by a file system, or forbidden in a container.
+A file system may not support a call, and a container may forbid it.
 """
 
 from __future__ import annotations

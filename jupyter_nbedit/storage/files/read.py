@@ -1,4 +1,4 @@
-"""Read one file, and check whether it still is what was read."""
+"""Read one file, and check whether the file has changed since it was read."""
 
 from __future__ import annotations
 
@@ -213,12 +213,13 @@ def _build_not_plain_error() -> NotAPlainFile:
 
 
 class FileHashCache:
-    """Recognizes files that were not written since they were hashed, and stores their hashes.
+    """Stores hashes of files, and recognizes files that were not written since they were hashed.
 
-    A file that was just written may be written again within one tick of the file system's clock and
-    have the same times, unless this server has written it: our files get a modification time of
-    their own, to the nanosecond, which any later write changes. On Windows they do not, because its
-    clock has long ticks, too. It may be used by several threads.
+    A file is recognized by its times. Two writes within one tick of the file system's clock leave
+    the same times, so that the hash of a new file is not stored at once. Files that this server has
+    written are an exception: they get a modification time that no later write leaves, to the
+    nanosecond. Windows has no such exception, because its clock has long ticks. Several threads may
+    use a cache.
     """
 
     def __init__(self) -> None:
@@ -227,7 +228,7 @@ class FileHashCache:
 
     def add_own_write(self, status: os.stat_result, resumable_hash: ResumableSha256) -> None:
         """Remember a file of ours by its ``stat`` under its final name, with its final times."""
-        # Without nanoseconds, the time is one that other writes may get as well.
+        # A time without nanoseconds may also be the time of another write.
         is_own_time = (
             status.st_mtime_ns % _MICROSECOND_NS and status.st_mtime_ns != status.st_ctime_ns
         )

@@ -1,14 +1,14 @@
-"""Replace a file by another, only if it still is the one that was read.
+"""Replace a file by another file, but only if nobody has changed the file since it was read.
 
 Between a last check of a file and a rename over it, other programs can write, and their data would
 be lost. Therefore the two files exchange their names, which loses nothing. Then the replaced file
-is checked: if it is not what was read, the names are exchanged back.
+is checked. If it has changed since it was read, the names are exchanged back.
 
-This detects programs that replace the file. A program that writes into it changes its times before
-the exchange; from the last check until after the exchange, a read lease (see fcntl(2)) keeps it
-from opening the file: no other program can open it for writing until the lease is released, and the
-holder can see whether one is waiting. In that case, too, the names are exchanged back before the
-program continues.
+The exchange detects programs that replace the file. A program that writes into the file before the
+last check changes its times. From the last check until after the exchange, a read lease (see
+fcntl(2)) protects the file: no other program can open it for writing until the lease is released,
+and the holder can see whether a program is waiting. If a program is waiting, the names are
+exchanged back, too, before the program continues.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def list_guards() -> list[Guard]:
 class FileExchange:
     """Puts a new file in the place of an old one, in one directory.
 
-    `names` are the temporary name of the new file, and the name of the old one, which is also open
-    for reading except where the system locks open files. `is_unchanged` returns whether the file
-    with the name still is what was read.
+    `names` are the temporary name of the new file, and the name of the old file. The old file is
+    also open for reading, except where the system locks open files. `is_unchanged` returns whether
+    the file with this name has not changed since it was read.
     """
 
     def __init__(

@@ -23,9 +23,8 @@ _AGE_SECONDS = 1800.0
 class TempFileCleaner:
     """Removes old temporary files from directories that this server writes to.
 
-    A directory is listed once, and again if a temporary file was too young: other such files only
-    come from killed processes, and listing a large directory at every edit would take longer than
-    the edit.
+    A directory is listed once, because listing a large directory at every edit would take longer
+    than the edit. It is listed again if a temporary file was too young to be removed.
     """
 
     def __init__(self) -> None:

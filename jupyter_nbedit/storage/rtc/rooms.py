@@ -1,7 +1,7 @@
 """Find the live rooms of real-time collaboration, without side effects.
 
-Looking for a room creates none, keeps none alive and gives no file an id: only existing rooms are
-listed. Both back ends are recognized by their attributes; neither is imported.
+Only existing rooms are listed. A search for a room creates no room, keeps no room alive, and gives
+no file an id. Both back ends are recognized by their attributes, and not imported.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Room(ABC):
     """A room that has a file open, and owns it while it is live.
 
     `id` consists of format, type and id of the file; `path` is its API path. `document` is the
-    shared document, one of ``jupyter_ydoc``, or None if the room has another kind. `room` is the
-    room of the back end.
+    shared document of ``jupyter_ydoc``, or None if the room has a document of another kind. `room`
+    is the room of the back end.
     """
 
     id: str
@@ -145,7 +145,7 @@ def _is_idle(document: Any, *locks: asyncio.Lock | None) -> bool:
 
 @dataclass(frozen=True)
 class RoomIdSnapshot:
-    """The rooms of a server when a file was chosen to be written, which none of them had open."""
+    """The rooms of a server at the moment when it chose to write a file that no room had open."""
 
     settings: Mapping[str, Any]
     ids: frozenset[str]

@@ -30,8 +30,9 @@ _TRANSIENT = frozenset(("trusted", "signature", "orig_nbformat", "orig_nbformat_
 class RoomSnapshot:
     """A shared notebook at one moment, as the bytes that the room's save would write.
 
-    In a room also cells without id in the file have one. `is_trusted` says whether the save would
-    sign it, `is_consistent` whether each shared cell is in the text under the same id.
+    In a room every cell has an id, also if the cell has no id in the file. `is_trusted` says
+    whether the save would sign the notebook, `is_consistent` whether each shared cell is in the
+    text under the same id.
     """
 
     text: bytes
