@@ -19,7 +19,7 @@ const MARKUP = [
 const message = 'Texts come from files and agents. Set text with textContent.';
 
 export default tseslint.config(
-  { ignores: ['lib', 'node_modules', 'style/index.js'] },
+  { ignores: ['lib', 'node_modules', 'src/server/openapi.ts', 'style/index.js'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

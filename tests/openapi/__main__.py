@@ -1,7 +1,8 @@
 """Write what is made from the code: ``python tests/openapi``.
 
-These are the answers of the examples, ``docs/api.md``, and the definitions of tools in
-``jupyter_nbedit/agents/mcp``.
+These are the answers of the examples, ``docs/api.md``, the types of the JupyterLab extension, and
+the definitions of tools in ``jupyter_nbedit/agents/mcp``. ``python tests/openapi --check`` writes
+nothing, and fails if the types differ; tests compare the others.
 
 To add an example, write its request into ``examples.json``; the answer is filled in.
 """
@@ -24,6 +25,7 @@ from jupyter_nbedit.agents.tools.mcp_definitions import build_mcp_definitions  #
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
 from jupyter_nbedit.handlers.openapi import build_document  # noqa: E402
 from tests.openapi.examples import EXAMPLES, Example, load_examples  # noqa: E402
+from tests.openapi.lab_types import LAB_TYPES, build_lab_types  # noqa: E402
 from tests.openapi.page import PAGE, build_page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402
 
@@ -37,8 +39,17 @@ def main() -> None:
         played = [_record(stage, exchange) for exchange in load_examples()]
     EXAMPLES.write_bytes(msgspec.json.format(msgspec.json.encode(played), indent=1) + b"\n")
     load_examples.cache_clear()
-    PAGE.write_text(build_page(build_document(default_handlers, base_url="/")))
+    document = build_document(default_handlers, base_url="/")
+    PAGE.write_text(build_page(document))
+    LAB_TYPES.write_text(build_lab_types(document))
     print(f"{len(played)} examples")
+
+
+def check() -> None:
+    """Exit with a message if the types of the JupyterLab extension do not fit the document."""
+    document = build_document(default_handlers, base_url="/")
+    if LAB_TYPES.read_text() != build_lab_types(document):
+        sys.exit(f"{LAB_TYPES} does not fit the OpenAPI document. Run `python tests/openapi`.")
 
 
 def _record(stage: Stage, exchange: Example) -> Example:
@@ -50,4 +61,4 @@ def _record(stage: Stage, exchange: Example) -> Example:
 
 
 if __name__ == "__main__":
-    main()
+    check() if sys.argv[1:] == ["--check"] else main()

@@ -143,7 +143,7 @@ def test_the_wheel_has_no_lab_sources_and_no_npm_files(members: list[str]) -> No
     assert [path for path in inside if path.is_relative_to("jupyter_nbedit/lab")] == []
     # But for the types that other extensions are compiled with.
     types = {path.name for path in inside if path.suffix in {".ts", ".tsx", ".map"}}
-    assert types == {"api.d.ts", "models.d.ts"}
+    assert types == {"api.d.ts", "models.d.ts", "openapi.d.ts"}
     assert [path for path in inside if "node_modules" in path.parts] == []
     assert [path for path in inside if path.name == "build_log.json"] == []
 

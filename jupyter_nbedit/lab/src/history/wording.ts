@@ -308,7 +308,7 @@ function isNotebookMetadata({ op, cell_id: id, index }: OperationEntry): boolean
 function listPositions(operations: readonly OperationEntry[]): number[] {
   const positions = operations.flatMap(({ index, cells = [] }) => [
     ...(index === null ? [] : [index]),
-    ...cells.flatMap(cell => cell.index ?? [])
+    ...cells.map(cell => cell.index)
   ]);
   return [...new Set(positions)].sort((a, b) => a - b);
 }

@@ -2,7 +2,7 @@ import type { Event } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Mode, ModeReply } from '../server/models';
-import { isWritable, type WriteRight } from '../server/writeRight';
+import type { WriteRight } from '../server/writeRight';
 import { cleanText } from '../ui/displayText';
 import { formatChangeCount } from './wording';
 
@@ -10,9 +10,6 @@ const MODE_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
 
 /** Maximum length of a reason from the server. */
 const MAX_REASON_LENGTH = 160;
-
-/** The status of a request that the user is not authorized for. */
-const FORBIDDEN_STATUS = 403;
 
 /** The requests that the model sends. */
 export interface ModeClient {
@@ -56,7 +53,7 @@ export class ModeModel {
     }
     return this._current?.fixed === true
       ? this._trans.__('The mode is fixed in the configuration of the server')
-      : this._disabledReason;
+      : '';
   }
 
   /** The path of the current notebook in the Contents API, or null. */
@@ -88,18 +85,7 @@ export class ModeModel {
     if (scope === 'notebook' && path === null) {
       return;
     }
-    try {
-      await this._client.setMode(path, mode);
-      this._disabledReason = '';
-    } catch (error) {
-      // Only servers that do not tell the right need an attempt.
-      const isUntold = this._current?.writable === undefined;
-      if (isUntold && (error as { status?: unknown }).status === FORBIDDEN_STATUS) {
-        this._disabledReason = this._trans.__('You have no right to change the mode');
-        this._changed.emit();
-      }
-      throw error;
-    }
+    await this._client.setMode(path, mode);
     await this._read();
   }
 
@@ -113,7 +99,7 @@ export class ModeModel {
     }
     if (readId === this._lastReadId) {
       if (reply !== null) {
-        this._right.isGranted = isWritable(reply);
+        this._right.isGranted = reply.writable;
       }
       this._setCurrent(reply);
     }
@@ -129,7 +115,6 @@ export class ModeModel {
   private readonly _changed = new Signal<this, void>(this);
   private _path: string | null = null;
   private _current: ModeReply | null = null;
-  private _disabledReason = '';
   private _lastReadId = 0;
 }
 
@@ -239,7 +224,7 @@ export interface ChangeCounts extends ProposalCounts {
 export function isStopped(
   reply: ModeReply | null
 ): reply is ModeReply & { readonly unreadable: string } {
-  return typeof reply?.unreadable === 'string';
+  return reply != null && reply.unreadable !== null;
 }
 
 /** Describe that agents cannot edit anything. */
@@ -282,7 +267,7 @@ export function describeStatus(
           : [trans.__('%1 proposed', otherNotebooks)]
         : [];
   const mode = describeMode(reply, trans);
-  const isReader = reply !== null && !isWritable(reply);
+  const isReader = reply !== null && !reply.writable;
   const here = [
     ...(currentNotebook > 0
       ? [trans.__('%1 proposed', formatChangeCount(currentNotebook, trans))]

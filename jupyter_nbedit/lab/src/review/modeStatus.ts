@@ -3,7 +3,6 @@ import { type LabIcon, MenuSvg } from '@jupyterlab/ui-components';
 import type { CommandRegistry } from '@lumino/commands';
 import { Widget, type Menu } from '@lumino/widgets';
 import type { Mode, ModeReply } from '../server/models';
-import { isWritable } from '../server/writeRight';
 import { makeElement } from '../ui/elements';
 import { agentIcon, pausedIcon, readOnlyIcon, reviewIcon } from '../ui/icons';
 import { describeStatus, isStopped, type ChangeCounts, type ModeModel } from './modeModel';
@@ -80,7 +79,7 @@ export class ModeStatus extends Widget {
 }
 
 function chooseIcon(reply: ModeReply | null): LabIcon {
-  if (reply !== null && !isWritable(reply)) {
+  if (reply !== null && !reply.writable) {
     return readOnlyIcon;
   }
   return MODE_ICONS[isStopped(reply) ? 'plan' : (reply?.mode ?? 'edit')];

@@ -1,12 +1,6 @@
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Token } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
-import type { ModeReply } from './models';
-
-/** Return whether the server lets the user change notebooks; older servers do not say. */
-export function isWritable({ writable }: Pick<ModeReply, 'writable'>): boolean {
-  return writable !== false;
-}
 
 /**
  * Whether the user may change notebooks on the server.

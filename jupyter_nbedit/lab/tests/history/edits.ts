@@ -11,6 +11,7 @@ export function makeEdit(id: number, given: Partial<HistoryEdit> = {}): HistoryE
     client: null,
     message: null,
     accepted_by: null,
+    is_from_page: false,
     operations: [{ op: 'replace', cell_id: 'c', index: 2 }],
     truncated: false,
     cells_changed: 1,

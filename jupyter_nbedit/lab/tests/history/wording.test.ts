@@ -109,7 +109,12 @@ test('an answer about several cells names them all', () => {
     op: 'undo',
     cell_id: null,
     index: null,
-    cells: [6, 2].map(index => ({ cell_id: `cell-${index}`, index }))
+    cells: [6, 2].map(index => ({
+      cell_id: `cell-${index}`,
+      index,
+      cell_type: 'code',
+      source_hash: ''
+    }))
   };
   expect(describeCells({ operations: [several] }, trans)).toBe('cells 3 and 7');
   const edited = { op: 'replace', cell_id: 'cell-0', index: 0 };

@@ -17,6 +17,10 @@ export function makePart(more: Partial<ProposedPart>): ProposedPart {
     before: null,
     after: null,
     status: 'pending',
+    reason: null,
+    edit_id: null,
+    cell_above: null,
+    cell_below: null,
     ...more
   };
 }
@@ -61,6 +65,7 @@ export function makeProposal(
     parts,
     edit_ids: [],
     decided_by: null,
+    reason: null,
     ...more
   };
 }

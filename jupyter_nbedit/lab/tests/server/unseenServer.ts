@@ -72,6 +72,7 @@ export function makeEdit(id: number, more: Partial<HistoryEdit> = {}): HistoryEd
     client: 'Claude',
     message: null,
     accepted_by: null,
+    is_from_page: false,
     operations: [],
     truncated: false,
     cells_changed: 1,

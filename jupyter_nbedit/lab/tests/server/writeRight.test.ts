@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isWritable, WriteRight } from '../../src/server/writeRight';
+import { WriteRight } from '../../src/server/writeRight';
 
 test('a user who may only read is offered no action, and no command is enabled', () => {
   const right = new WriteRight();
@@ -25,10 +25,4 @@ test('only a change of the right is reported', () => {
     right.isGranted = isGranted;
   }
   expect(reports).toEqual([false, true]);
-});
-
-test('a server that does not say takes the user for a writer', () => {
-  expect(isWritable({})).toBe(true);
-  expect(isWritable({ writable: true })).toBe(true);
-  expect(isWritable({ writable: false })).toBe(false);
 });
