@@ -8,7 +8,7 @@ import { formatNotebook, makeCodeCell } from './notebooks';
 /** Where the server keeps copies of open notebooks; see docs/operate.md. */
 const COPIES = join(process.env.NBEDIT_ROOT!, '..', 'data', 'nbedit');
 
-const CHANGE_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/change/v1';
+const OUTSIDE_CHANGE_SCHEMA = 'urn:jupyter-nbedit:outside-change:v1';
 
 /** An event about a file that was changed without the server. */
 export interface ChangeEvent {
@@ -45,7 +45,7 @@ export class ChangeEvents {
         });
         return events;
       },
-      { schema: CHANGE_SCHEMA, path }
+      { schema: OUTSIDE_CHANGE_SCHEMA, path }
     );
     return new ChangeEvents(events);
   }

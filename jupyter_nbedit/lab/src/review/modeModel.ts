@@ -6,7 +6,7 @@ import type { WriteRight } from '../server/writeRight';
 import { cleanText } from '../ui/displayText';
 import { formatChangeCount } from './wording';
 
-const MODE_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
+const MODE_SCHEMA = 'urn:jupyter-nbedit:mode:v1';
 
 /** Maximum length of a reason from the server. */
 const MAX_REASON_LENGTH = 160;

@@ -6,7 +6,7 @@ import { isUndoneAlready } from '../server/undoEdits';
 import type { ProposalCounts } from './modeModel';
 import { listPendingParts } from './wording';
 
-const PROPOSAL_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
+const PROPOSAL_SCHEMA = 'urn:jupyter-nbedit:proposal:v1';
 
 /** Maximum number of proposals in a reply of the server; the newest are listed. */
 const MAX_PROPOSALS = 200;

@@ -5,8 +5,8 @@ import { isAnonymousUserName } from '../ui/displayText';
 import { PAGE_CLIENT } from './client';
 import type { OperationEntry } from './models';
 
-const EDIT_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
-const CHANGE_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/change/v1';
+const EDIT_SCHEMA = 'urn:jupyter-nbedit:edit:v1';
+const OUTSIDE_CHANGE_SCHEMA = 'urn:jupyter-nbedit:outside-change:v1';
 const CONTENTS_SCHEMA = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
 
 /** Interval at which a visible page compares its files with the disk, in milliseconds. */
@@ -116,7 +116,7 @@ export class FileChangeFeed {
     if (typeof path !== 'string') {
       return;
     }
-    if (schema === CHANGE_SCHEMA) {
+    if (schema === OUTSIDE_CHANGE_SCHEMA) {
       const isNext = this._changeCounter.isNext(emission.epoch, emission.seq);
       this._onOutsideChange(path, emission);
       if (!isNext) {

@@ -7,7 +7,7 @@ import type { UndoneCells } from './client';
 import type { UnseenNotebook, UnseenReply } from './models';
 import type { WriteRight } from './writeRight';
 
-const SEEN_SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/seen/v1';
+const UNSEEN_SCHEMA = 'urn:jupyter-nbedit:unseen:v1';
 
 /** Events within this time cause one request about their notebook, in milliseconds. */
 const READ_DELAY = 100;
@@ -49,7 +49,7 @@ export class UnseenModel {
   ) {
     _right.changed.connect(() => this._notebooksChanged.emit());
     events.stream.connect((_, { schema_id: schema, path }) => {
-      if (schema === SEEN_SCHEMA && typeof path === 'string') {
+      if (schema === UNSEEN_SCHEMA && typeof path === 'string') {
         this._onChange(path.replace(/^\/+/, ''));
       }
     });

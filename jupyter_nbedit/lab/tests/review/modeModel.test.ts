@@ -18,7 +18,7 @@ import { WriteRight } from '../../src/server/writeRight';
 
 const trans = nullTranslator.load('jupyter_nbedit');
 
-const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/mode/v1';
+const SCHEMA = 'urn:jupyter-nbedit:mode:v1';
 
 /** A server's memory of modes. */
 class TestServer implements ModeClient {

@@ -4,7 +4,7 @@ import { ProposalModel, type ProposalClient } from '../../src/review/proposalMod
 import type { EditReply, Proposal } from '../../src/server/models';
 import { makeChangedPart, makeProposal } from './parts';
 
-const SCHEMA = 'https://schema.jupyter.org/jupyter_nbedit/proposal/v1';
+const SCHEMA = 'urn:jupyter-nbedit:proposal:v1';
 
 /** A server's memory of proposals; answers when it is let go. */
 class TestServer implements ProposalClient {

@@ -2,8 +2,8 @@ import type { Event } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FileChangeFeed, type FileChange, type FileProblem } from '../../src/server/fileChanges';
 
-const EDIT = 'https://schema.jupyter.org/jupyter_nbedit/edit/v1';
-const CHANGE = 'https://schema.jupyter.org/jupyter_nbedit/change/v1';
+const EDIT = 'urn:jupyter-nbedit:edit:v1';
+const CHANGE = 'urn:jupyter-nbedit:outside-change:v1';
 const CONTENTS = 'https://events.jupyter.org/jupyter_server/contents_service/v1';
 
 const page = { visibilityState: 'visible' };

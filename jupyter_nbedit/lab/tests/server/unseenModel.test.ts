@@ -6,7 +6,7 @@ import { UnseenModel } from '../../src/server/unseenModel';
 import { WriteRight } from '../../src/server/writeRight';
 import { makeChange, makeEdit, UnseenServer } from './unseenServer';
 
-const SEEN = 'https://schema.jupyter.org/jupyter_nbedit/seen/v1';
+const UNSEEN = 'urn:jupyter-nbedit:unseen:v1';
 
 let server: UnseenServer;
 let model: UnseenModel;
@@ -105,7 +105,7 @@ test('listeners are called only if something has changed', async () => {
 test('a Keep in another browser is read', async () => {
   await model.read('a.ipynb');
   server.cells = [];
-  emit({ schema_id: SEEN, path: '/a.ipynb' });
+  emit({ schema_id: UNSEEN, path: '/a.ipynb' });
   await settle();
   expect(model.get('a.ipynb')?.cells).toEqual([]);
 });
