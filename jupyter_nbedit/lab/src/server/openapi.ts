@@ -24,7 +24,7 @@ export interface components {
             readonly limits: components["schemas"]["Limits"];
             /** @description The storage kinds that this server uses now, of `file`, `contents`, `notebook` and `room`; `applied_via` of a reply names the one of the notebook. */
             readonly storage: readonly string[];
-            /** @description How this system can prevent an edit of a file from overwriting what another program writes at the same moment, the best first; `guard` of a reply names what the file and its file system allowed. */
+            /** @description How this system can prevent an edit of a file from overwriting what another program writes at the same moment, the best first. `guard` of a reply names what the file and its file system allowed. */
             readonly guards: readonly ("compare" | "exchange" | "lease")[];
             /** @description The tools for agents, as `toolset/name`; `links.tools` has them. */
             readonly tools: readonly string[];
@@ -445,7 +445,7 @@ export interface components {
         readonly ClearOutputs: {
             /** @enum {unknown} */
             readonly op: "clear_outputs";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly cell?: string | number;
             /** @description Several cells, each listed once. */
             readonly cells?: readonly (string | number)[];
@@ -512,7 +512,7 @@ export interface components {
         readonly Delete: {
             /** @enum {unknown} */
             readonly op: "delete";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly cell?: string | number;
             /** @description Several cells, each listed once. */
             readonly cells?: readonly (string | number)[];
@@ -559,7 +559,7 @@ export interface components {
             /** @description When it was made. */
             readonly time: string;
             /**
-             * @description `undo` and `redo` undo the edit `undoes`; `undo_cells` has returned cells to their last kept state, and `restore` the notebook to an earlier one; `outside` is a change of the file by a program that did not use this server.
+             * @description `undo` and `redo` undo the edit `undoes`. `undo_cells` has returned cells to their last kept state. `restore` has returned the notebook to an earlier state. `outside` is a change of the file by a program that did not use this server.
              * @enum {unknown}
              */
             readonly kind: "create" | "edit" | "outside" | "redo" | "restore" | "undo" | "undo_cells";
@@ -661,7 +661,7 @@ export interface components {
             /** @description When it was made. */
             readonly time: string;
             /**
-             * @description `undo` and `redo` undo the edit `undoes`; `undo_cells` has returned cells to their last kept state, and `restore` the notebook to an earlier one; `outside` is a change of the file by a program that did not use this server.
+             * @description `undo` and `redo` undo the edit `undoes`. `undo_cells` has returned cells to their last kept state. `restore` has returned the notebook to an earlier state. `outside` is a change of the file by a program that did not use this server.
              * @enum {unknown}
              */
             readonly kind: "create" | "edit" | "outside" | "redo" | "restore" | "undo" | "undo_cells";
@@ -754,7 +754,7 @@ export interface components {
             /** @description When it was made. */
             readonly time: string;
             /**
-             * @description `undo` and `redo` undo the edit `undoes`; `undo_cells` has returned cells to their last kept state, and `restore` the notebook to an earlier one; `outside` is a change of the file by a program that did not use this server.
+             * @description `undo` and `redo` undo the edit `undoes`. `undo_cells` has returned cells to their last kept state. `restore` has returned the notebook to an earlier state. `outside` is a change of the file by a program that did not use this server.
              * @enum {unknown}
              */
             readonly kind: "create" | "edit" | "outside" | "redo" | "restore" | "undo" | "undo_cells";
@@ -863,9 +863,9 @@ export interface components {
         readonly Insert: {
             /** @enum {unknown} */
             readonly op: "insert";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly after?: string | number;
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly before?: string | number;
             /** @description A position from 0. */
             readonly index?: number;
@@ -898,9 +898,9 @@ export interface components {
             readonly hash?: string;
             /** @description The version that you have read: at least the first 8 digits of its `hash`. Among cells with the same source, a guarded name `N:hhhhhh` or `N:hhhhhh~` means the one at index N if this is still the current version. */
             readonly rev?: string;
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly after?: string | number;
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly before?: string | number;
             /** @description A position from 0. */
             readonly index?: number;
@@ -1043,15 +1043,15 @@ export interface components {
         readonly Move: {
             /** @enum {unknown} */
             readonly op: "move";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly after?: string | number;
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly before?: string | number;
             /** @description A position from 0. */
             readonly index?: number;
             /** @enum {unknown} */
             readonly at?: "end" | "start";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly cell?: string | number;
             /** @description Several cells, each listed once. */
             readonly cells?: readonly (string | number)[];
@@ -1064,7 +1064,7 @@ export interface components {
         readonly MycodeInput: {
             /** @description The path of the notebook, which ends in .ipynb: relative to the folder that the server serves, or absolute and below it. */
             readonly notebook_path: string;
-            /** @description The id of the cell. Only if no cell has that id, a bare number N is the cell at index N, counted from 0, and so is `cell-N` if no cell had that id or has another id of this form. For `insert`: the new cell goes after this one, and an empty text means before all cells. */
+            /** @description The id of the cell. Only if no cell has that id, a bare number N is the cell at index N, counted from 0. `cell-N` is the same cell if no cell had that id or has another id of this form. For `insert`: the new cell goes after this one, and an empty text means before all cells. */
             readonly cell_id: string | number;
             /** @description The whole source of the cell afterwards. Required for `replace` and `insert`; `delete` ignores it. */
             readonly new_source?: string;
@@ -1360,7 +1360,7 @@ export interface components {
              */
             readonly edit_id: number | null;
             /**
-             * @description Of a cell to insert or to move: the id of the nearest cell above its new place among those that the proposal neither moves nor deletes; null if there is none, or it has no id.
+             * @description Of a cell to insert or to move: the id of the nearest cell above its new place that the proposal neither moves nor deletes. It is null if there is no such cell, or if the cell has no id.
              * @default null
              */
             readonly cell_above: string | null;
@@ -1495,7 +1495,7 @@ export interface components {
         readonly Replace: {
             /** @enum {unknown} */
             readonly op: "replace";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly cell: string | number;
             /** @description The new source of the cell. CR LF and CR in it become LF, unless the cell already has CR LF: then it is stored as sent. */
             readonly source?: string;
@@ -1577,7 +1577,7 @@ export interface components {
         readonly ReplaceText: {
             /** @enum {unknown} */
             readonly op: "replace_text";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly cell: string | number;
             /** @description The exact text to replace; LF and CR LF in it match both kinds of line ends. */
             readonly old?: string;
@@ -1733,7 +1733,7 @@ export interface components {
          * @description What `notebook_edit` takes.
          */
         readonly SectionsInput: {
-            /** @description The file: one of the configured names (by default external-communications, reminders, standing-orders), or the path of a file that ends in .md or .ipynb, relative to the folder that the server serves or absolute and below it. */
+            /** @description The file: one of the configured names (by default external-communications, reminders, standing-orders), or the path of a file that ends in .md or .ipynb. The path is relative to the folder that the server serves, or absolute and below it. */
             readonly file: string;
             /**
              * @description What to do with the file, or with its section.
@@ -1783,7 +1783,7 @@ export interface components {
              *     }
              */
             readonly patch: Record<string, unknown>;
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly cell?: string | number;
             readonly expect?: components["schemas"]["Expect"];
         };
@@ -1843,7 +1843,7 @@ export interface components {
         readonly Split: {
             /** @enum {unknown} */
             readonly op: "split";
-            /** @description The cell: a string is its id or, only if no cell has that id, its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`) or, if no cell has or had an id of this form, `cell-N` with N from 0; an integer is its index from 0. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
+            /** @description The cell. An integer is its index from 0. A string is its id. Only if no cell has that id, a string is its guarded name `N:hhhhhh` (its index, and the first 6 digits of its `source_hash`). `cell-N` is the cell at index N if no cell has or had an id of this form. All refer to the notebook before the batch; an id may also be that of a cell that an earlier operation of the batch inserted. A guarded name means the cell with that source, wherever it is now. */
             readonly cell: string | number;
             /** @description The number, counted from 1, of the line that becomes the first of the second cell: 2 leaves one line in the first. Lines are those of the cell before the request, also if an earlier operation has split it. */
             readonly at_line: number;
@@ -2010,7 +2010,7 @@ export interface components {
         };
         /**
          * UnseenCell
-         * @description The net change of one cell since the user's last Keep; `index_before` is that of then.
+         * @description The net change of one cell since the user's last Keep, when it was at `index_before`.
          */
         readonly UnseenCell: {
             /** @description Its number, from 0. */
