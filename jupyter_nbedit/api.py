@@ -126,7 +126,7 @@ class PythonAPI:
     async def get_unseen(self, path: str, *, user: str) -> UnseenReply:
         """Return the net change of each cell of a notebook that a user has not kept.
 
-        If the server makes up the names of its users, as it does for its token, all are one.
+        If the server makes up the names of its users, as for its token, all users are one account.
         """
         return await self._unseen.get(path, self._get_account(user))
 

@@ -133,8 +133,8 @@ def build_services(
 ) -> WiredServices:
     """Create the services over the contents manager and the rooms of the web application.
 
-    ``web_settings`` are those of the application. ``has_server`` is False if no server runs, which
-    texts then say.
+    ``web_settings`` are the settings of the web application. ``has_server`` is False if no server
+    runs; texts then say this.
     """
     locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", log)
     storages = StorageResolver(web_settings, locks, settings.links_outside_root)

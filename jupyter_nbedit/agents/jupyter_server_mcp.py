@@ -2,8 +2,8 @@
 
 That extension asks the entry points of the group ``jupyter_server_mcp.tools`` for functions, and
 makes a tool of each: of its name, docstring and parameters. It has a port of its own without a
-token, which everybody on the machine can use. So there are functions only if the setting
-`offer_to_jupyter_server_mcp` says so.
+token, which everybody on the machine can use. There are functions only if the setting
+`offer_to_jupyter_server_mcp` is on.
 """
 
 from __future__ import annotations

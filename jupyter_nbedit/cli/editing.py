@@ -22,7 +22,7 @@ from jupyter_nbedit.client import requests
 _POSITIONS = ("after", "before", "at")
 _CELL_TYPES = ("code", "markdown", "raw")
 
-# The options that say what to do, and for each those that it needs and those that it can have.
+# The options that say what to do, and the options that each of them needs or allows.
 _ACTIONS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "old": (("new",), ("cell", "all", "keep_outputs")),
     "source": (("cell",), ("type", "keep_outputs")),

@@ -100,7 +100,7 @@ class ResponseError(ClientError, reason="unexpected_response"):
 
 
 class AccessDenied(ResponseError, reason="access_denied"):
-    """The server wants a token, or does not accept the one that was sent."""
+    """The server wants a token, or does not accept the token that was sent."""
 
 
 class Redirected(ResponseError, reason="redirected"):

@@ -20,7 +20,7 @@ class Request:
     """A request, without what is particular to HTTP.
 
     ``parts`` are the parts of the address below ``/nbedit``; the API path of a notebook is one
-    part, with its slashes. Names of the query and the body are those of the REST API.
+    part, with its slashes. Names in the query and the body are the names of the REST API.
     """
 
     method: str
@@ -90,7 +90,7 @@ def create(path: str, cells: Sequence[Mapping[str, Any]] = (), **body: Any) -> R
 
 
 def search(**body: Any) -> Request:
-    """Search notebooks; ``body`` is that of ``POST /nbedit/search``."""
+    """Search notebooks; ``body`` is the body of ``POST /nbedit/search``."""
     return _build("POST", "search", **body)
 
 

@@ -106,7 +106,7 @@ class Address:
         """Return whether both are the same server, by any of the names of this machine.
 
         Behind a proxy, such as that of a JupyterHub, several servers have one host and port. An
-        address without a base URL is that of any server there.
+        address without a base URL stands for any server at this host and port.
         """
         base_urls = {self._get_base_url(), other._get_base_url()}
         return self._get_identity() == other._get_identity() and (
@@ -224,8 +224,7 @@ class Response:
 class Server:
     """A running server.
 
-    Its token is sent to its address and nowhere else; it is not shown, and redirects are not
-    followed.
+    The token is sent to this address only; it is not shown, and redirects are not followed.
     """
 
     address: Address

@@ -58,7 +58,7 @@ class NotebookNames(ABC):
         return name.name[len(own.first) :]
 
     def get_range(self) -> NameRange:
-        """Return the names of all notebooks below the root, without those that links lead to."""
+        """Return the range of names below the root; notebooks behind links have other names."""
         folder = self.get_folder()
         if folder is None:
             return NameRange(self.get_root_name(), "", _LAST)

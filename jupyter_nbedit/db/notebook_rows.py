@@ -56,8 +56,8 @@ def move_edits(connection: sqlite3.Connection, notebook_id: int, name: NotebookN
 def merge_notebook(connection: sqlite3.Connection, old: NotebookName, new: NotebookName) -> None:
     """Give a notebook its right name, under which there may be rows already.
 
-    What was unseen under one of the names stays so, and of two own modes the stricter holds. The
-    caller then calls `write_older_modes`.
+    Changes that were unseen under one name stay unseen, and of two own modes the stricter holds.
+    The caller then calls `write_older_modes`.
     """
     row = connection.execute(
         "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", old

@@ -192,11 +192,12 @@ _FILE_NAME = """
 
 # A notebook in a file is named by its path on disk. The old names are joined as texts, and no file
 # is read; `link_paths` has what may be the path of a link, until that has been resolved. If a
-# notebook had several names, its edits come together, and what was unseen under one name stays so.
+# notebook had several names, its edits come together, and changes that were unseen under one name
+# stay unseen.
 _FILE_NAMES: Migration = (
     # Folders that are or were the roots of servers. An older release looks for modes there.
     "CREATE TABLE roots (root TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID",
-    # How a server calls a notebook whose name is not below its root, because links lead there.
+    # The path by which a server reaches a notebook outside of its root, through links.
     """
     CREATE TABLE link_paths (
         root TEXT NOT NULL,

@@ -179,8 +179,8 @@ class NbEditHandler(APIHandler):
     def _is_from_page(self) -> bool:
         """Return whether the person in an open page sends the request.
 
-        Raise `PageUnknown` if the server does not know the page: the request is never taken for
-        that of a program, which may do other things.
+        Raise `PageUnknown` if the server does not know the page: the request never counts as the
+        request of a program, which may do other things.
         """
         page_id = self.request.headers.get(PAGE.name) if self.is_for_pages else None
         if page_id is not None and not self.services.tabs.has_page(page_id, self.account):

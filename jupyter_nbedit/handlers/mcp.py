@@ -1,7 +1,7 @@
 """The endpoint of the Model Context Protocol: the toolset ``agent`` for clients of MCP.
 
-`jupyter_nbedit.agents.mcp` knows the protocol. What is refused before a message is read
-(permissions, size, media type) has the form of all errors, and the rest that of the protocol.
+`jupyter_nbedit.agents.mcp` knows the protocol. Refusals before a message is read (permissions,
+size, media type) have the form of all errors; all other refusals have the form of the protocol.
 """
 
 from __future__ import annotations

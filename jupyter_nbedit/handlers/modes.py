@@ -124,7 +124,7 @@ class ModeHandler(NbEditHandler):
         await self._send_mode(path, is_writable=True)
 
     async def _check_path(self, path: str | None) -> None:
-        """Raise the error of a path that is not that of a notebook."""
+        """Raise the error of the storage, or `NotebookNotFound` if it is no notebook's path."""
         if path is not None:
             if not path.endswith(".ipynb"):
                 raise errors.NotebookNotFound

@@ -151,10 +151,10 @@ class Reply:
 class OperationSpec:
     """What a verb of a route takes and answers; a decorator that prepares each request.
 
-    The decorated verb runs if the user is logged in and has the right for ``action``, which is that
-    of the HTTP method unless it is given. If it has a parameter ``body`` or ``query``, it gets the
-    decoded one. With the header `IDEMPOTENCY_KEY` it does not run for a retry, which gets the
-    earlier response; a verb without ``body`` and ``query`` looks for retries itself.
+    The decorated verb runs if the user is logged in and has the right for ``action``. The default
+    is the action of the HTTP method. If the verb has a parameter ``body`` or ``query``, it gets the
+    decoded body or query. With the header `IDEMPOTENCY_KEY` it does not run for a retry, which gets
+    the earlier response; a verb without ``body`` and ``query`` looks for retries itself.
 
     With ``has_text`` the replies may be texts for models and terminals, too. ``errors`` are those
     besides the errors of every request; ``error_type`` is the type of their bodies. The description

@@ -134,7 +134,7 @@ class ToolRunner(NbEditHandler):
     ) -> ToolResult:
         """Run a tool with arguments in JSON. The caller has checked `Tool.right`.
 
-        A client that does not state its name has that of the tool.
+        A client that does not state its name gets the name of the tool.
 
         Raises
         ------

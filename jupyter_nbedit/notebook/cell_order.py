@@ -194,7 +194,8 @@ class FinalOrder:
     def compile_splices(self, style: Style, cells: Mapping[int, bytes]) -> list[Splice]:
         """Return the splices that put the cells in order.
 
-        ``style`` is that of the notebook; ``cells`` has the bytes of the cells in changed ranges.
+        ``style`` is the style of the notebook; ``cells`` has the bytes of the cells in changed
+        ranges.
         """
         array, spans = self.document.cells_span, self.document.cell_spans
         if self.changed_ranges and not (spans and len(self)):

@@ -352,9 +352,10 @@ class Document:
     def locate(self, address: CellAddress, *, is_current: bool = False) -> int:
         """Return the index of the cell with an address.
 
-        A guarded name means the one cell with its hash, wherever that is now. If several have it,
-        or had it according to the name, it means the one at its index, but only if ``is_current``:
-        if the request knows that this is the current version of the notebook.
+        A guarded name means the cell with its hash, wherever this cell is now. If several cells
+        have this hash, or had it according to the name, the name means the cell at its index, but
+        only if ``is_current``: if the request knows that this is the current version of the
+        notebook.
 
         Raises
         ------

@@ -65,7 +65,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     def from_cell(
         cls, cell: EditedCell, order: FinalOrder, number: int, *, is_clearing: bool
     ) -> CellResult:
-        """Return what an operation, the one with a number, did to a cell."""
+        """Return what the operation with a number did to a cell."""
         is_removed = cell.removed_by == number
         return cls(
             cell_id=cell.id,

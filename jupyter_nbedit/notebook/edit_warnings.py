@@ -38,7 +38,7 @@ def list_missing_members(changes: Iterable[CellChange]) -> Iterator[str]:
 def list_escaped_lines(changes: Iterable[CellChange]) -> Iterator[str]:
     """Yield a warning for each cell that has got such a line, if it looks like a mistake.
 
-    It does if the cell had the line, or one that begins so, without the backslash.
+    This is the case if the cell had the line, or a line with this beginning, without the backslash.
     """
     for change in changes:
         if change.before is None or change.after is None or "source" not in change.changed_members:

@@ -190,7 +190,7 @@ class Style:
         return default
 
     def _iterate_cells_by_distance(self, index: int, cell_type: str | None) -> Iterator[Cell]:
-        """Yield cells from near to far; at each distance the one before comes first."""
+        """Yield cells from near to far; of two at one distance, the cell before comes first."""
         heads = self.document.headers
         for distance in range(_MAX_DISTANCE):
             for neighbour in (index - 1 - distance, index + distance):

@@ -19,8 +19,8 @@ _QUOTE = b'"'
 def count_json_values(data: bytes, limit: int) -> int:
     """Return how many values a JSON text has, its objects and arrays included.
 
-    Names of members are no values. Counting stops when there are more than ``limit``. What is not
-    JSON has some number, which is never larger than that of its bytes.
+    Names of members are no values. Counting stops when there are more than ``limit``. For a text
+    that is not JSON the number is arbitrary, but never larger than the number of bytes.
     """
     count = 1 if data.strip(_SPACE) else 0
     is_in_string = False

@@ -1,9 +1,9 @@
 """Merge two changes of one text by line.
 
-The policy is that of the tab (``lab/src/merge/textMerge.ts``); ``tests/line_merges.json`` has its
+The tab has the same policy (``lab/src/merge/textMerge.ts``); ``tests/line_merges.json`` has its
 cases. Lines are separated by line feeds only, as in nbformat. Changes that touch are a conflict,
-also if they do not overlap: a line that both sides left as it was must be between them. Equal
-changes of both sides are one change.
+also if they do not overlap: between two changes there must be a line that neither side has changed.
+Equal changes of both sides are one change.
 """
 
 from __future__ import annotations

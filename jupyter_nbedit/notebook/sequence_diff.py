@@ -138,7 +138,7 @@ def _split_at_unique_items(
 ) -> Iterator[Difference]:
     """Split at the items that occur exactly once in both, as patience diff does.
 
-    Of these items, those count that have the same order in both.
+    Of these items, only items with the same order in both sequences count.
     """
     counts = Counter(old[part.start : part.stop])
     new_counts = Counter(new[part.new_start : part.new_stop])

@@ -188,7 +188,7 @@ class NormalizedText:
         return position + bisect_left(self._crlf, position)
 
     def _adapt(self, new: str, begin: int) -> str:
-        """Return the new text with the line end that follows its position, else the first one."""
+        """Return the new text with the line end after its position, or with the first line end."""
         if "\n" not in new or not self._line_ends:
             return new
         index = bisect_left(self._line_ends, begin)

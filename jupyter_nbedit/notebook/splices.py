@@ -20,7 +20,7 @@ class Splice(NamedTuple):
 def iterate_segments(size: int, splices: Iterable[Splice]) -> Iterator[tuple[int, int] | bytes]:
     """Yield the segments of a spliced text in order: ranges of the base, and new bytes.
 
-    ``size`` is that of the base; splices are sorted, and their ranges must not overlap.
+    ``size`` is the size of the base; splices are sorted, and their ranges must not overlap.
     """
     position = 0
     for splice in splices:

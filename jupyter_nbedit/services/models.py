@@ -29,7 +29,7 @@ class Author:
     """Who makes a change, and why.
 
     The server knows the user; the client and the reason are as the client states them. The session
-    is the one whose reads count; see `ReadTracker`.
+    is the session whose reads count; see `ReadTracker`.
     """
 
     user: str = ""

@@ -132,7 +132,7 @@ class ModeManager:
             self._renames.remove(rename)
 
     def _list_former_paths(self, path: str) -> set[str]:
-        """Return the path, and those that the notebook had before renames that are not stored.
+        """Return the path, and the paths of the notebook before renames that are not stored yet.
 
         If there are more than `_MAX_FORMER_PATHS`, some are missing.
         """
@@ -301,7 +301,7 @@ class ModeManager:
     ) -> tuple[dict[str, dict[NotebookName, str]], str | None]:
         """Return the modes, and why other modes are unknown; None if there are no others.
 
-        Rows with the root of a server are those that older releases read.
+        Older releases read the rows with the root of a server.
         """
         root, first, last = self.names.get_range()
         own_root = f"{self.names.get_root_name()}/"

@@ -50,8 +50,8 @@ def decide(
 ) -> Outcome:
     """Return what becomes of an action that ``author`` asks for.
 
-    ``mode`` is the effective mode of the notebook, and ``server_mode`` that of the server, which a
-    person in a page cannot bypass. Only changes and ``accept`` depend on them. A program that is
+    ``mode`` is the effective mode of the notebook. ``server_mode`` is the mode of the server, which
+    a person in a page cannot bypass. Only changes and ``accept`` depend on them. A program that is
     ``refused_proposer`` may not accept.
     """
     if action == "edit_text_file":

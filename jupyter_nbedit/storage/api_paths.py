@@ -84,7 +84,7 @@ def _resolve_root(root: str) -> str:
 
 
 def get_root_name(manager: Any) -> str:
-    """Return a name of the root of API paths that differs from those of other servers.
+    """Return a name of the root of API paths, which differs from the names of other servers' roots.
 
     It is the path of the root directory without links; for a manager without one, its class and the
     traits that locate its files.

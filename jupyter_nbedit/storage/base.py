@@ -101,7 +101,7 @@ Walker = Callable[[str], Iterator[WalkItem]]
 
 
 class StaleContent(Exception):
-    """The stored bytes are no longer those that were read; nothing was written."""
+    """The stored bytes have changed since they were read; nothing was written."""
 
 
 class Storage(Protocol):

@@ -50,7 +50,7 @@ def render_edit(
 
 
 def _render_head(reply: EditReply, *, has_server: bool) -> str:
-    # The hash of a proposal is that of the notebook as it is, and so is the number of its cells.
+    # A proposal has the hash and the number of cells of the notebook as it is now.
     cells = reply.total_cells - (0 if reply.proposal_id is UNSET else reply.cells_delta)
     count = f"{cells} cell{'' if cells == 1 else 's'}"
     facts = [quote_name(reply.path, _MAX_PATH_LENGTH), count, f"rev {reply.hash[:REV_LENGTH]}"]

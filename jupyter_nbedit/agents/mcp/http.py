@@ -34,7 +34,7 @@ from jupyter_nbedit.agents.mcp.versions import BATCH_VERSION, MODERN_VERSION, ch
 # The parameter that the header `Mcp-Name` must repeat.
 _NAMED_PARAMETERS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ENCODED_PREFIX, _ENCODED_SUFFIX = "=?base64?", "?="
-# The version 2026-07-28 says them all but -32602, for which it says it in one case.
+# The version 2026-07-28 gives the status of each code, but of -32602 only in one case.
 _STATUS = {
     PARSE_ERROR: HTTPStatus.BAD_REQUEST,
     INVALID_REQUEST: HTTPStatus.BAD_REQUEST,

@@ -104,7 +104,7 @@ class ShownDiffs:
         self._diffs: LRUCache[str, bytes] = LRUCache(_MAX_SESSIONS)
 
     def recognize(self, session: str, reply: EditReply) -> bool:
-        """Return whether a change is that of the session's last dry run; remember a dry run."""
+        """Return whether a change equals the last dry run of the session; remember a dry run."""
         known, diff = self._diffs.get(session), _hash_diff(reply)
         if reply.dry_run:
             self._diffs.put(session, diff)

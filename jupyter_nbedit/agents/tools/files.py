@@ -249,8 +249,8 @@ def _cut(line: str) -> str:
 def replace_string(text: str, old: str, new: str, *, replaces_all: bool) -> tuple[str, list[int]]:
     """Replace a text that is not empty, with line ends as the file has them.
 
-    A line end in ``old`` matches any line end of the file; those in ``new`` become those of the
-    replaced text. Unless all occurrences are replaced, there must be exactly one.
+    A line end in ``old`` matches any line end of the file; line ends in ``new`` become the line
+    ends of the replaced text. Unless all occurrences are replaced, there must be exactly one.
 
     Returns
     -------

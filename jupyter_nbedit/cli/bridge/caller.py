@@ -74,7 +74,7 @@ class BridgeCaller:
         }
         # A cancelled call still needs its thread.
         self._threads = asyncio.Semaphore(_MAX_THREADS)
-        # What proposals are about, so that a call about one finds its server again.
+        # The targets of proposals: a call about a proposal is sent to the server of its target.
         self._proposals: dict[int, str] = {}
 
     async def call_tool(self, call: ToolCall) -> ToolAnswer:
@@ -155,7 +155,7 @@ class BridgeCaller:
     def _send(self, request: _TargetedCall) -> ToolAnswer:
         """Send a call to the server that serves its target, or answer it here if there is none.
 
-        If that server is gone, the call is sent to the one that is there then.
+        If this server is gone, the call is sent to the server that serves the target then.
         """
         try:
             first = self._find_server(request.target, request.path)

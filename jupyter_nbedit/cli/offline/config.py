@@ -15,7 +15,7 @@ _NAMES = ("jupyter_config", "jupyter_server_config", "jupyter_jupyter_nbedit_con
 
 
 def load_config() -> Config:
-    """Return the merged configuration; a file in a folder of the user beats those of the system.
+    """Return the merged configuration; files of the user override files of the system.
 
     Raise `ModesUnreadable` if a file fails, because it may be the one that forbids changes.
     """

@@ -100,7 +100,7 @@ def _scan_beginning(beginning: bytes) -> tuple[int, int, list[Member]] | None:
 
 
 class _CellScanner:
-    """Finds all cells except those of the last window."""
+    """Finds all cells except the cells of the last window."""
 
     def __init__(self, text: LazyBytes, position: int, window: int) -> None:
         #: The start of the first cell that was not found yet.

@@ -141,9 +141,9 @@ class CellLocator:
     def _list_misplaced(
         self, gaps: Mapping[int, int], gaps_by_id: Mapping[int, int | None]
     ) -> list[int]:
-        """Return the parts without ids whose place is not that of parts with ids beside them.
+        """Return the parts without ids whose gap differs from that of parts with ids beside them.
 
-        All were in the same gap, so one of the two ways of finding it is wrong.
+        All these cells were in the same gap: one of the two ways of finding the gap is wrong.
         """
         places: dict[int | None, set[int]] = defaultdict(set)
         for number in gaps_by_id:

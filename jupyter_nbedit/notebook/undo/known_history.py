@@ -147,7 +147,7 @@ class OriginalOrder:
     ) -> dict[str, tuple[int, int]]:
         """Give cells their positions after an edit; return those before and after it by cell id.
 
-        ``undone_changes`` are those of the edit that it undoes. Positions are numbers.
+        ``undone_changes`` are the changes of the edit that it undoes. Positions are numbers.
         """
         changes: dict[str, tuple[int, int]] = {}
         # A batch may delete a cell and insert another with its id.

@@ -194,7 +194,8 @@ class _TrackedCell:
     deleted_by: tuple[int, int] | None = None
     #: Its position in the baseline, None if it does not exist there.
     baseline_position: _Position | None = None
-    #: Whether it was changed since the baseline; its bytes there, or those of the metadata.
+    #: Whether it was changed since the baseline; its bytes in the baseline, or the bytes of the
+    #: metadata.
     is_changed: bool = False
     old_data: bytes | None = None
     #: The changes that the user has not seen and nobody has undone, as edits and numbers of parts,
@@ -219,7 +220,7 @@ class _TrackedCell:
     def prepend_change(
         self, edit: PastChange, number: int, undos: _Undos, newer_undos: _NewerUndos
     ) -> bool:
-        """Add an older change; return whether the state before it is that of the baseline."""
+        """Add an older change; return whether the state before it is the state in the baseline."""
         if self.is_search_ended:
             return False
         if undos.is_undo(edit):
@@ -253,8 +254,8 @@ class _TrackedCell:
 class _PositionAllocator:
     """Positions in an older version, among the positions in the versions after it.
 
-    Cells that were not in the same version have no order that is certain. Those that have not been
-    moved among the others, all in all, are to have the order that they have now.
+    Cells that were not in the same version have no order that is certain. Cells that have not been
+    moved among the others in total get their present order.
     """
 
     def __init__(self, positions: Sequence[_Position]) -> None:
@@ -447,7 +448,7 @@ class _CellHistory:
         return cell
 
     def _reorder(self, reversal: Reversal, cells: Mapping[int, _TrackedCell]) -> None:
-        """Update the order of the cells to that of the notebook without the edit."""
+        """Update the order of the cells to the order of the notebook without the edit."""
         moves = [
             (cells[number], index, index_before)
             for number, (index, index_before) in reversal.indexes.items()

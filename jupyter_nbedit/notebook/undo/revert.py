@@ -319,10 +319,10 @@ def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splic
 def _list_remaining_parts(
     document: Document, record: UndoRecord, parts: Mapping[int, CellUndo], history: KnownHistory
 ) -> tuple[dict[int, CellUndo], set[int]]:
-    """Return parts by number, without those that somebody has undone by hand.
+    """Return parts by number, without the parts that somebody has undone by hand.
 
-    A cell that a later edit changed is not left out: undoing that one could restore what this did.
-    Also return the numbers of the parts with cells that no later edit has changed.
+    A cell that a later edit changed is not left out: undoing the other edit could restore what this
+    edit did. Also return the numbers of the parts with cells that no later edit has changed.
     """
     changed_ids = {part.cell_id for part in history.list_later_parts(record) or ()}
     # Without ids, cells are identified by position: the order must be as after the edit.

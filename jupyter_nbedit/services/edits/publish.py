@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Does everything that follows a write; ``versions`` are those that readers and tabs have."""
+    """Does everything that follows a write; readers and tabs have the ``versions``."""
 
     history: EditHistory
     read_tracker: ReadTracker

@@ -334,7 +334,7 @@ class EditService:
     async def _add_proposal(
         self, request: WriteRequest, planned: PlannedEdit, data: bytes | None = None
     ) -> int:
-        """Store a proposal, and return its number; ``data`` is that of a new notebook."""
+        """Store a proposal, and return its number; ``data`` are the bytes of a new notebook."""
         origin = ProposalOrigin(
             account=request.author.account,
             session=request.author.session_name,

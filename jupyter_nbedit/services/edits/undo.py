@@ -117,7 +117,7 @@ class UndoPlanner:
         )
 
     async def _build_nothing_error(self, path: str) -> NothingToUndo:
-        """Return the error if there is no edit to choose; it names the newest one of others."""
+        """Return the error if there is no edit to choose; it names the newest edit of others."""
         verb, condition = ("redo", "was undone") if self.redo else ("undo", "can be undone")
         number = None
         if self.author is not None:

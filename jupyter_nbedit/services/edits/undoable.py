@@ -34,7 +34,7 @@ class UndoConflictFinder:
     documents: DocumentCache
 
     async def find(self, path: str, edits: Sequence[HistoryEdit]) -> frozenset[int]:
-        """Return the numbers of those of some edits whose undo later changes prevent.
+        """Return the numbers of the edits whose undo is prevented by later changes.
 
         There is none among older edits than are compared, nor if the notebook cannot be read.
         """

@@ -72,8 +72,8 @@ class NewEntry:
     snippet: str | None = None
     #: Whether the notebook was trusted before the edit.
     trusted: bool = False
-    #: The parts of edits that it takes back. If it is undone itself, those are unseen again which
-    #: its author has not seen now.
+    #: The parts of edits that it takes back. If this edit is undone, the parts that its author has
+    #: not seen now are unseen again.
     reversed_parts: Sequence[SeenParts] = ()
 
     @property
@@ -173,7 +173,7 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
     account: str = ""
     decided_account: str | None = None
     session: str = ""
-    #: Of what it took back, the parts that its author had not seen.
+    #: The parts that it took back and that its author had not seen.
     unseen_before: list[SeenParts] = []
     #: The encoded undo record; empty if it was too large to be stored.
     record: bytes = b""

@@ -12,7 +12,7 @@ from jupyter_nbedit.services.history.models import Entry, SeenParts
 
 #: How long it takes to revert an edit, as bytes of a notebook to parse.
 EDIT_WEIGHT = 20_000
-#: The most edits of which it is stored one by one whether they were seen.
+#: The largest number of edits for which one row each says whether they were seen.
 MAX_MARKED_EDITS = 200
 #: The SQL of the newest edit that a user has seen with all older ones.
 SEEN_BOUNDARY = (
@@ -32,7 +32,7 @@ def find_last_seen_edit(connection: sqlite3.Connection, notebook_id: int, user: 
 def list_unseen_parts(
     connection: sqlite3.Connection, notebook_id: int, user: str, parts: Iterable[SeenParts]
 ) -> list[SeenParts]:
-    """Return those of the parts that a user has not seen."""
+    """Return the parts that a user has not seen."""
     last_edit = find_last_seen_edit(connection, notebook_id, user)
     unseen: list[SeenParts] = []
     for edit_id, numbers, total in parts:

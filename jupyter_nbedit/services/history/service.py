@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MAX_PATHS = 200
 _MAX_EDITS = 2_000
 
-# The last edits of agents are those of so many agents in so many pages of the newest edits.
+# The last edits of agents: the largest number of agents, and of pages of the newest edits.
 _MAX_AGENTS = 20
 _MAX_PAGES = 5
 _PAGE_SIZE = 200
@@ -73,7 +73,7 @@ class ConflictFinder(Protocol):
     """Compares edits with the notebook as it is now."""
 
     async def find(self, path: str, edits: Sequence[HistoryEdit]) -> frozenset[int]:
-        """Return the numbers of those of some edits whose undo later changes prevent."""
+        """Return the numbers of the edits whose undo is prevented by later changes."""
 
 
 @dataclass(frozen=True)

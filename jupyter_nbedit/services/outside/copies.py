@@ -165,7 +165,7 @@ class VersionCopies:
 
 
 def _copy(data: Buffer, target: int) -> None:
-    """Write bytes to a file, in the kernel if they are those of another file."""
+    """Write bytes to a file; the kernel copies them if they are the bytes of another file."""
     if isinstance(data, LazyFileBytes):
         try:
             data.copy_to(target)

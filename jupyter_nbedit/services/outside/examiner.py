@@ -138,7 +138,7 @@ class OutsideChangeExaminer:
         try:
             async with self.storages.lock(notebook.name) as storage:
                 current = await self._read_identity(notebook)
-                # If a server has written since, it may be that one whose file was found.
+                # If a server has written since, it may have written the file that was found.
                 last_write = self.storages.read_last_write(notebook.name)
                 is_outdated = current != identity and last_write != version.last_write
                 is_same = notebook.version is version and self.notebooks.is_open(notebook)

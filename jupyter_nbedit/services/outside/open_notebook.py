@@ -189,7 +189,7 @@ class OpenNotebooks:
         self.copies.close()
 
     def remove_unused_copy(self, notebook: OpenNotebook, copy: VersionCopy | None) -> None:
-        """Remove a copy unless it is that of the known version."""
+        """Remove a copy unless it is the copy of the known version."""
         if notebook.version is None or notebook.version.copy is not copy:
             self.copies.remove(copy)
 

@@ -77,7 +77,7 @@ class OutsideChangeRecorder:
     ) -> OutsideChangeEvent:
         """Store a change in the history, and return its event; the lock of the notebook is held.
 
-        ``kind`` is that of the storage. ``is_outside`` is false if another server has written.
+        ``kind`` is the kind of the storage. ``is_outside`` is false if another server has written.
         """
         diff, lines, total_cells = difference.diff, difference.lines, len(found.document)
         cells = [] if diff is None else diff.list_entries()

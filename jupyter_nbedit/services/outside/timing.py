@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Timing:
-    """Times in seconds; those of examining depend on those of looking."""
+    """Times in seconds; the times of examining depend on the times of looking."""
 
     #: How often files are looked at: on average, a change is found after half of this time.
     file_interval: float = 0.5

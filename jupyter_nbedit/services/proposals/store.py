@@ -395,7 +395,7 @@ class ProposalStore:
         )
 
     async def expire(self) -> list[Proposal]:
-        """Expire pending proposals; delete those that were closed long ago.
+        """Expire pending proposals; delete proposals that were closed long ago.
 
         Return the expired ones that a path of this root leads to. The server of another root may
         not run, so its proposals expire, too.
@@ -437,7 +437,7 @@ class ProposalStore:
     async def delete(self, path: str) -> list[Proposal]:
         """Delete the proposals for a notebook or a folder.
 
-        Return those that were pending, and that a path of this root leads to.
+        Return the proposals that were pending and to whose notebook a path of this root leads.
         """
         root, deleted_name = self.names.find(path)
 
@@ -462,7 +462,7 @@ class ProposalStore:
     def _list_proposals(
         self, connection: sqlite3.Connection, numbers: Iterable[int]
     ) -> list[Proposal]:
-        """Return proposals by their numbers, without those to which no path of this root leads."""
+        """Return proposals by number, without proposals that no path of this root reaches."""
         finder = PathFinder.read(connection, self.names)
         proposals = [
             _build_proposal(connection.execute(_SELECT_BY_ID, (number,)).fetchone(), finder, None)

@@ -156,7 +156,7 @@ class Version:
         return indexes
 
     def _name_twins(self) -> list[int]:
-        """Return for each cell its number or else its fingerprint; see `twins`."""
+        """Return for each cell its number, or its fingerprint if it has no number; see `twins`."""
         twins = self.twins or [0] * len(self.fingerprints)
         return [
             number or fingerprint

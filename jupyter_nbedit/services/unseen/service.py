@@ -131,7 +131,7 @@ class UnseenService:
         """Mark changes as seen that had no effect before some of ``net`` were marked, and now have.
 
         If two cells have changed places and back, each of the two edits may have moved one of them.
-        Then one of them would be shown as moved as soon as the changes of the other are kept.
+        Without this, one cell would be shown as moved as soon as the changes of the other are kept.
         """
         shown = {source for cell in net.cells.values() for source in cell.sources}
         for _ in range(_MAX_ROUNDS):

@@ -42,7 +42,7 @@ _UNSEEN_EDITS = f"""
 class SeenEdits:
     """What a user has seen of the edits of a notebook."""
 
-    #: The newest edit of which it is known that it and all older ones were seen, or 0.
+    #: The newest edit up to which all edits were seen, or 0.
     last_edit: int = 0
     #: The parts that were seen of newer edits.
     parts: Mapping[int, Collection[int]] = field(default_factory=dict)
@@ -54,8 +54,8 @@ class SeenEdits:
 class SeenEditStore:
     """Stores what users have seen. Every method raises `HistoryUnavailable` if the database fails.
 
-    Users are named by their accounts. The names of notebooks and the number of days are those of
-    `EditHistory`, which deletes the rows with its edits and moves them when notebooks are renamed.
+    Users are named by their accounts. The names of notebooks and the number of days are the same as
+    in `EditHistory`. It deletes the rows with its edits, and moves them when notebooks are renamed.
     """
 
     database: Database
@@ -139,7 +139,7 @@ class SeenEditStore:
     async def list_notebooks(self, user: str) -> list[UnseenNotebook]:
         """List the notebooks with edits that a user has not seen, the newest first.
 
-        Edits that undo each other, and those of the user's own JupyterLab, do not count.
+        Edits that undo each other, and edits by the user's own JupyterLab, do not count.
         """
         values = {
             **build_root_values(self.names),

@@ -43,7 +43,7 @@ def map_contents_errors() -> Iterator[None]:
 
 
 def map_contents_error(error: Exception) -> NbEditError:
-    """Return the error for an exception of any class: managers pass on those of their stores."""
+    """Return the error for an exception; managers also pass on the errors of their stores."""
     # Some managers wrap the error of a hook in an error of their own.
     for veto in _iterate_causes_in_hooks(error, _PRE_SAVE_CALLERS):
         if isinstance(veto, HTTPError):

@@ -116,7 +116,7 @@ class NotebookStorage(ContentsStorage):
         return await self._build_result(path, text, warnings)
 
     async def _read_saved(self, path: str, text: bytes) -> bytes:
-        """Return the bytes of the saved file; if it cannot be read, those that were to be saved."""
+        """Return the bytes of the saved notebook, or ``text`` if it cannot be read."""
         try:
             return (await super().read(path)).text
         except NbEditError:
@@ -197,8 +197,8 @@ def parse_model(text: bytes) -> Notebook | None:
 def serialize(model: Mapping[str, Any], file_bytes: bytes) -> bytes:
     """Return the bytes for a notebook that the manager merged from several files.
 
-    They are those of its ``.ipynb`` file if that has the same content; else new bytes, the same at
-    every reading.
+    They are the bytes of its ``.ipynb`` file if the file has the same content; else new bytes, the
+    same at every reading.
     """
     file_model = parse_model(file_bytes)
     if file_model is None:

@@ -55,7 +55,7 @@ def swap_directly(
 def atomic_replace(
     real: str, base: Content, splices: Sequence[Splice], swap_hook: SwapHook = swap_directly
 ) -> WriteResult:
-    """Replace a file by its spliced bytes, durably, if it still is what was read.
+    """Replace a file by its spliced bytes, durably, if it has not changed since it was read.
 
     A link that has replaced the path since, which had none, is not followed. Raise `StaleContent`
     if the file is no longer what was read. After any error nothing was written.

@@ -28,7 +28,7 @@ _STEPS_NS = (1_000_000, 1_000_000_000, 2_000_000_000)
 def advance_mtime(
     folder: OpenDirectory, name: str, descriptor: int | None, status: os.stat_result
 ) -> os.stat_result:
-    """Set a modification time later than that of the old file, and return the new ``stat``.
+    """Set a later modification time than the old file has, and return the new ``stat``.
 
     `descriptor` is None if the new file is closed already.
 

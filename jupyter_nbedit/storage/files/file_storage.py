@@ -116,7 +116,7 @@ class FileStorage(Storage):
             return None
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
-        """Replace the file by its spliced bytes, durably, if it still is what was read."""
+        """Replace the file by its spliced bytes, durably, if it is unchanged since it was read."""
         os_path = await self._get_os_path(path)
         swap_hook: SwapHook = swap_directly
         if is_inode_based(self._file_ids):

@@ -179,7 +179,7 @@ def has_rooms(settings: Mapping[str, Any]) -> bool:
 
 
 def _get_back_ends(settings: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """Return the manager of rooms of the one back end, and the rooms by id of the other."""
+    """Return the manager of jupyter-server-documents, and the rooms of jupyter-collaboration."""
     server = getattr(settings.get("jupyter_server_ydoc"), "ywebsocket_server", None)
     return settings.get("yroom_manager"), {} if server is None else server.rooms
 

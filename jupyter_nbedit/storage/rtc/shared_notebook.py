@@ -94,8 +94,8 @@ def repair_ids(document: Any) -> None:
 def apply_patch(document: Any, patch: CellPatch, ids: Sequence[str]) -> None:
     """Apply a patch in one transaction, so that all clients get it at once.
 
-    `ids` are those of the cells in the snapshot. Raise `StaleContent`, without a change, if a cell
-    of the patch, or a neighbour, is not as in the snapshot.
+    `ids` are the ids of the cells in the snapshot. Raise `StaleContent`, without a change, if a
+    cell of the patch, or a neighbour, is not as in the snapshot.
     """
     cells = document.ycells
     sources = _rebase_changes(document, patch, ids)
