@@ -42,7 +42,8 @@ class Author:
     is_person: bool = False
     #: By which interface it comes.
     way: Way = "rest"
-    #: The names under which the client makes edits, if it states none and its tools give it theirs.
+    #: The names under which the client makes edits, if it states no name and its tools set the
+    #: name.
     tool_names: tuple[str, ...] = ()
 
     @property
@@ -141,7 +142,7 @@ class RevisionChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UndoneEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """An edit that is undone or redone, and whose it was."""
+    """An edit that is undone or redone, and its author."""
 
     edit_id: int
     kind: Annotated[

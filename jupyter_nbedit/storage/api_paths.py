@@ -54,7 +54,7 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
 def resolve_in_root(top: str, path: str) -> str:
     """Return the path on disk without links of an API path; the file need not exist.
 
-    What cannot be resolved is joined as it is.
+    A part that cannot be resolved is joined as it is.
     """
     joined = os.path.join(top, path)
     if is_unsafe(path) or len(joined) > _MAX_PATH_LENGTH or "\0" in joined:

@@ -60,7 +60,7 @@ class PathLocks:
     def __init__(self, folder: Path, log: Logger) -> None:
         self._folder = folder
         self._log = log
-        #: What this user's servers have written while they held a lock.
+        #: The writes of this user's servers while they held a lock.
         self.writes = WriteLog(folder, log)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._holders: dict[str, asyncio.Task[Any] | None] = {}

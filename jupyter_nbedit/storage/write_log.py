@@ -51,7 +51,7 @@ class WriteLog:
         self._has_failed = False
 
     def record(self, name: str, identity: Identity) -> None:
-        """Record what this server has just made of a file; the lock of the name must be held.
+        """Record a file that this server has just written; the lock of the name must be held.
 
         Never raises: a save must not fail because another disk is full.
         """

@@ -131,7 +131,7 @@ def _build_entry(
     author, claim, origin = request.author, request.claim, request.origin
     decided_account = None
     if origin is not None:
-        # The author of a proposal is another client than the one that accepts it.
+        # The client that made a proposal is not the client that accepts it.
         decided_account = author.account
         account = author.account if origin.account is None else origin.account
         author = replace(author, account=account, session=f"\n{origin.session}")

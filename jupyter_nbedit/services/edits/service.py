@@ -259,7 +259,7 @@ class EditService:
     async def wait_for_writes(self) -> None:
         """Return when no change is being written that was decided on before; at most seconds later.
 
-        So a person who has paused edits sees none of them afterwards.
+        A person who has paused edits then sees no later edit.
         """
         waits = [asyncio.ensure_future(written.wait()) for written in self._writes]
         if waits:

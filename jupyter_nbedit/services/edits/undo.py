@@ -64,7 +64,7 @@ class UndoPlanner:
             planned = replace(planned, undone=[describe_undone(original)])
             if planned.plan.splices or self.edit_id is not None:
                 return planned
-            # The edit was undone by hand; try the one before it.
+            # The edit was undone by hand; try the edit before it.
             before = entry.edit_id
         message = (
             f"The last {_MAX_SKIPPED} edits of this notebook were undone by a person; older edits "
@@ -79,7 +79,7 @@ class UndoPlanner:
     def _revert(
         self, notebook: LoadedNotebook, entry: Entry, repeat: Entry, related: Sequence[PastEdit]
     ) -> PlannedEdit:
-        """Plan to revert an edit, by the last redo of it if it was redone.
+        """Plan to revert an edit; if it was redone, plan to revert its last redo.
 
         ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed.
         """

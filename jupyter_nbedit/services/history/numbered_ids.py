@@ -1,4 +1,4 @@
-"""Whether a text such as ``cell-3`` was the id of a cell that is gone, so that it is no index."""
+"""Find out whether a text such as ``cell-3`` was the id of a deleted cell; it is then no index."""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ class HistoryService:
     async def list_last_edits_by_agent(self) -> list[HistoryEdit]:
         """List the newest edit of each agent, the newest first.
 
-        An agent is known by the name that it states for itself; those without a name are one.
-        Notebooks that cannot be read now do not count.
+        An agent is known by the name that it states for itself; all clients without a name count as
+        one agent. Notebooks that cannot be read now do not count.
         """
         edits: dict[str | None, HistoryEdit] = {}
         before: int | None = None

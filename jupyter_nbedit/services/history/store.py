@@ -69,10 +69,10 @@ class EditHistory:
 
     Every method raises `HistoryUnavailable` if the database fails.
 
-    ``undone_by``: an edit is in effect unless an edit in effect undoes it, and ``undone_by`` is the
-    newest one that does, or None. An undo U of E sets ``E.undone_by = U``; a redo R, which undoes
-    U, sets ``U.undone_by = R``, and E is in effect again; an undo of R (by its number) puts U in
-    effect again, and so on along the chain.
+    ``undone_by``: an edit is in effect unless an edit in effect undoes it. ``undone_by`` is the
+    newest edit in effect that undoes it, or None. An undo U of E sets ``E.undone_by = U``; a redo
+    R, which undoes U, sets ``U.undone_by = R``, and E is in effect again; an undo of R (by its
+    number) puts U in effect again, and so on along the chain.
     """
 
     database: Database
@@ -451,7 +451,8 @@ def _return_unseen_parts(connection: sqlite3.Connection, notebook_id: int, edit_
         return
     undo = build_edit_from_row(row, "", Entry)
     if undo.unseen_before:
-        # Its own parts count as seen, which would hide that both count as nothing.
+        # Its own parts count as seen. This would hide that the edit and its undo are together no
+        # change.
         parts = [*undo.unseen_before, SeenParts(edit_id, (), 0)]
         mark_parts_unseen(connection, notebook_id, get_deciding_account(undo), parts)
 

@@ -124,7 +124,7 @@ class VersionCopies:
             return
         with self._lock:
             self._copies.pop(copy, None)
-        # A reader that has it open goes on to read it; on Windows it is removed at the end.
+        # A reader that has the copy open can go on; on Windows the copy is removed later.
         with suppress(OSError):
             Path(copy.path).unlink()
 

@@ -1,11 +1,11 @@
 """Find out whether the file of an open notebook has another version than the known one.
 
 Another program may write a notebook at any time and in any way: it may truncate the file and write
-it slowly, rename another file over it, remove it and create it anew. What it has made is compared
-with the last known version, of which a copy is kept.
+it slowly, rename another file over it, remove it and create it anew. The new file is compared with
+a copy of the last known version.
 
-What this user's servers write is no outside change; the `WriteLog` has it. Rooms follow their files
-themselves.
+Writes by this user's servers are no outside changes; the `WriteLog` has them. Rooms follow their
+files themselves.
 """
 
 from __future__ import annotations
@@ -272,7 +272,8 @@ class OutsideChangeExaminer:
         hash_before = None if version is None else version.hash
         last_write = self.storages.read_last_write(notebook.name)
         if writer is None and version is not None and version.last_write != last_write:
-            # A server has written after that version: what it wrote is no part of this change.
+            # A server has written after that version: the write of the server is no part of this
+            # change.
             difference, hash_before = Difference(), None
         event = await self.recorder.record(
             notebook, found, difference, hash_before, kind, is_outside=writer is None

@@ -1,4 +1,4 @@
-"""Notebooks that tabs show, and what is known of their files."""
+"""Notebooks that tabs show, and what the server knows of their files."""
 
 from __future__ import annotations
 

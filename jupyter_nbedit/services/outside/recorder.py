@@ -166,7 +166,7 @@ class OutsideChangeRecorder:
         await self.report(notebook, event)
 
     async def report_missing(self, notebook: OpenNotebook, version: KnownVersion) -> None:
-        """Report that a file is deleted or renamed; what is stored of it follows a new name."""
+        """Report that a file is deleted or renamed; its stored data follow the new name."""
         new_path = None
         if notebook.os_path is not None:
             new_path = await asyncio.to_thread(notebook.find_new_name, version.identity)

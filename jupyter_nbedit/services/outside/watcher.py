@@ -42,7 +42,7 @@ class NotebookWatcher:
     _next_model_poll: float = 0.0
 
     def start(self) -> None:
-        """Watch until no notebook is open; call this when one may have been opened."""
+        """Watch until no notebook is open; call this when a notebook may have been opened."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch())
 

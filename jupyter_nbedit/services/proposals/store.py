@@ -397,8 +397,8 @@ class ProposalStore:
     async def expire(self) -> list[Proposal]:
         """Expire pending proposals; delete proposals that were closed long ago.
 
-        Return the expired ones that a path of this root leads to. The server of another root may
-        not run, so its proposals expire, too.
+        Return the expired proposals to whose notebook a path of this root leads. Proposals of other
+        roots expire, too, because the server of another root may not run.
         """
         row = self._build_limits()
 

@@ -1,6 +1,6 @@
 """The delta of a notebook since a version: ranges of its cells, and new cells.
 
-An open tab has the version that it shows, and needs no more than the rest to have the new one.
+An open tab has the version that it shows, and needs only the difference to get the new version.
 """
 
 from __future__ import annotations

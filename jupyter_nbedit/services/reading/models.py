@@ -78,7 +78,7 @@ class ReadReply(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class NotebookText:
-    """A notebook as compact text: ``body`` has the cells, all else is for the line above them."""
+    """A notebook as compact text: ``body`` has the cells, the rest is for the first line."""
 
     path: str
     hash: str

@@ -29,7 +29,7 @@ _FINGERPRINT_BYTES = 8
 _OVERHEAD = 64
 # The weight of a number that tells a cell from another one with the same bytes.
 _TWIN_WEIGHT = 6
-# Nobody who does not know it can make two cells with one fingerprint.
+# Without the key nobody can make two cells with one fingerprint.
 _KEY = os.urandom(16)
 # Above all fingerprints, so that a number can take the place of one.
 _twin_numbers = itertools.count(2**64)
@@ -124,7 +124,7 @@ class Version:
     def _list_numbers(
         self, fingerprints: Sequence[int], origins: Sequence[int | None]
     ) -> list[int | None]:
-        """Return the numbers of the cells that a later version has of this one."""
+        """Return the numbers of the cells of this version that a later version still has."""
         twins = self.twins or [0] * len(self.fingerprints)
         return [
             None if index is None or self.fingerprints[index] != fingerprint else twins[index]
@@ -134,8 +134,8 @@ class Version:
     def match_cells(self, after: Version) -> list[int | None]:
         """Return for each cell of a later version its index in this one; None if it is not there.
 
-        Cells with the same bytes are the same cell, if edits or the order tell which of them it is.
-        A cell that has moved is recognized if no other cell has its bytes.
+        Cells with the same bytes are the same cell if the edits or the order decide between them. A
+        cell that has moved is recognized if no other cell has its bytes.
         """
         has_twins = self.lineage is after.lineage and (self.twins or after.twins)
         old = self._name_twins() if has_twins else self.fingerprints
@@ -351,9 +351,9 @@ def _match_in_order(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, i
 def _straighten(
     pairs: Sequence[tuple[int, int]], old: Sequence[int], start: int, stop: int
 ) -> Iterator[tuple[int, int]]:
-    """Among several equal cells, choose the one that is as far from the previous match as after.
+    """Among equal cells, choose the cell with the same distance from the previous match.
 
-    So a cell that was changed stands between the same matches in both versions.
+    A cell that was changed then stands between the same matches in both versions.
     """
     last, new_last = start - 1, start - 1
     for number, (index, new_index) in enumerate(pairs):

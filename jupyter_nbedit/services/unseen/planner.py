@@ -64,7 +64,7 @@ class UnseenState:
             )
             for entry in self.entries
         ]
-        # An undo and what it undoes count together.
+        # An undo and the edit that it undoes count together.
         paired_ids = {
             edit_id
             for change in changes
@@ -99,7 +99,7 @@ class NetUndoPlanner:
         part_count: int,
         edit_id: int | None,
     ) -> None:
-        """Store that the user has seen what is undone, and the undo, if it has a number."""
+        """Store that the user has seen the undone changes, and the undo if it has a number."""
         seen, events = self.service.seen, self.service.events
         newest_edit = state.entries[0].edit_id if edit_id is None else edit_id
         try:

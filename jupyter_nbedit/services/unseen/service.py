@@ -77,7 +77,7 @@ class UnseenService:
         reply = await self._build_reply(state, account)
         has_others = any(not entry.is_by(account) for entry in state.entries)
         if not reply.cells and has_others and not reply.truncated:
-            # Nothing is left of the edits, so that they need not be compared again.
+            # The edits have no effect any more, and need not be compared again.
             await self._mark_all(path, account, state.newest_edit)
         return reply
 

@@ -59,7 +59,7 @@ def map_contents_error(error: Exception) -> NbEditError:
 
 
 def _map_by_status(status: int | None, cause: BaseException | None) -> NbEditError:
-    """Return the error for a status of HTTP, or for what has caused it."""
+    """Return the error for a status of HTTP, or for the cause of the exception."""
     code = cause.errno if isinstance(cause, OSError) else None
     # Network stores raise errors without a number.
     if (

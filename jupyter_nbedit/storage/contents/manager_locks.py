@@ -49,7 +49,7 @@ _LOCKED_METHODS = {
     "delete_file": ("path",),
     "restore_checkpoint": ("checkpoint_id", "path"),
 }
-# What is known of methods of managers, by class and names, and of which methods it is known.
+# For each class and names of methods: what was found out about the methods, and the methods.
 _KNOWN_METHODS: WeakKeyDictionary[type, dict[tuple[str, ...], tuple[list[object], bool]]] = (
     WeakKeyDictionary()
 )
@@ -365,7 +365,7 @@ class _RecordedMethod(_LockedMethod):
 
 
 class _WriteRecord:
-    """What one call of a method of the contents manager writes, for the `WriteLog`."""
+    """The writes of one call of a method of the contents manager, for the `WriteLog`."""
 
     def __init__(self, manager: Any, locks: PathLocks, arguments: Mapping[str, Any]) -> None:
         self._locks = locks

@@ -67,7 +67,7 @@ class NotebookStorage(ContentsStorage):
             self.changed_warning = _CHANGED_AS_TEXT
 
     async def read(self, path: str) -> Content:
-        """Read a notebook's file; for a pair, what the manager merges from both halves."""
+        """Read a notebook's file; for a pair, what the manager merges from both files."""
         if not self._is_paired:
             return await super().read(path)
         # During a save, one half is newer than the other.

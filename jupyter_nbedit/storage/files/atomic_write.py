@@ -214,7 +214,7 @@ def _reserve_temp_name(folder: OpenDirectory) -> Iterator[str]:
     try:
         yield temporary
     except BaseException as error:
-        # If it is unknown which file has which name, it may be another program's.
+        # If it is unknown which file has which name, the file may belong to another program.
         is_removable = not isinstance(error, StorageFailure) or error.details["applied"] is not None
         if is_removable:
             with suppress(OSError):

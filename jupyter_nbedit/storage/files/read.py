@@ -146,7 +146,7 @@ def are_timestamps_reliable(base: Content, snapshot: Snapshot, new_file: int) ->
     """
     if snapshot.is_quiet:
         return True
-    # The inode of an open file stays in memory, and with it the mark that its times were read.
+    # The inode of an open file stays in memory, together with the mark that its times were read.
     return isinstance(base.data, LazyFileBytes) and _has_fine_grained_ctime(
         new_file, snapshot.stat.st_dev
     )
@@ -170,7 +170,7 @@ def _has_fine_grained_ctime(new_file: int, device: int) -> bool:
 
 
 def is_unmodified(folder: OpenDirectory, name: str, snapshot: Snapshot) -> bool:
-    """Return whether a file still is what was read, judged by its times."""
+    """Return whether the times of a file show that it has not changed since it was read."""
     return snapshot.matches(folder.get_status(name)) and not is_being_saved(folder, name)
 
 

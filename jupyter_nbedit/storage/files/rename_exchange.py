@@ -69,8 +69,8 @@ class FileExchange:
     def wait_for_writers(self) -> None:
         """Wait, for a short time, until no program has the old file open for writing.
 
-        What it writes after the file was replaced is lost. Call this before `commit`, which may run
-        on a thread that must not wait.
+        Data that it writes after the file was replaced are lost. Call this before `commit`, which
+        may run on a thread that must not wait.
         """
         deadline = time.monotonic() + _TIMEOUT_SECONDS
         while self._original is not None and time.monotonic() < deadline:

@@ -65,7 +65,8 @@ def _build_snapshot(
     is_trusted = check_cells(notebook)
     text: str = nbformat.versions[_NBFORMAT].writes_json(notebook)
     text += "" if text.endswith("\n") else "\n"
-    # `get` drops a cell that equals another with its id, and gives other repeated ids a new one.
+    # `get` drops a cell that equals another cell with the same id. A different cell with a repeated
+    # id gets a new id.
     is_consistent = (
         len(shared_ids) == len(notebook.cells) and max(Counter(shared_ids).values(), default=1) == 1
     )
@@ -193,7 +194,7 @@ def apply_hunks(shared_text: Any, hunks: Sequence[Hunk]) -> None:
     """Apply hunks to a shared text; unchanged text stays in place."""
     text = str(shared_text)
     for start, stop, new in reversed(hunks):
-        # The offsets of shared texts are those of their UTF-8.
+        # Offsets in shared texts count bytes of UTF-8.
         offset = len(text[:start].encode())
         del shared_text[offset : offset + len(text[start:stop].encode())]
         if new:

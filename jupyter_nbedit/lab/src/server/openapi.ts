@@ -1992,7 +1992,7 @@ export interface components {
         };
         /**
          * UndoneEdit
-         * @description An edit that is undone or redone, and whose it was.
+         * @description An edit that is undone or redone, and its author.
          */
         readonly UndoneEdit: {
             readonly edit_id: number;
