@@ -157,8 +157,8 @@ class PythonAPI:
     ) -> EditReply:
         """Return cells to the last state that a user has kept, across edits, as one edit.
 
-        ``keys`` are those of `get_unseen`. If an edit after ``until`` has changed one of the cells,
-        nothing is written. The other arguments are as in `edit`.
+        ``keys`` come from the reply of `get_unseen`. If an edit after ``until`` has changed one of
+        the cells, nothing is written. The other arguments are as in `edit`.
         """
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(UndoBody, cells=keys, until=until, **fields)
@@ -205,11 +205,11 @@ class PythonAPI:
     def on_edit(self, listener: EditListener) -> Callable[[], None]:
         """Call a listener after each edit that was made through this server.
 
-        The edit service itself calls the listener, so that the data can be relied on, unlike an
-        event, which every user who may post to ``/api/events`` can forge. The listener is a
-        function or coroutine function that takes the data of the event
-        ``urn:jupyter-nbedit:edit:v1``. It runs in a task of its own, so that it may edit, too; its
-        exceptions are logged. Return a function that removes the listener.
+        The edit service itself calls the listener, and the data can be trusted. An event cannot,
+        because every user who may post to ``/api/events`` can forge it. The listener is a function
+        or coroutine function that takes the data of the event ``urn:jupyter-nbedit:edit:v1``. The
+        listener runs in a task of its own, so that it may edit, too; its exceptions are logged.
+        Return a function that removes the listener.
         """
         tasks = set[asyncio.Future[None]]()
 

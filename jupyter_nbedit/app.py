@@ -52,7 +52,7 @@ class NbEditApp(NbEditSettings, ExtensionApp):
         self.settings[CONTEXT] = context
         if self.offer_to_jupyter_server_mcp:
             self.settings[OFFERED_TOOLS] = context.tools
-        # Jupyter Server has put this object there, which other extensions have no use for.
+        # Jupyter Server has put this object there; other extensions do not use it.
         self.settings[self.name] = PythonAPI(
             services.edits,
             services.unseen,

@@ -38,7 +38,7 @@ class NbEditError(Exception):
     reason: ClassVar[str]
 
     def __init_subclass__(cls, *, reason: str = "") -> None:
-        """Set the reason; a class without one has that of its base."""
+        """Set the reason; a class without a reason has the reason of its base."""
         super().__init_subclass__()
         if reason:
             cls.reason = reason

@@ -27,7 +27,7 @@ from jupyter_nbedit.services.models import Author
 
 #: Where the settings of the web application have the `ToolContext`, if the tools are offered.
 OFFERED_TOOLS = "jupyter_nbedit_offered_tools"
-# Nobody has logged in, so that this stands for the user in the history.
+# Nobody has logged in: this name stands for the user in the history.
 _CALLER = "jupyter_server_mcp"
 _log = logging.getLogger(__name__)
 

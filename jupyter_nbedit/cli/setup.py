@@ -114,7 +114,7 @@ def _print_clients(server: Bridge | Endpoint, machine: ClientMachine) -> None:
 
 
 def _print_setup(setup: ClientSetup) -> None:
-    """Print the text alone on stdout, so that it can be piped, and what to do with it on stderr."""
+    """Print only the text on stdout, so that it can be piped, and advice on stderr."""
     command = f"jupyter nbedit setup {setup.client.id} --write"
     if setup.kind == "command":
         print(f"Type this, or use {command!r}:", file=sys.stderr)

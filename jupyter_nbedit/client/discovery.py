@@ -61,7 +61,7 @@ class ServerState:
     server: Server
     #: Why it cannot be used; None if it can.
     problem: ClientError | None
-    #: Its version of this extension, and its mode; None if it cannot be used.
+    #: The server's version of this extension, and its mode; None if it cannot be used.
     version: str | None = None
     mode: str | None = None
     #: The id of this run of the server; None if it cannot be used.
@@ -96,7 +96,7 @@ def find_server(
     AmbiguousServer
         If several do, with the same root.
     AccessDenied
-        If the server that serves it wants a token that is not known, or another one.
+        If the server that serves it wants a token, and no token or another token is known.
     ResponseTimeout, ServerUnreachable, ConnectForbidden, TlsFailed, ServerNotRunning
         If that server does not answer, cannot be reached, or was stopped behind its proxy.
     InvalidAddress, OutsideRoot, ConnectFailed, ExtensionMissing, ResponseError
@@ -218,7 +218,7 @@ def _explain_denial(server: Server) -> str:
 def _list_groups(
     path: str, running: Sequence[Server], environ: Mapping[str, str]
 ) -> Iterator[list[Server]]:
-    """Yield servers whose root holds a path: the own server, then those with the deepest roots."""
+    """Yield servers whose root holds a path: the own server, then from the deepest root on."""
     own = [server for server in _list_own(running, environ) if _holds(server, path)]
     for server in own:
         yield [server]
@@ -231,7 +231,7 @@ def _list_groups(
 
     def rank(server: Server) -> tuple[bool, int, str]:
         root = server.root or ""
-        # One that holds the file itself is nearer than one that holds a link to it.
+        # A server whose root holds the file itself is nearer than a server with a link to the file.
         return is_below(root, path), root.rstrip(os.sep).count(os.sep), root
 
     rest.sort(key=rank, reverse=True)

@@ -22,7 +22,7 @@ class ClientError(Exception):
     reason: ClassVar[str] = "client_error"
 
     def __init_subclass__(cls, *, reason: str = "") -> None:
-        """Set the reason; a class without one has that of its base."""
+        """Set the reason; a class without a reason has the reason of its base."""
         super().__init_subclass__()
         if reason:
             cls.reason = reason

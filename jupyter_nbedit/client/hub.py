@@ -23,7 +23,7 @@ _BAD_GATEWAY = (502, 503, 504)
 
 
 def is_from_hub(response: Response) -> bool:
-    """Return whether a response is of a JupyterHub, or of the server of one of its users."""
+    """Return whether a response comes from a JupyterHub, or from the server of one of its users."""
     return _VERSION_HEADER in response.headers
 
 

@@ -34,8 +34,8 @@ from jupyter_nbedit.db.schema import SCHEMA, Schema
 from jupyter_nbedit.errors import HistoryUnavailable
 
 _Result = TypeVar("_Result")
-#: Reads or changes rows, on the thread of the database and in one transaction. It may run a second
-#: time, on a new file, if the old one is damaged.
+#: Reads or changes rows, on the thread of the database and in one transaction. The function may run
+#: a second time, on a new file, if the old file is damaged.
 Query = Callable[[sqlite3.Connection], _Result]
 
 NAME = "history.sqlite3"

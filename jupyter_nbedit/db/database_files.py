@@ -111,8 +111,8 @@ class PrivateFile:
         reason = f"{problem}; the file was renamed to {self.path.name}{infix}"
         note = Path(f"{self.path}{_NOTE_INFIX}")
         # The note comes first: after a crash there must be no new database without it. Another
-        # server may do the same at this moment, and only one of the two may succeed: until then the
-        # note of each has a name of its own.
+        # server may do the same at this moment, and only one of the two may succeed: until then
+        # each server has a note with a name of its own.
         own_note = Path(f"{note}-{uuid.uuid4().hex}")
         self._write_note(own_note, reason)
         try:

@@ -91,7 +91,7 @@ def write_older_modes(connection: sqlite3.Connection) -> None:
     """Write the modes of notebooks in files once more, as older releases name them.
 
     An older release reads no other table of a newer file, and looks for the path relative to its
-    root. So a notebook that is paused stays so after a return to that release.
+    root. A paused notebook then stays paused after a return to that release.
     """
     modes = dict(connection.execute("SELECT name, mode FROM modes WHERE root = ?", (FILES,)))
     connection.execute(

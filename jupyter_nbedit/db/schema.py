@@ -148,7 +148,7 @@ _OUTSIDE_CHANGES: Migration = ()
 
 # What each user has seen of the edits of a notebook. ``parts`` is a JSON list of the parts of the
 # edit, and ``is_whole`` is whether these are all; NULL means this edit and all older ones. A row
-# without a user is about all users: what was there before this table was made counts as seen.
+# without a user is about all users: edits from before this table was made count as seen.
 _SEEN_EDITS: Migration = (
     """
     CREATE TABLE seen_edits (

@@ -138,7 +138,7 @@ class NormalizedText:
     def find_first(self, searched: SearchedText) -> tuple[list[int], bool]:
         """Return the first offsets of a text, overlapping ones too; and whether there may be more.
 
-        So a text is unique only if there is one way to replace it.
+        A text is unique only if there is exactly one way to replace it.
         """
         most = max(2, min(_MAX_COUNTED, _MAX_COMPARED // len(searched.text)))
         offsets = list(islice(searched.find_all(self.text, overlapping=True), most))

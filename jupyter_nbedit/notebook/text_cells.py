@@ -43,7 +43,7 @@ _MAX_NOTE_LENGTH = 400
 _MAX_TAGS_LENGTH = 60
 # A result so short is shown itself.
 _MAX_RESULT_LENGTH = 40
-# Of a budget, so that one output does not fill it if there are other cells to show.
+# The part of a budget that one output may fill if there are other cells to show.
 _SHARE_OF_OUTPUT = 4
 _SHARE_OF_OUTPUT_LINES = 2
 # Of a budget, for the outputs of a cell whose source is longer.
@@ -211,7 +211,7 @@ def _render_outputs(cell: Cell, characters: int, lines: int) -> Iterator[str]:
 
 
 def _join_streams(outputs: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield readable outputs, with those of a stream that follow each other as one."""
+    """Yield readable outputs; outputs of one stream that follow each other are joined."""
     texts: list[str] = []
     stream: dict[str, Any] = {}
     for output in outputs:

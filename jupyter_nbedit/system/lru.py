@@ -40,7 +40,7 @@ class LRUCache(Generic[_Key, _Value]):
         return value
 
     def put(self, key: _Key, value: _Value) -> None:
-        """Add the value of a key, and remove those that were not used for the longest time."""
+        """Add the value of a key, and remove the values that were not used for the longest time."""
         self.remove(key)
         self._values[key] = value
         self._weight += self._weigh(value)

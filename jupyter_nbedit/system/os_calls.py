@@ -15,7 +15,7 @@ if sys.platform != "win32":
 
 _Result = TypeVar("_Result")
 
-# The codes of Windows for a file that another program has open, and for one that it has locked.
+# The codes of Windows for a file that another program has open, and for a locked file.
 _IN_USE_CODES = {32, 33}
 #: The code of Windows for a missing permission, and for a file that is open in some other ways.
 _ACCESS_DENIED = 5

@@ -169,6 +169,6 @@ def build_error(request_id: RequestId | None, error: ProtocolError) -> Reply:
 
 
 def encode(reply: Reply | Sequence[Reply]) -> bytes:
-    """Return a reply, or those to a batch, as JSON in one line."""
+    """Return a reply, or the replies to a batch, as JSON in one line."""
     # Half of a surrogate pair in a source cannot be UTF-8, but JSON can escape it.
     return json.dumps(reply, ensure_ascii=True, separators=(",", ":")).encode()

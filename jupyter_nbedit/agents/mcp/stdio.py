@@ -35,7 +35,7 @@ class StdioSession:
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
 
     async def answer_line(self, line: bytes) -> bytes | None:
-        """Return the line to send for one that was read, without its end; None for no line.
+        """Return the line to send, without its end, for a line that was read; None for no line.
 
         The task that runs this is cancelled if the client cancels the request.
         """

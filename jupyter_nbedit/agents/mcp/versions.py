@@ -16,7 +16,7 @@ _MAX_SHOWN_VERSION_LENGTH = 50
 
 
 def check_version(version: str) -> None:
-    """Raise `ProtocolError`, which lists the supported versions, if this one is not."""
+    """Raise `ProtocolError`, which lists the supported versions, if a version is not supported."""
     if version not in SUPPORTED_VERSIONS:
         data = {"supported": list(SUPPORTED_VERSIONS), "requested": version}
         shown = version[:_MAX_SHOWN_VERSION_LENGTH]

@@ -20,8 +20,9 @@ from jupyter_nbedit.agents.setup import TOKEN_VARIABLE, ClientId
 #: The name of our server in the configuration of every client.
 SERVER_NAME = "nbedit"
 
-#: The variables that the bridge finds servers, their tokens and Jupyter's folders by, if they are
-#: set. Some clients give the programs that they start only the variables that they are told.
+#: The bridge uses these variables, if they are set, to find servers, tokens and Jupyter's folders.
+#: Some clients pass only variables that are named in the configuration on to the programs that they
+#: start.
 BRIDGE_VARIABLES = (
     "JUPYTER_CONFIG_DIR",
     "JUPYTER_DATA_DIR",
@@ -39,7 +40,7 @@ BRIDGE_VARIABLES = (
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
 )
-# Gemini CLI keeps back those that look like secrets, unless the configuration refers to them.
+# Gemini CLI does not pass on variables that look like secrets, unless the configuration names them.
 _SECRET_VARIABLES = ("JUPYTER_TOKEN", "JUPYTERHUB_API_TOKEN")
 #: The path of the endpoint, relative to the address of the server.
 ENDPOINT_PATH = "nbedit/mcp"
@@ -57,7 +58,7 @@ class UserFolder:
     """The folder in which a client keeps the configuration of a user.
 
     The environment variable, if it is set, names the folder itself. Else it is ``path`` in the base
-    folder: the home folder, that of XDG configurations, or that of graphical programs.
+    folder: the home folder, the folder of XDG configurations, or the folder of graphical programs.
     """
 
     base: BaseFolder
@@ -71,9 +72,9 @@ class McpClient:
     """A program that drives a model and can start or call MCP servers.
 
     ``servers_key`` is the member of its configuration that contains the servers. Without a
-    ``user_folder`` it has a configuration only in projects. Of the names of files the first is the
-    one to make if there is none. A client that cannot expand headers would need the token itself in
-    its configuration.
+    ``user_folder`` it has a configuration only in projects. If no file with one of the names
+    exists, the first name is used for a new file. A client that cannot expand headers would need
+    the token itself in its configuration.
     """
 
     id: ClientId

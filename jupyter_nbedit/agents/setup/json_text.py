@@ -176,7 +176,7 @@ def _skip_comma(text: str, position: int) -> tuple[int, int | None]:
 
 
 def _build_problem(text: str, position: int, expected: str) -> SyntaxProblem:
-    # What stands there may be a secret.
+    # The text at this place may be a secret.
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     return SyntaxProblem(f"line {line}, column {column}: expected {expected}")

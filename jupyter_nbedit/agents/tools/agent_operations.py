@@ -58,7 +58,7 @@ OperationName = Literal[
     "replace_section",
     "remove_entry",
 ]
-# The fields that each operation requires, and those that it can have.
+# The fields that each operation requires, and the fields that it can have.
 _FIELDS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "replace_text": (("old", "new"), ("cell", "all", "outputs")),
     "replace": (("cell",), ("source", "cell_type", "outputs")),
@@ -112,7 +112,7 @@ class AgentOperation(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     @property
     def is_guarded(self) -> bool:
-        """Whether it is refused if the cell is not as the agent has read it."""
+        """Whether the operation is refused if the cell has changed since the agent has read it."""
         names = (self.cell, self.cells, self.after, self.before)
         return self.op == "replace_text" or any(name is not UNSET for name in names)
 
@@ -132,7 +132,7 @@ class OperationTranslator:
     """Translates the operations of an agent for a notebook as it is now."""
 
     operations: Sequence[AgentOperation]
-    #: For each translated operation the number of the one that it comes from.
+    #: For each translated operation, the number of the operation of the call.
     numbers: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:

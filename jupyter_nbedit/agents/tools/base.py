@@ -215,7 +215,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Toolset:
-    """A kind of agent: the types of its results and errors, and what builds the latter.
+    """A kind of agent: the types of its results and errors, and the function that builds errors.
 
     With ``has_compact_schemas`` the schemas have only what all clients accept and models need.
     """
@@ -240,11 +240,12 @@ class ToolAnnotations(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 class Tool(Generic[Arguments]):
     """A tool of a toolset.
 
-    The description is for a model that knows nothing about this server, and so is the JSON Schema
-    that is made from the type of the arguments. The author that ``run`` gets has the address of the
-    tool as its client, unless the request names another. A tool that only reads needs only
-    permission to read, and so does a call of a tool with ``is_change`` that changes nothing. Of the
-    others, one that can propose changes notebooks, and a destructive one can remove something.
+    The description is for a model that knows nothing about this server. The JSON Schema, which is
+    made from the type of the arguments, is for the same model. The author that ``run`` gets has the
+    address of the tool as its client, unless the request names another. A tool that only reads
+    needs only permission to read, and so does a call of a tool with ``is_change`` that changes
+    nothing. Of the others, one that can propose changes notebooks, and a destructive one can remove
+    something.
     """
 
     toolset: Toolset

@@ -26,7 +26,7 @@ _MAX_PAGES = 1000
 _MAX_LINE_NUMBERS = 20
 _PDF = b"%PDF-"
 _IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
-# Of a reply: what is more would fill the context of a model, or be refused by its provider.
+# Of a reply: a longer text would fill the context of a model, or its provider would refuse it.
 _MAX_TEXT = 200_000
 _MAX_OUTPUT_LENGTH = 10_000
 _MAX_OUTPUTS_LENGTH = _MAX_SOURCE_LENGTH = 90_000

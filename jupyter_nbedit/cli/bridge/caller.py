@@ -259,8 +259,8 @@ class BridgeCaller:
             refusal = self._check_proposal(transport, arguments["proposal_id"], folder)
             if refusal is not None:
                 return refusal
-        # The server refuses calls without a path that need one. Without a folder it would search
-        # all that it serves.
+        # The server refuses calls without a path that need one. Without a folder, the server would
+        # search its whole root.
         if request.path or request.argument == "folder":
             # The server reads a quoted name, too.
             is_quoted = unquote_name(path) is not None

@@ -9,8 +9,8 @@ from pathlib import Path
 def choose_root(real_target: Path, folder: Path) -> Path:
     """Return the folder for a notebook or folder, whose path has no links.
 
-    It is ``folder`` if the target is in it, else the folder of the target. A folder that would be
-    hidden there is a root itself, since nothing in it would be shown.
+    The root is ``folder`` if the target is in this folder, else the folder of the target. A folder
+    that would be hidden there is a root itself, since nothing in it would be shown.
     """
     top = Path(os.path.realpath(folder))
     is_folder = real_target.is_dir()

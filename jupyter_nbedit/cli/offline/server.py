@@ -52,7 +52,7 @@ class OfflineServer:
 
     It reads, locks, signs and records as a server does, with the same lock files, database and
     configuration, so that servers and other offline edits may run at the same time. No tab gets
-    events. It must be used, and closed, in one thread.
+    events. It must be used and closed in the same thread.
     """
 
     #: The folder that the paths of the API are relative to.
@@ -206,7 +206,7 @@ class _OfflineSettings(NbEditSettings):
 
 
 def _choose_manager_class(config: Config) -> type[AsyncLargeFileManager]:
-    """Return the stock class, or what Jupytext makes of it, as its server extension does.
+    """Return the stock class, or the class that Jupytext derives from it, as on a server.
 
     Without Jupytext, a change of one half of a pair would leave the other behind.
     """

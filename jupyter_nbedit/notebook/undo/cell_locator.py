@@ -62,8 +62,8 @@ class CellLocator:
     ) -> None:
         """Initialize the locator.
 
-        Others may have done to the cells of the parts ``same_change_allowed`` what is to be done;
-        that is no conflict.
+        For the parts ``same_change_allowed``, others may already have made the same change; that is
+        no conflict.
         """
         self._document = document
         self._record = record
@@ -206,7 +206,7 @@ class CellLocator:
         required, max_similar = (1, _MAX_SIMILAR_CELLS)
         if self._is_rearranged:
             required, max_similar = (_BOTH_NEIGHBOURS, 1)
-        # The remaining one of two equal neighbours may be the other one.
+        # If one of two equal neighbours is left, it may be the wrong one.
         is_unlike = key not in (part.neighbour_keys or ()) and len(similar) <= max_similar
         if is_unlike and not is_partly_reverted and len(best) == 1 and best_score >= required:
             return best[0]

@@ -43,7 +43,8 @@ class PastChange:
     """An edit of the history, and what the user has seen of it."""
 
     edit_id: int
-    #: The edit that it undoes, if both are to count as nothing; their changes of a cell cancel out.
+    #: The edit that it undoes, if both together count as no change; their changes of a cell cancel
+    #: out.
     undoes: int | None = None
     #: Whether the user returned cells by it to what the user had seen.
     is_own_cell_undo: bool = False
@@ -116,12 +117,12 @@ def decode_record(record: bytes) -> UndoRecord | None:
 
 
 class _Position:
-    """A position in the notebook; a cell that is moved or restored has another one then."""
+    """A position in the notebook; a cell that is moved or restored gets another position."""
 
 
 @dataclass(frozen=True)
 class _Undos:
-    """The edits that undo others, where both count as nothing for a user."""
+    """The edits that undo others, where both together count as no change for a user."""
 
     #: The edits that undo whole edits, by those.
     undo_ids: Mapping[int, int]
@@ -157,7 +158,7 @@ class _Undos:
             undone = edits_by_id.get(edit.undoes or 0)
             if undone is None or edit.edit_id in undo_ids or kept_parts[undone.edit_id]:
                 continue
-            # If somebody else undoes what the user has made, the user has not seen that.
+            # If somebody else undoes an edit of the user, the user has not seen this undo.
             if edit.is_seen or not undone.is_seen:
                 undo_ids.setdefault(undone.edit_id, edit.edit_id)
         in_effect = {n: parts for n, parts in undone_parts.items() if n not in undo_ids}
@@ -269,7 +270,7 @@ class _PositionAllocator:
     ) -> dict[_TrackedCell, _Position]:
         """Return positions between two others for cells that follow each other.
 
-        A cell that is between these two now has the position that it has now.
+        A cell that is between these two cells now keeps its present position.
         """
         assigned: dict[_TrackedCell, _Position] = {}
         start, stop = self._get_rank(first, -1), self._get_rank(last, len(self._positions))
@@ -366,8 +367,8 @@ class _CellHistory:
             is_counted = cell.prepend_change(edit, number, self._undos, self._newer_undos)
             self._is_all_unseen = self._is_all_unseen and is_counted
             if not cell.is_search_ended and reversal.record.parts[number].changes_position:
-                # An undo and its edit may each have moved another cell of the two, so both cells
-                # have the positions from before the edit. An edit of the contents moves nothing.
+                # Of two cells, an edit may have moved one and its undo the other. Both cells have
+                # the positions from before the edit. An edit of the contents moves nothing.
                 cell.set_earlier_position(self._positions.get(cell), is_counted=is_counted)
             if is_counted:
                 index_before = reversal.indexes[number][1]
@@ -516,7 +517,7 @@ class _CellHistory:
         )
 
     def _join_equal_cells(self) -> None:
-        """Take a deleted cell and an inserted one with the same bytes for one cell.
+        """Treat a deleted cell and an inserted cell with the same bytes as one cell.
 
         By these bytes a cell without id that somebody has restored is recognized.
         """

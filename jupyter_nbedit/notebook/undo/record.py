@@ -163,7 +163,7 @@ class ReverseSplice(msgspec.Struct, frozen=True, array_like=True):
 
 
 class UndonePart(msgspec.Struct, frozen=True, array_like=True):
-    """What one or several edits did to one cell, and another edit undoes."""
+    """The changes of one cell by one or several edits, which another edit undoes."""
 
     #: The index of the cell after the edit; None if it does not exist then, and for the metadata.
     index: int | None

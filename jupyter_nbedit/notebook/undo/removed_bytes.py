@@ -14,7 +14,7 @@ from jupyter_nbedit.notebook.undo.record import ByteRange, Fragment, ReverseSpli
 
 # Smaller ranges are stored again: a reference to them would be larger.
 _MIN_RANGE_BYTES = 64
-# The limit of searching for moved bytes; those that are not found by then are stored.
+# The limit of searching for moved bytes; bytes that are not found by then are stored.
 _MAX_SEARCHED_BYTES = 1 << 28
 
 

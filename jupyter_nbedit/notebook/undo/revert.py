@@ -350,7 +350,7 @@ def _list_remaining_parts(
 def _compute_remaining_part(
     document: Document, record: UndoRecord, part: CellUndo, indexes: Sequence[int]
 ) -> CellUndo | None:
-    """Return what remains of a part whose cell has an index, or does not exist; None if nothing."""
+    """Return the rest of a part whose cell has an index, or does not exist; None if nothing."""
     if part.is_notebook_metadata:
         return part
     if not indexes:
@@ -387,7 +387,7 @@ def _restore_cells(
 ) -> FinalOrder:
     """Restore the cells and return their order; ``cells`` and ``gaps`` have the indexes of parts.
 
-    Cells that are in the working copy already stay as they are there.
+    Cells that are already in the working copy do not change.
     """
     document = working_copy.document
     removed_indexes: list[int] = []

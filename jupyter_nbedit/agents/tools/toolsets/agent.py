@@ -45,7 +45,7 @@ from jupyter_nbedit.text.search import render_rest, render_search
 
 _MAX_CHARACTERS = 40_000
 _MIN_CHARACTERS = 200
-# So many cells with hits are shown whole, so that an edit needs no other read.
+# The largest number of cells with hits that are shown whole: an edit then needs no other read.
 _SHOWN_CELLS = 3
 _SHOWN_CELL_CHARACTERS = 1_500
 _SHOWN_NOTEBOOKS = 100

@@ -54,7 +54,7 @@ class NexoInput(CellEditInput, frozen=True, kw_only=True):
 
 
 class NexoOutput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What it answers; ``edit_mode`` is what was done."""
+    """What ``NotebookEdit`` answers; ``edit_mode`` says what was done."""
 
     notebook_path: str
     edit_mode: str

@@ -1147,7 +1147,7 @@ export interface components {
         };
         /**
          * NexoOutput
-         * @description What it answers; `edit_mode` is what was done.
+         * @description What `NotebookEdit` answers; `edit_mode` says what was done.
          */
         readonly NexoOutput: {
             readonly notebook_path: string;
