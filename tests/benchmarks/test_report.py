@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from pathlib import Path
 
@@ -10,9 +9,6 @@ from benchmarks import notebooks
 from benchmarks.files import FLOOR, Library, check_edit, list_contenders, source
 from benchmarks.measuring import Figure
 from benchmarks.report import AGENTS, EDITS, END, PAGE, Check, ReportRow, write_section
-from tests.support.paths import ROOT
-
-TESTS_PAGE = ROOT / "docs" / "how-we-know.md"
 
 
 @pytest.mark.parametrize(
@@ -69,10 +65,3 @@ def test_the_page_of_the_figures_has_the_markers() -> None:
     text = PAGE.read_text()
     assert text.index(AGENTS) < text.index(EDITS)
     assert text.count(END) == 2
-
-
-def test_the_page_of_the_tests_names_only_existing_folders() -> None:
-    text = TESTS_PAGE.read_text()
-    named = set(re.findall(r"`((?:benchmarks|tests|ui-tests)(?:/[\w./]+)?)`", text))
-    assert "benchmarks" in named
-    assert not [name for name in sorted(named) if not (ROOT / name).exists()]

@@ -15,7 +15,7 @@ import pytest
 
 from jupyter_nbedit.cli.demo.play import SAMPLES
 from tests.support.http import JSON, Client
-from tests.support.paths import ROOT
+from tests.support.paths import LAB, ROOT
 from tests.support.servers import run_server
 
 README = (ROOT / "README.md").read_text()
@@ -23,6 +23,10 @@ DOCUMENTS = ("README.md", "docs/agents.md", "docs/use.md")
 SHELLS = ("sh", "bash", "console", "zsh")
 COMMANDS = "curl|jupyter|npm|nox|pip|pytest|python"
 EXAMPLE = ROOT / "ui-tests" / "example"
+#: The folders that paths on these pages start from.
+FOLDERS = (ROOT, ROOT / "jupyter_nbedit", LAB, LAB / "src")
+PAGES_WITH_PATHS = ("CONTRIBUTING.md", "docs/how-we-know.md", "docs/internals.md")
+PATHS = r"`((?:benchmarks|tests|ui-tests)(?:/[\w./-]+)?|[\w./-]+/[\w-]+\.(?:json|py|ts|txt))`"
 LANGUAGES = {"src/index.ts": "ts", "package.json": "json", "nbedit_example.py": "python"}
 
 
@@ -145,6 +149,14 @@ def test_every_link_of_the_documentation_leads_somewhere(document: Path) -> None
         target = document.parent / path if path else document
         assert target.exists(), link
         assert not heading or heading in list_anchors(target), link
+
+
+@pytest.mark.parametrize("document", PAGES_WITH_PATHS)
+def test_pages_for_contributors_name_only_existing_files(document: str) -> None:
+    named = set(re.findall(PATHS, (ROOT / document).read_text()))
+
+    assert named
+    assert not [path for path in named if not any((folder / path).exists() for folder in FOLDERS)]
 
 
 @pytest.mark.parametrize(
