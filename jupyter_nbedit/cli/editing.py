@@ -22,15 +22,23 @@ from jupyter_nbedit.client import requests
 _POSITIONS = ("after", "before", "at")
 _CELL_TYPES = ("code", "markdown", "raw")
 
-# The options that say what to do, and the options that each of them needs or allows.
-_ACTIONS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-    "old": (("new",), ("cell", "all", "keep_outputs")),
-    "source": (("cell",), ("type", "keep_outputs")),
-    "insert": ((), ("type", *_POSITIONS)),
-    "delete": ((), ()),
-    "move": ((), _POSITIONS),
-    "clear_outputs": ((), ()),
-    "operations": ((), ()),
+# The options that say what to do: the operation, the options that it needs, those that it can have.
+_ACTIONS: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {
+    "old": ("replace_text", ("new",), ("cell", "all", "keep_outputs")),
+    "source": ("replace", ("cell",), ("type", "keep_outputs")),
+    "insert": ("insert", (), ("type", *_POSITIONS)),
+    "delete": ("delete", (), ()),
+    "move": ("move", (), _POSITIONS),
+    "clear_outputs": ("clear_outputs", (), ()),
+    "operations": ("", (), ()),
+}
+# The options whose values are texts, and those that are another field of the operation.
+_TEXTS = ("old", "new", "source", "insert")
+_FIELDS = {
+    "type": "cell_type",
+    "keep_outputs": "outputs",
+    "insert": "source",
+    **dict.fromkeys(("delete", "move", "clear_outputs"), "cells"),
 }
 _MODIFIERS = ("new", "cell", "all", "type", "keep_outputs", *_POSITIONS)
 
@@ -144,7 +152,7 @@ def _get_action(options: argparse.Namespace) -> str:
 
 def _check_options(options: argparse.Namespace, action: str) -> None:
     """Check which other options an action has."""
-    required, optional = _ACTIONS[action]
+    _, required, optional = _ACTIONS[action]
     given = [name for name in _MODIFIERS if getattr(options, name) not in {None, False}]
     missing = [name for name in required if name not in given]
     unknown = [name for name in given if name not in {*required, *optional}]
@@ -168,35 +176,15 @@ def _read_operations(options: argparse.Namespace, action: str) -> list[Any]:
     """Return the operations of the REST API for an action."""
     if action == "operations":
         return _read_list(options.operations)
-    outputs = {"outputs": "keep"} if options.keep_outputs else {}
-    position = {
-        name: getattr(options, name) for name in _POSITIONS if getattr(options, name) is not None
-    }
-    operation: dict[str, Any]
-    if action == "old":
-        operation = {
-            "op": "replace_text",
-            **({} if options.cell is None else {"cell": options.cell}),
-            "old": read_text(options.old),
-            "new": read_text(options.new),
-            **({"all": True} if options.all else {}),
-            **outputs,
-        }
-    elif action == "source":
-        source = {} if options.source is None else {"source": read_text(options.source)}
-        cell_type = {} if options.type is None else {"cell_type": options.type}
-        operation = {"op": "replace", "cell": options.cell, **source, **cell_type, **outputs}
-    elif action == "insert":
-        cell_type = {"cell_type": options.type or "code"}
-        operation = {"op": "insert", "source": read_text(options.insert), **cell_type, **position}
-    elif action == "delete":
-        operation = {"op": "delete", "cells": options.delete}
-    elif action == "move":
-        operation = {"op": "move", "cells": options.move, **position}
-    elif options.clear_outputs == ["all"]:
-        operation = {"op": "clear_outputs", "all": True}
-    else:
-        operation = {"op": "clear_outputs", "cells": options.clear_outputs}
+    if options.clear_outputs == ["all"]:
+        return [{"op": "clear_outputs", "all": True}]
+    op, required, optional = _ACTIONS[action]
+    operation: dict[str, Any] = {"op": op, **({"cell_type": "code"} if op == "insert" else {})}
+    for name in (action, *required, *optional):
+        value = getattr(options, name)
+        if value is not None and value is not False:
+            value = read_text(value) if name in _TEXTS else value
+            operation[_FIELDS.get(name, name)] = "keep" if name == "keep_outputs" else value
     return [operation]
 
 

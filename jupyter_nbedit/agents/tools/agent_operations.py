@@ -58,35 +58,20 @@ OperationName = Literal[
     "replace_section",
     "remove_entry",
 ]
-# The fields that each operation requires, and the fields that it can have.
-_FIELDS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-    "replace_text": (("old", "new"), ("cell", "all", "outputs")),
-    "replace": (("cell",), ("source", "cell_type", "outputs")),
-    "insert": (("source",), ("cell_type", *_POSITIONS)),
-    "delete": ((), _CELLS),
-    "move": ((), (*_CELLS, *_POSITIONS)),
-    "split": (("cell", "at_line"), ()),
-    "merge": (("cells",), ()),
-    "clear_outputs": ((), (*_CELLS, "all")),
-    "set_tags": (("cell", "tags"), ()),
-    "append_to_section": (("section", "source"), ("cell_type",)),
-    "replace_section": (("section", "source"), ("cell_type",)),
-    "remove_entry": (("section", "match"), ()),
-}
-
-_STRUCTS: Mapping[OperationName, type[Any]] = {
-    "replace_text": ReplaceText,
-    "replace": Replace,
-    "insert": Insert,
-    "delete": Delete,
-    "move": Move,
-    "split": Split,
-    "merge": Merge,
-    "clear_outputs": ClearOutputs,
-    "set_tags": SetMetadata,
-    "append_to_section": AppendToSection,
-    "replace_section": ReplaceSection,
-    "remove_entry": RemoveEntry,
+# For each operation: that of the REST API, the fields that it requires, and those it can have.
+_OPERATIONS: Mapping[OperationName, tuple[type[Any], Sequence[str], Sequence[str]]] = {
+    "replace_text": (ReplaceText, ("old", "new"), ("cell", "all", "outputs")),
+    "replace": (Replace, ("cell",), ("source", "cell_type", "outputs")),
+    "insert": (Insert, ("source",), ("cell_type", *_POSITIONS)),
+    "delete": (Delete, (), _CELLS),
+    "move": (Move, (), (*_CELLS, *_POSITIONS)),
+    "split": (Split, ("cell", "at_line"), ()),
+    "merge": (Merge, ("cells",), ()),
+    "clear_outputs": (ClearOutputs, (), (*_CELLS, "all")),
+    "set_tags": (SetMetadata, ("cell", "tags"), ()),
+    "append_to_section": (AppendToSection, ("section", "source"), ("cell_type",)),
+    "replace_section": (ReplaceSection, ("section", "source"), ("cell_type",)),
+    "remove_entry": (RemoveEntry, ("section", "match"), ()),
 }
 
 
@@ -176,7 +161,7 @@ class OperationTranslator:
 
 def _check_fields(operation: AgentOperation) -> None:
     """Check which fields an operation has."""
-    required, optional = _FIELDS[operation.op]
+    _, required, optional = _OPERATIONS[operation.op]
     names = [
         name for name in operation.__struct_fields__[1:] if getattr(operation, name) is not UNSET
     ]
@@ -210,7 +195,7 @@ def _translate(
     operation: AgentOperation, document: Document, sources: Sequence[str | None]
 ) -> list[Operation]:
     """Return the operations of the REST API that an operation of an agent means."""
-    struct, fields = _STRUCTS[operation.op], _translate_fields(operation, document)
+    struct, fields = _OPERATIONS[operation.op][0], _translate_fields(operation, document)
     if operation.op == "set_tags":
         tags = _read_tags(operation.tags or [], document, fields["cell"])
         return [SetMetadata(cell=fields["cell"], patch={"tags": tags or None})]
