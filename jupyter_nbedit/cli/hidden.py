@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,8 +11,6 @@ from jupyter_nbedit.client import Server
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_server
 from jupyter_nbedit.client.errors import ClientError, NoServer
 from jupyter_nbedit.client.server import get_relative_path
-
-_NOT_FOUND = 404
 
 
 def find_hidden_part(path: str) -> str | None:
@@ -49,6 +48,6 @@ def _is_hidden_from(server: Server, target: str, *, url: str | None) -> bool:
         return False
     try:
         response = server.send("GET", f"api/contents/{quote(shown)}?content=0")
-        return response.status == _NOT_FOUND and inspect_server(server).mode == "edit"
+        return response.status == HTTPStatus.NOT_FOUND and inspect_server(server).mode == "edit"
     except ClientError:
         return False

@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from functools import wraps
+from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec, Protocol
 from urllib.parse import quote, urlencode
 
@@ -27,7 +28,6 @@ from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response, Server
 
 _Parameters = ParamSpec("_Parameters")
 _REPLIES = (200, 201, 202)
-_REDIRECTS = range(300, 400)
 _TEXT = "text/plain"
 _JSON = "application/json"
 
@@ -172,12 +172,12 @@ def build_foreign_error(server: Transport, response: Response) -> ClientError:
         problem = inspect_server(server).problem
         if isinstance(problem, ServerNotRunning | InvalidAddress):
             return problem
-    if response.status in _REDIRECTS:
+    if response.is_redirect:
         return build_redirect(server.url, response)
-    if response.status in (401, 403):
+    if response.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         message = f"{server.url} does not allow this ({response.status}). Is the token right?"
         return AccessDenied(message)
-    if response.status == 404:  # noqa: PLR2004 -- HTTP's Not Found
+    if response.status == HTTPStatus.NOT_FOUND:
         message = f"The server at {server.url} runs without jupyter_nbedit, or not any more."
         return ExtensionMissing(message)
     message = (

@@ -7,11 +7,11 @@ root holds the file, the one with the deepest root.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -34,6 +34,7 @@ from jupyter_nbedit.client.server import (
     Response,
     Server,
     check_token,
+    decode_object,
     get_relative_path,
     is_below,
 )
@@ -48,10 +49,6 @@ _MAX_INFO_BYTES = 100_000
 _MAX_TOKEN_BYTES = 10_000
 _SHOWN_SERVERS = 5
 _TARGET = "nbedit"
-_OK = 200
-_REDIRECTS = range(300, 400)
-_NO_ACCESS = (401, 403)
-_NOT_FOUND = 404
 
 
 @dataclass(frozen=True)
@@ -149,7 +146,7 @@ def inspect_server(server: Server) -> ServerState:
         )
     except ClientError as error:
         return ServerState(server, error)
-    content = _decode_object(response.body) if response.status == _OK else {}
+    content = response.decode() if response.status == HTTPStatus.OK else {}
     if content.get("name") == "jupyter_nbedit":
         return ServerState(
             server, None, *(str(content.get(name)) for name in ("version", "mode", "epoch"))
@@ -169,11 +166,11 @@ def _is_gone(state: ServerState) -> bool:
 def _explain_response(server: Server, response: Response) -> ClientError:
     if problem := explain_hub(server.address, _TARGET, response):
         return problem
-    if response.status in _NO_ACCESS:
+    if response.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return AccessDenied(_explain_denial(server))
-    if response.status in _REDIRECTS:
+    if response.is_redirect:
         return build_redirect(server.url, response)
-    if response.status == _NOT_FOUND:
+    if response.status == HTTPStatus.NOT_FOUND:
         message = (
             f"The server at {server.url} runs without jupyter_nbedit. Install it in the "
             "environment of the server, and restart the server."
@@ -322,7 +319,7 @@ def _read_info(path: str) -> Server | None:
     """Return the server that a runtime file describes; None if it is not running."""
     try:
         with open(path, "rb") as file:
-            info = _decode_object(file.read(_MAX_INFO_BYTES))
+            info = decode_object(file.read(_MAX_INFO_BYTES))
     except OSError:
         return None
     # nbserver-PID.json is of Notebook 6, which has no extension of this kind.
@@ -360,14 +357,6 @@ def _is_running(pid: Any) -> bool:
     except (OSError, OverflowError):
         return False
     return True
-
-
-def _decode_object(content: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _merge(servers: Sequence[Server]) -> list[Server]:

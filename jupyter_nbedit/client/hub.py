@@ -6,6 +6,7 @@ the same path below ``hub/``, where it has pages for people.
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from urllib.parse import quote, unquote, urlsplit
 
 from jupyter_nbedit.client.errors import ClientError, InvalidAddress, ServerNotRunning
@@ -15,8 +16,6 @@ from jupyter_nbedit.client.server import Address, Response
 _VERSION_HEADER = "X-JupyterHub-Version"
 _HUB = "/hub/"
 _USER = "user"
-_REDIRECTS = range(300, 400)
-_NOT_FOUND = 404
 # What the Hub answers to programs for a server that is not running; older ones answer 503.
 _NOT_RUNNING = (424, 503)
 _BAD_GATEWAY = (502, 503, 504)
@@ -48,7 +47,7 @@ def _explain_redirect(address: Address, target: str, response: Response) -> Clie
     """Return the error of a redirect from a path to the same path of the Hub."""
     location = urlsplit(response.headers.get("Location", ""))
     prefix = _find_prefix(unquote(location.path), unquote(address.base_url + target))
-    if prefix is None or response.status not in _REDIRECTS:
+    if prefix is None or not response.is_redirect:
         return None
     # The Hub may have a domain of its own.
     site = f"{location.scheme}://{location.netloc}" if location.netloc else _get_site(address)
@@ -71,12 +70,12 @@ def _explain_page(address: Address, response: Response) -> ClientError | None:
     if not is_page:
         # Without a name, the Hub takes the target for one.
         prefix, is_folder, rest = base_url.rpartition(f"/{_USER}/")
-        is_incomplete = bool(is_folder) and not rest and response.status in _REDIRECTS
+        is_incomplete = bool(is_folder) and not rest and response.is_redirect
         return _explain_names(address, f"{site}{quote(prefix)}", []) if is_incomplete else None
     names, hub = page.strip("/").split("/"), f"{site}{quote(prefix)}"
     if response.status in _NOT_RUNNING:
         return _explain_names(address, hub, names)
-    if response.status in _REDIRECTS or response.status == _NOT_FOUND:
+    if response.is_redirect or response.status == HTTPStatus.NOT_FOUND:
         return _build_address_error(address, hub, names)
     return None
 

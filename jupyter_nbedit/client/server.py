@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import secrets
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from email.message import Message
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from jupyter_nbedit._version import __version__
@@ -219,6 +221,15 @@ class Response:
         """The media type, in lower case and without parameters."""
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
+    @property
+    def is_redirect(self) -> bool:
+        """Whether it names another address."""
+        return 300 <= self.status < 400  # noqa: PLR2004 -- as HTTP has it
+
+    def decode(self) -> dict[str, Any]:
+        """Return the JSON object that the body is; an empty one if it is something else."""
+        return decode_object(self.body)
+
 
 @dataclass(frozen=True)
 class Server:
@@ -316,6 +327,15 @@ class Server:
             )
             raise OutsideRoot(message)
         return api_path
+
+
+def decode_object(content: bytes) -> dict[str, Any]:
+    """Return an object in JSON; an empty one if it is something else."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def get_relative_path(root: str, path: str) -> str | None:

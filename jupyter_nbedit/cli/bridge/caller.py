@@ -11,6 +11,8 @@ import traceback
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,6 @@ from jupyter_nbedit.notebook.shown_text import unquote_name
 _CLIENT = "jupyter nbedit mcp"
 _MAX_CLIENT_LENGTH = 200
 _READING_ACTIONS = frozenset(("list", "show", "proposal"))
-_OK, _ACCEPTED = 200, 202
 _MAX_PROPOSALS = 100
 _MAX_THREADS = 32
 
@@ -65,7 +66,8 @@ class BridgeCaller:
     def __init__(self, root: str, *, url: str | None = None, token_file: str | None = None) -> None:
         self._paths = PathResolver(root, self._find_served_folder)
         self._url = url
-        self._token_file = token_file
+        self._find = partial(find_server, url=url, token_file=token_file)
+        self._find_showing = partial(find_showing_server, url=url, token_file=token_file)
         self._session = secrets.token_hex(8)
         self._reading_tools = {
             definition["name"]
@@ -137,7 +139,7 @@ class BridgeCaller:
         """
         root = self._paths.root
         try:
-            find_server(root, url=self._url, token_file=self._token_file)
+            self._find(root)
         except (NoServer, OutsideRoot):
             given = self._url or os.environ.get("NBEDIT_URL")
             folders = [
@@ -193,11 +195,11 @@ class BridgeCaller:
         If its root is not known here, the ``path`` of the call must be relative to it.
         """
         try:
-            return find_showing_server(target, url=self._url, token_file=self._token_file)
+            return self._find_showing(target)
         except OutsideRoot:
             if os.path.isabs(path):
                 raise
-            discovery = find_server(path, url=self._url, token_file=self._token_file)
+            discovery = self._find(path)
             if discovery.server.root is not None:
                 raise
             return discovery
@@ -205,9 +207,7 @@ class BridgeCaller:
     def _find_served_folder(self) -> str | None:
         """Return the folder that the server of the root serves; None if there is none."""
         with suppress(ClientError):
-            return find_server(
-                self._paths.root, url=self._url, token_file=self._token_file
-            ).server.root
+            return self._find(self._paths.root).server.root
         return None
 
     def _send_to(self, discovery: Discovery, request: _TargetedCall) -> ToolAnswer:
@@ -276,7 +276,7 @@ class BridgeCaller:
                 "X-NbEdit-Session": self._session,
             },
         )
-        if response.status == _ACCEPTED:
+        if response.status == HTTPStatus.ACCEPTED:
             self._remember_proposal(response, request.target)
         return _decode_answer(transport, response)
 
@@ -300,7 +300,7 @@ class BridgeCaller:
             return None
         headers = {"Accept": "application/json"}
         response = transport.send("GET", f"nbedit/proposals/{number}", None, headers)
-        if response.status != _OK:
+        if response.status != HTTPStatus.OK:
             return _decode_answer(transport, response)
         path = json.loads(response.body)["path"]
         if not self._paths.is_inside(os.path.realpath(os.path.join(folder, path))):
@@ -333,14 +333,11 @@ def _build_label(client: str | None) -> str:
 
 def _decode_answer(transport: Transport, response: Response) -> ToolAnswer:
     """Return the answer of a tool, or the error that stands in its place."""
-    content: Any = None
-    with suppress(ValueError, RecursionError):
-        content = json.loads(response.body)
-    if isinstance(content, dict):
-        blocks = content.get("content")
-        if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):
-            return ToolAnswer(blocks, content.get("isError") is True)
-        if isinstance(content.get("reason"), str) and isinstance(content.get("message"), str):
-            text = f"{content['reason']}: {content['message']}"
-            return ToolAnswer.from_text(text, is_error=True)
+    content = response.decode()
+    blocks = content.get("content")
+    if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):
+        return ToolAnswer(blocks, content.get("isError") is True)
+    if isinstance(content.get("reason"), str) and isinstance(content.get("message"), str):
+        text = f"{content['reason']}: {content['message']}"
+        return ToolAnswer.from_text(text, is_error=True)
     raise build_foreign_error(transport, response)
