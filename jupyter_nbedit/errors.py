@@ -117,6 +117,14 @@ class FolderNotFound(NotebookNotFound):
 class NotebookExists(NbEditError, reason="notebook_exists"):
     """A file exists at the path of a notebook to be created."""
 
+    _MESSAGE: ClassVar[str] = (
+        "Something exists at this path already, and it is never overwritten. Choose another "
+        "path, or edit the notebook with PATCH."
+    )
+
+    def __init__(self, message: str = _MESSAGE, **details: Any) -> None:
+        super().__init__(message, **details)
+
 
 class CellNotFound(NbEditError, reason="cell_not_found"):
     """No cell has that id or index."""

@@ -9,6 +9,11 @@ _NOTE_CHARACTERS = 100
 _MIN_CHARACTERS = 2
 
 
+def count_lines(text: str) -> int:
+    """Return the number of lines, as for `at_line` and for hits of a search."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
 def apply_control_characters(text: str) -> str:
     """Return a text as a terminal shows it in the end.
 

@@ -392,12 +392,7 @@ def _(operation: Insert) -> None:
 
 
 @_check.register
-def _(operation: Delete) -> None:
-    _check_exactly_one(operation, _ADDRESS_FIELDS)
-
-
-@_check.register
-def _(operation: Move) -> None:
+def _(operation: Delete | Move) -> None:
     _check_exactly_one(operation, _ADDRESS_FIELDS)
 
 

@@ -129,11 +129,7 @@ class NormalizedText:
 
     def find_all(self, text: str) -> list[int]:
         """Return the offsets of a text from the left, without overlap."""
-        offsets, offset = [], self.text.find(text)
-        while offset != -1:
-            offsets.append(offset)
-            offset = self.text.find(text, offset + len(text))
-        return offsets
+        return list(SearchedText(text).find_all(self.text))
 
     def find_first(self, searched: SearchedText) -> tuple[list[int], bool]:
         """Return the first offsets of a text, overlapping ones too; and whether there may be more.

@@ -19,7 +19,7 @@ import msgspec
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.long_text import apply_control_characters, cut_middle
+from jupyter_nbedit.notebook.long_text import apply_control_characters, count_lines, cut_middle
 from jupyter_nbedit.notebook.outputs import (
     list_output_spans,
     read_outputs,
@@ -57,11 +57,6 @@ _TYPES = {"markdown": "md"}
 _PLAIN = "text/plain"
 # The kind of data that describes an output best comes first.
 _RICH_TYPES = ("image/", "video/", "audio/", "application/vnd.", "text/html", "text/latex")
-
-
-def count_lines(text: str) -> int:
-    """Return the number of lines, as for `at_line` and for hits of a search."""
-    return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
 def render_outline_line(document: Document, index: int) -> str:
@@ -116,14 +111,9 @@ _HEADS = msgspec.json.Decoder(_OutputHead)
 
 
 def _render_outputs_summary(cell: Cell) -> str:
+    """Return the kinds of the outputs of a code cell, errors first; empty if it has none."""
     if cell.cell_type != "code":
         return ""
-    summary = summarize_outputs(cell)
-    return f" => {summary}" if summary else ""
-
-
-def summarize_outputs(cell: Cell) -> str:
-    """Return the kinds of the outputs of a code cell, errors first; empty if it has none."""
     found_errors: list[str] = []
     kinds: Counter[str] = Counter()
     for start, stop in list_output_spans(cell):
@@ -140,7 +130,8 @@ def summarize_outputs(cell: Cell) -> str:
         shown = [*shown[:_SHOWN_KINDS], f"{len(shown) - _SHOWN_KINDS} more kinds"]
     if len(found_errors) > 1:
         found_errors = [found_errors[0], f"{len(found_errors) - 1} more errors"]
-    return ", ".join([*found_errors, *shown])
+    summary = ", ".join([*found_errors, *shown])
+    return f" => {summary}" if summary else ""
 
 
 def _read_output_head(value: Any) -> _OutputHead:

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.long_text import count_lines
 from jupyter_nbedit.notebook.outputs import (
     list_output_spans,
     list_text_fields,
@@ -168,8 +169,7 @@ def render_cell(cell: Cell, options: ViewOptions) -> CellView:
         source=UNSET if is_outline else source,
         summary=summarize_source(source) if is_outline else UNSET,
         source_hash=cell.source_hash,
-        # Counted as for `at_line` and for hits of a search.
-        lines=source.count("\n") + (not source.endswith("\n")) if source else 0,
+        lines=count_lines(source),
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
         execution_count=(count if isinstance(count, int) else None) if is_code else UNSET,
         metadata=cell.metadata if is_full else UNSET,
@@ -204,16 +204,16 @@ def _render_outputs(
 
 def _summarize_outputs(cell: Cell) -> OutputsSummary:
     spans = list_output_spans(cell)
-    types = [_get_output_type(json_spans.decode(cell.text, output)) for output in spans]
+    outputs = [json_spans.decode(cell.text, span) for span in spans]
+    types = {
+        str(output.get("output_type")) if isinstance(output, dict) else "unknown"
+        for output in outputs
+    }
     return OutputsSummary(
         count=len(spans),
-        types=sorted(set(types)),
-        bytes=sum(output.stop - output.start for output in spans),
+        types=sorted(types),
+        bytes=sum(span.stop - span.start for span in spans),
     )
-
-
-def _get_output_type(output: Any) -> str:
-    return str(output.get("output_type")) if isinstance(output, dict) else "unknown"
 
 
 def render_within_budget(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import lru_cache
 from pathlib import PurePath
@@ -12,13 +11,11 @@ from jupyter_core.paths import is_hidden
 
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
 from jupyter_nbedit.storage.contents.manager_locks import is_rooted
-from jupyter_nbedit.storage.paths import follow_links, is_unsafe
+from jupyter_nbedit.storage.paths import follow_links, is_below, is_unsafe
 
 _MAX_SHOWN_CHARACTERS = 200
 # No file has a longer path; resolving one would visit each of its directories.
 _MAX_PATH_LENGTH = 32_768
-# The traits that identify a root without a directory: of Jupyter, s3contents and similar managers.
-_LOCATION_TRAITS = ("root_dir", "endpoint_url", "bucket", "prefix")
 
 
 def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
@@ -29,14 +26,14 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
     not store its files in a directory.
     """
     absolute = os.path.isabs(path)
-    root = _get_root(manager)
+    top = get_root_folder(manager)
     if not absolute and not allow_relative:
         message = (
             f"Expected an absolute path, below the folder that this server serves; found "
             f"{path[:_MAX_SHOWN_CHARACTERS]!r}."
         )
         raise InvalidRequest(message)
-    if root is None:
+    if top is None:
         if not absolute:
             return None if is_unsafe(path) else path
         message = (
@@ -45,7 +42,6 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
             "paths, or /nbedit/notebooks."
         )
         raise NotAPlainFile(message)
-    top = _resolve_root(root)
     if not absolute and not is_unsafe(path) and not _may_have_links(top, path):
         return path
     return _get_relative(top, path)
@@ -57,24 +53,13 @@ def resolve_in_root(top: str, path: str) -> str:
     A part that cannot be resolved is joined as it is.
     """
     joined = os.path.join(top, path)
-    if is_unsafe(path) or len(joined) > _MAX_PATH_LENGTH or "\0" in joined:
-        return joined
-    if not _may_have_links(top, path):
-        return joined
-    # On Windows, resolving a path on a share would send the server's credentials there.
-    drives = [os.path.normcase(os.path.splitdrive(one)[0]) for one in (joined, top)]
-    return follow_links(joined) if drives[0] == drives[1] else joined
+    is_final = is_unsafe(path) or not _may_resolve(joined, top) or not _may_have_links(top, path)
+    return joined if is_final else follow_links(joined)
 
 
 def get_root_folder(manager: Any) -> str | None:
     """Return the root directory of a manager without links; None if it has no directory."""
-    root = _get_root(manager)
-    return None if root is None else _resolve_root(root)
-
-
-def _get_root(manager: Any) -> str | None:
-    """Return the directory in which a manager stores its files; None if there is none."""
-    return str(manager.root_dir) if is_rooted(manager) else None
+    return _resolve_root(str(manager.root_dir)) if is_rooted(manager) else None
 
 
 @lru_cache
@@ -83,27 +68,10 @@ def _resolve_root(root: str) -> str:
     return os.path.realpath(root)
 
 
-def get_root_name(manager: Any) -> str:
-    """Return a name of the root of API paths, which differs from the names of other servers' roots.
-
-    It is the path of the root directory without links; for a manager without one, its class and the
-    traits that locate its files.
-    """
-    root = _get_root(manager)
-    if root is not None:
-        return _resolve_root(root)
-    kind = type(manager)
-    location = {name: str(getattr(manager, name, "")) for name in _LOCATION_TRAITS}
-    return f"{kind.__module__}.{kind.__qualname__} {json.dumps(location)}"
-
-
 def is_served(manager: Any, folder: str) -> bool:
     """Return whether the Contents API shows a directory of the file system."""
-    root = _get_root(manager)
-    if root is None:
-        return False
-    top, real = _resolve_root(root), os.path.realpath(folder)
-    if not f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
+    top, real = get_root_folder(manager), os.path.realpath(folder)
+    if top is None or not is_below(real, top):
         return False
     return manager.allow_hidden or not is_hidden(real, top)
 
@@ -120,14 +88,17 @@ def _may_have_links(top: str, path: str) -> bool:
     return False
 
 
+def _may_resolve(path: str, top: str) -> bool:
+    """Return whether the links of a path may be followed."""
+    # On Windows, resolving a path on a share would send the server's credentials there.
+    drives = [os.path.normcase(os.path.splitdrive(one)[0]) for one in (path, top)]
+    return len(path) <= _MAX_PATH_LENGTH and "\0" not in path and drives[0] == drives[1]
+
+
 def _get_relative(top: str, path_in_top: str) -> str | None:
     """Return the path relative to the top directory; None if it is not below it."""
     path = os.path.join(top, path_in_top)
-    if len(path) > _MAX_PATH_LENGTH or "\0" in path:
-        return None
-    # On Windows, resolving a path on a share would send the server's credentials there.
-    drives = [os.path.normcase(os.path.splitdrive(one)[0]) for one in (path, top)]
-    if drives[0] != drives[1]:
+    if not _may_resolve(path, top):
         return None
     try:
         relative_path = PurePath(follow_links(path)).relative_to(top).as_posix()

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import os
 import sys
-import unicodedata
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from jupyter_nbedit.db.notebook_names import fold
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.paths import follow_links
 from jupyter_nbedit.storage.write_log import WriteLog
@@ -93,8 +93,8 @@ class PathLocks:
         """
         reals = [follow_links(path) for path in os_paths]
         own_tasks = _get_own_tasks()
-        # A fixed order of locks prevents deadlocks.
-        keys = (*sorted({_normalize_name(real) for real in reals}), *sorted(set(names)))
+        # A fixed order of locks prevents deadlocks. Different files may share a lock.
+        keys = (*sorted({fold(real) for real in reals}), *sorted(set(names)))
         missing_keys = [key for key in keys if self._holders.get(key) not in own_tasks]
         async with AsyncExitStack() as stack:
             for key in missing_keys:
@@ -172,11 +172,6 @@ def _get_own_tasks() -> frozenset[asyncio.Task[Any] | None]:
     return _INHERITED_TASKS.get().tasks | {asyncio.current_task()}
 
 
-def _normalize_name(real: str) -> str:
-    """Map names that a file system may treat as equal to one; different files may share a lock."""
-    return unicodedata.normalize("NFC", real).casefold()
-
-
 def _compute_number(key: str) -> int:
     key_hash = hashlib.sha256(os.fsencode(key)).digest()
     return int.from_bytes(key_hash[:4], "big") % _LOCK_FILES
@@ -185,7 +180,8 @@ def _compute_number(key: str) -> int:
 async def _lock_descriptor(descriptor: int) -> None:
     async for _ in Polling(_TIMEOUT_SECONDS, _POLL_SECONDS):
         try:
-            _try_to_lock(descriptor)
+            if sys.platform != "win32":
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             continue
         return
@@ -194,9 +190,3 @@ async def _lock_descriptor(descriptor: int) -> None:
         "Nothing was written; try again."
     )
     raise Busy(message)
-
-
-def _try_to_lock(descriptor: int) -> None:
-    """Lock a file; raise `BlockingIOError` if another process has locked it."""
-    if sys.platform != "win32":
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames
-from jupyter_nbedit.storage.api_paths import get_root_folder, get_root_name, resolve_in_root
+from jupyter_nbedit.storage.api_paths import get_root_folder, resolve_in_root
+
+# The traits that identify a root without a directory: of Jupyter, s3contents and similar managers.
+_LOCATION_TRAITS = ("root_dir", "endpoint_url", "bucket", "prefix")
 
 
 @dataclass(frozen=True)
@@ -23,8 +27,17 @@ class ManagerNames(NotebookNames):
         return get_root_folder(self.get_manager())
 
     def get_root_name(self) -> str:
-        """Return a name of the root; the servers of one user may have several roots."""
-        return get_root_name(self.get_manager())
+        """Return a name of the root that differs from those of other servers.
+
+        It is the path of the root directory without links; for a manager without one, its class and
+        the traits that locate its files.
+        """
+        folder, manager = self.get_folder(), self.get_manager()
+        if folder is not None:
+            return folder
+        location = {name: str(getattr(manager, name, "")) for name in _LOCATION_TRAITS}
+        kind = type(manager)
+        return f"{kind.__module__}.{kind.__qualname__} {json.dumps(location)}"
 
     def find(self, path: str) -> NotebookName:
         """Return the name of the notebook at an API path; it need not exist."""

@@ -90,5 +90,10 @@ def resolve_new_path(os_path: str, top: str | None) -> str:
 
 def check_below(real: str, top: str | None) -> None:
     """Raise `NotebookNotFound` if a path without links is not in a directory, if one is given."""
-    if top is not None and not f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
+    if top is not None and not is_below(real, top):
         raise NotebookNotFound
+
+
+def is_below(real: str, top: str) -> bool:
+    """Return whether a path without links is a directory, or in it."""
+    return f"{real}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}")

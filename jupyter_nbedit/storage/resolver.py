@@ -139,7 +139,7 @@ class StorageResolver:
             temp_files=self.temp_files,
             rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
             hashes=self.hashes,
-            real_paths=None if real_path is None else {path: real_path},
+            real_paths={} if real_path is None else {path: real_path},
         )
 
     @asynccontextmanager
@@ -166,7 +166,7 @@ class StorageResolver:
             walker = await self._walk(self.manager, path.strip("/"), recursive=recursive)
         except NotebookNotFound:
             raise FolderNotFound from None
-        live_files = list_live_file_identities(self.settings)
+        live_files = self.find_live_files()
         return (
             partial(self._walk_with_rooms, walker, live_files, asyncio.get_running_loop())
             if live_files

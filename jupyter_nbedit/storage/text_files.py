@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from jupyter_nbedit.errors import (
     Busy,
@@ -32,7 +32,7 @@ class TextFileStorage(ContentsStorage):
     """Any file, of limited size."""
 
     # It is in memory several times.
-    max_bytes = 32 * 1024 * 1024
+    max_bytes: ClassVar[int | None] = 32 * 1024 * 1024
 
     async def read(self, path: str) -> Content:
         """Read a file; wait for a save, which truncates the file and writes it anew."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import unicodedata
+from contextlib import suppress
 from logging import Logger
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO, Literal
 
+from jupyter_nbedit.db.notebook_names import fold
 from jupyter_nbedit.system.lru import LRUCache
 
 #: What every write of a file changes: fields of its ``stat``, or what a contents manager says of
@@ -74,25 +75,24 @@ class WriteLog:
         with self._lock:
             if self._own_writes.get(key) == value:
                 return "this server"
-        try:
-            with self._open() as file:
-                file.seek(_get_offset(key))
-                data = file.read(_SLOT_BYTES)
-        except OSError:
-            return None
         slot = key + value
-        return "other server" if data == slot + _compute_check(slot) else None
+        is_stored = self._read_slot(key) == slot + _compute_check(slot)
+        return "other server" if is_stored else None
 
     def read_last_write(self, name: str) -> bytes | None:
         """Return a mark of the last write by any of the servers, which the next one changes."""
         key = _hash_name(name)
-        try:
-            with self._open() as file:
-                file.seek(_get_offset(key))
-                data = file.read(_SLOT_BYTES)
-        except OSError:
+        data = self._read_slot(key)
+        if data is None:
             return self._own_writes.get(key)
         return data if data.startswith(key) else None
+
+    def _read_slot(self, key: bytes) -> bytes | None:
+        """Return the slot of a name; None if the log cannot be read."""
+        with suppress(OSError), self._open() as file:
+            file.seek(_get_offset(key))
+            return file.read(_SLOT_BYTES)
+        return None
 
     def _open(self) -> BinaryIO:
         # Not kept open: the system may remove old files of the runtime folder.
@@ -106,8 +106,7 @@ class WriteLog:
 
 
 def _hash_name(name: str) -> bytes:
-    # As in the names of locks: a file system may treat names as equal.
-    return _hash_text(unicodedata.normalize("NFC", name).casefold())
+    return _hash_text(fold(name))
 
 
 def _hash_text(text: str) -> bytes:

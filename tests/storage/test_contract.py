@@ -251,7 +251,7 @@ async def test_notify_saved_raises_nothing(case: StorageCase) -> None:
 @keep_kinds(["file", "hook", "pair", "pair at once"])
 async def test_a_write_emits_one_save_event_as_a_save_does(case: StorageCase) -> None:
     await put(case, TEXT)
-    manager = vars(case.storage)["_manager"]
+    manager = vars(case.storage)["manager"]
     events: list[str] = []
 
     async def hear(logger: Any, schema_id: str, data: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 from operator import eq
@@ -44,6 +45,7 @@ class CellNotLocated(Exception):
             self.conflict["source"] = source[:_MAX_SHOWN_CHARACTERS]
 
 
+@dataclass
 class CellLocator:
     """Finds the cells and gaps of a record in a notebook that was changed since the edit.
 
@@ -52,28 +54,16 @@ class CellLocator:
     neighbour.
     """
 
-    def __init__(
-        self,
-        document: Document,
-        record: UndoRecord,
-        parts: Mapping[int, CellUndo],
-        history: KnownHistory,
-        same_change_allowed: Collection[int] = (),
-    ) -> None:
-        """Initialize the locator.
-
-        For the parts ``same_change_allowed``, others may already have made the same change; that is
-        no conflict.
-        """
-        self._document = document
-        self._record = record
-        self._parts = parts
-        self._history = history
-        self._same_change_allowed = same_change_allowed
-        self._states: dict[int, CellState | None] = {}
-        self._known_keys: dict[int, str] = {}
-        # The indexes of the found cells that the edit inserted or moved, in ascending order.
-        self._moved_indexes: list[int] = []
+    document: Document
+    record: UndoRecord
+    parts: Mapping[int, CellUndo]
+    history: KnownHistory
+    #: The parts to whose cells others may have done what is to be done; that is no conflict.
+    same_change_allowed: Collection[int] = ()
+    _states: dict[int, CellState | None] = field(default_factory=dict)
+    _known_keys: dict[int, str] = field(default_factory=dict)
+    #: The indexes of the found cells that the edit inserted or moved, in ascending order.
+    _moved_indexes: list[int] = field(default_factory=list)
 
     def find(
         self, changed_cells: Mapping[int, int] | None = None
@@ -86,7 +76,7 @@ class CellLocator:
         gaps: dict[int, int] = {}
         conflicts: dict[int, dict[str, Any]] = {}
         gaps_by_id = self._find_gaps_by_id()
-        for number, part in self._parts.items():
+        for number, part in self.parts.items():
             if part.index is not None and number not in cells:
                 try:
                     cells[number] = self._find_cell(number, part)
@@ -94,9 +84,9 @@ class CellLocator:
                     conflicts[number] = error.conflict
         # Gaps are between cells that the edit did not move.
         self._moved_indexes = sorted(
-            {index for number, index in cells.items() if self._parts[number].changes_position}
+            {index for number, index in cells.items() if self.parts[number].changes_position}
         )
-        for number, part in self._parts.items():
+        for number, part in self.parts.items():
             if part.gap_number is None or (part.index is not None and number not in cells):
                 continue
             try:
@@ -108,7 +98,7 @@ class CellLocator:
         uncertain = [(number, "no_place") for number in self._list_misplaced(gaps, gaps_by_id)]
         uncertain += [(number, "ambiguous") for number, index in cells.items() if counts[index] > 1]
         for number, reason in uncertain:
-            conflict = CellNotLocated(self._parts[number], reason, None).conflict
+            conflict = CellNotLocated(self.parts[number], reason, None).conflict
             conflicts.setdefault(number, conflict)
         return cells, gaps, conflicts
 
@@ -116,21 +106,31 @@ class CellLocator:
         """Return cell indexes and gap indexes by part number, for a history that is complete."""
         cells: dict[int, int] = {}
         gaps: dict[int, int] = {}
-        for number, part in self._parts.items():
+        for number, part in self.parts.items():
             index_before = part.index_before or 0
             if part.index is not None:
                 cells[number] = self._shift_index(part.index, sys.maxsize)
-            if (gap := self._record.get_gap_index(part)) is not None:
+            if (gap := self.record.get_gap_index(part)) is not None:
                 gaps[number] = self._shift_index(gap, index_before)
         return cells, gaps
 
-    def find_changed_cell(self, part: CellUndo) -> int | None:
-        """Return the index of a cell that was changed since the edit; None if it is not certain.
+    def find_changed_cells(
+        self, numbers: Collection[int], conflicts: Mapping[int, Mapping[str, Any]]
+    ) -> dict[int, int]:
+        """Return the indexes of cells of some parts that were changed since the edit, by part.
 
         A cell without id is only known by its index and both of its neighbours.
         """
+        indexes = {
+            number: self._find_changed_cell(self.parts[number])
+            for number, conflict in conflicts.items()
+            if conflict["why"] == "changed" and number in numbers
+        }
+        return {number: index for number, index in indexes.items() if index is not None}
+
+    def _find_changed_cell(self, part: CellUndo) -> int | None:
         if part.cell_id is not None:
-            indexes = self._document.ids.get(part.cell_id, [])
+            indexes = self.document.ids.get(part.cell_id, [])
             return indexes[0] if len(indexes) == 1 else None
         if part.index is None:
             return None
@@ -148,33 +148,33 @@ class CellLocator:
         places: dict[int | None, set[int]] = defaultdict(set)
         for number in gaps_by_id:
             if number in gaps:
-                places[self._parts[number].gap_number].add(gaps[number])
+                places[self.parts[number].gap_number].add(gaps[number])
         return [
             number
             for number, gap in gaps.items()
-            if number not in gaps_by_id and not places[self._parts[number].gap_number] <= {gap}
+            if number not in gaps_by_id and not places[self.parts[number].gap_number] <= {gap}
         ]
 
     @cached_property
     def _order(self) -> OriginalOrder:
-        return OriginalOrder(self._document, self._record, self._history)
+        return OriginalOrder(self.document, self.record, self.history)
 
     @cached_property
     def _is_rearranged(self) -> bool:
         """Whether later edits have changed the order of the cells."""
-        return self._history.has_later_rearrangement(self._record)
+        return self.history.has_later_rearrangement(self.record)
 
     def _find_cell(self, number: int, part: CellUndo) -> int:
         if part.cell_id is None:
             return self._find_by_content(number, part)
-        indexes = self._document.ids.get(part.cell_id, [])
+        indexes = self.document.ids.get(part.cell_id, [])
         if len(indexes) != 1:
             raise CellNotLocated(part, "ambiguous" if indexes else "gone", None)
         [index] = indexes
         if self._has_conflict(number, part, index) or (
             part.is_moved and self._order.is_moved_again(part)
         ):
-            raise CellNotLocated(part, "changed", index, self._document.get_cell(index).source)
+            raise CellNotLocated(part, "changed", index, self.document.get_cell(index).source)
         return index
 
     def _find_by_content(self, number: int, part: CellUndo) -> int:
@@ -183,7 +183,7 @@ class CellLocator:
         A single matching cell is not enough: the right cell may have been changed, and this one may
         be a copy. A cell that has changed is found by its index and both neighbours.
         """
-        is_partly_reverted = bool(self._history.reverted_parts)
+        is_partly_reverted = bool(self.history.reverted_parts)
         key = part.after.content_key if part.after else ""
         expected = self._compute_expected_index(part.index or 0, sys.maxsize)
         if (
@@ -232,7 +232,7 @@ class CellLocator:
         """Return the gaps of the parts that have ids, as have all of their neighbours."""
         parts = {
             number: part
-            for number, part in self._parts.items()
+            for number, part in self.parts.items()
             if part.gap_number is not None
             and part.cell_id is not None
             and all(key.id is not None for key in self._list_anchors(part.gap_number))
@@ -244,27 +244,27 @@ class CellLocator:
         )
         for number, part in parts.items():
             ids = [key.id or "" for key in self._list_anchors(part.gap_number or 0)]
-            if any(len(self._document.ids.get(cell_id, [])) > 1 for cell_id in ids):
+            if any(len(self.document.ids.get(cell_id, [])) > 1 for cell_id in ids):
                 gaps[number] = None
         return gaps
 
     def _list_anchors(self, gap_number: int) -> Sequence[NeighbourKey]:
-        gap = self._record.gaps[gap_number]
+        gap = self.record.gaps[gap_number]
         return (*gap.keys_before, *gap.keys_after)
 
     def _find_gap(self, part: CellUndo) -> int | None:
         """Return the gap of a cell between neighbours without ids; None if it is not certain."""
-        anchor = self._record.gaps[part.gap_number or 0]
+        anchor = self.record.gaps[part.gap_number or 0]
         expected = self._compute_expected_index(anchor.gap_index, part.index_before or 0)
         is_confirmed = expected is not None and any(self._count_matches(anchor, expected))
-        if self._history.reverted_parts:
+        if self.history.reverted_parts:
             return expected if is_confirmed or self._has_part_beside(expected) else None
         if expected is not None and all(self._count_matches(anchor, expected)):
             return expected
         full = (len(anchor.keys_before) or 1) + (len(anchor.keys_after) or 1)
         required = full if self._is_rearranged else _BOTH_NEIGHBOURS
         gaps_after = [index + 1 for index in self._list_candidates(anchor.keys_before, -1)]
-        gaps_before = self._list_candidates(anchor.keys_after, len(self._document))
+        gaps_before = self._list_candidates(anchor.keys_after, len(self.document))
         if max(len(gaps_after), len(gaps_before)) > _MAX_SIMILAR_CELLS:
             return None
         scores = {gap: sum(self._count_matches(anchor, gap)) for gap in (*gaps_after, *gaps_before)}
@@ -281,7 +281,7 @@ class CellLocator:
         if not keys:
             return [end]
         if keys[0].id is not None:
-            return list(self._document.ids.get(keys[0].id, []))
+            return list(self.document.ids.get(keys[0].id, []))
         return self._indexes_by_key.get(keys[0].key or "-", [])
 
     def _has_part_beside(self, gap: int | None) -> bool:
@@ -292,12 +292,12 @@ class CellLocator:
 
     @cached_property
     def _keys_of_parts(self) -> set[str]:
-        states = [state for part in self._record.parts for state in (part.before, part.after)]
+        states = [state for part in self.record.parts for state in (part.before, part.after)]
         return {state.content_key for state in states if state is not None}
 
     def _count_matches(self, anchor: GapAnchor, gap: int) -> tuple[int, int]:
         """Count the neighbours directly before and after a gap; the end of the notebook is one."""
-        size = len(self._document)
+        size = len(self.document)
         before, after = range(gap - 1, -1, -1), range(gap, size)
         rank, last_rank = self._count_unmoved(gap), self._count_unmoved(size)
         return (
@@ -317,15 +317,15 @@ class CellLocator:
 
     def _matches(self, key: NeighbourKey, index: int) -> bool:
         if key.id is not None:
-            return self._document.headers[index][0] == key.id
+            return self.document.headers[index][0] == key.id
         return bool(key.key) and self._get_key(index) == key.key
 
     def _check_gap(self, part: CellUndo, gap: int | None, index: int | None) -> int:
         """Return the gap where a cell is to be put; raise if that is not possible."""
-        indexes = [] if part.cell_id is None else self._document.ids.get(part.cell_id, [])
+        indexes = [] if part.cell_id is None else self.document.ids.get(part.cell_id, [])
         if part.index is None and indexes:
             # A cell with its id exists already.
-            source = self._document.get_cell(indexes[0]).source
+            source = self.document.get_cell(indexes[0]).source
             raise CellNotLocated(part, "ambiguous", indexes[0], source)
         if gap is None:
             raise CellNotLocated(part, "no_place", index)
@@ -338,8 +338,8 @@ class CellLocator:
         in one gap, those with a smaller ``index_before`` precede it.
         """
         removed, restored = self._reverted_positions
-        size = self._record.total_cells - len(removed) + len(restored)
-        if self._is_rearranged or len(self._document) != size:
+        size = self.record.total_cells - len(removed) + len(restored)
+        if self._is_rearranged or len(self.document) != size:
             return None
         return self._shift_index(index, index_before)
 
@@ -351,12 +351,12 @@ class CellLocator:
     @cached_property
     def _reverted_positions(self) -> tuple[list[int], list[tuple[int, int]]]:
         """The indexes after the edit of the cells that are gone, and the gaps of those restored."""
-        parts = [self._record.parts[number] for number in self._history.reverted_parts]
+        parts = [self.record.parts[number] for number in self.history.reverted_parts]
         removed = [part.index for part in parts if part.index is not None and part.changes_position]
         restored = [
             (gap, part.index_before or 0)
             for part in parts
-            if (gap := self._record.get_gap_index(part)) is not None
+            if (gap := self.record.get_gap_index(part)) is not None
         ]
         return sorted(removed), sorted(restored)
 
@@ -364,8 +364,8 @@ class CellLocator:
         """Return whether a cell was changed since in a member that the edit touched."""
         if self._read_state(index) is None:
             return True
-        versions = PartVersions.read(self._record, part, self._document.get_cell(index))
-        is_allowed = number in self._same_change_allowed
+        versions = PartVersions.read(self.record, part, self.document.get_cell(index))
+        is_allowed = number in self.same_change_allowed
         return bool(versions.list_conflicts(is_same_change_allowed=is_allowed))
 
     def _is_as_after_edit(self, part: CellUndo, index: int) -> bool:
@@ -379,7 +379,7 @@ class CellLocator:
     @cached_property
     def _indexes_by_key(self) -> dict[str, list[int]]:
         indexes_by_key: dict[str, list[int]] = defaultdict(list)
-        for index in range(len(self._document)):
+        for index in range(len(self.document)):
             indexes_by_key[self._get_key(index)].append(index)
         return indexes_by_key
 
@@ -394,7 +394,7 @@ class CellLocator:
         """Return the content of a cell; None if it cannot be read, which may not matter here."""
         if index not in self._states:
             self._states[index] = None
-            if 0 <= index < len(self._document):
+            if 0 <= index < len(self.document):
                 with suppress(InvalidNotebook):
-                    self._states[index] = CellState.from_cell(self._document.get_cell(index))
+                    self._states[index] = CellState.from_cell(self.document.get_cell(index))
         return self._states[index]

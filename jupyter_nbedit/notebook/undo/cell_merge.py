@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.json_style import Style
-from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
 from jupyter_nbedit.notebook.undo.part_members import restore_members
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 
@@ -45,20 +43,6 @@ class Resolution:
 
 #: Sources are merged by line, and none is chosen.
 NO_RESOLUTION = Resolution()
-
-
-def list_changed_cells(
-    parts: Mapping[int, CellUndo],
-    locator: CellLocator,
-    conflicts: Mapping[int, Mapping[str, Any]],
-) -> dict[int, int]:
-    """Return the indexes of cells that were changed since the edit, by part."""
-    indexes = {
-        number: locator.find_changed_cell(parts[number])
-        for number, conflict in conflicts.items()
-        if conflict["why"] == "changed" and number in parts
-    }
-    return {number: index for number, index in indexes.items() if index is not None}
 
 
 def merge_cell(

@@ -28,7 +28,7 @@ from msgspec.structs import replace as replace_members
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.apply_batch import compile_splices
 from jupyter_nbedit.notebook.cell_order import FinalOrder
-from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import CellMatching, compare_documents
 from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.sequence_diff import find_increasing_subsequence
@@ -169,18 +169,6 @@ class _Undos:
         return edit.undoes is not None and self.undo_ids.get(edit.undoes) == edit.edit_id
 
 
-@dataclass(frozen=True)
-class _NewerUndos:
-    """What was undone by the undos of cells that are newer than the version that was reached.
-
-    It is named by edits and numbers of parts.
-    """
-
-    #: By the undos that are newer than all other edits. The baseline is what it was before them.
-    newest_parts: set[tuple[int, int]] = field(default_factory=set)
-    other_parts: set[tuple[int, int]] = field(default_factory=set)
-
-
 @dataclass(eq=False)
 class _TrackedCell:
     """A cell, and its history: from now on back."""
@@ -207,49 +195,17 @@ class _TrackedCell:
     #: By the number of an edit that was undone: how many sources there were at its undo.
     undo_counts: dict[int, int] = field(default_factory=dict)
     #: Its position before the oldest change that counts, or now.
-    _counted_position: _Position | None = None
+    counted_position: _Position | None = None
 
     @property
     def is_in_place(self) -> bool:
         """Whether it has never been elsewhere since the baseline."""
         return self.baseline_position is self.position and not self.is_returned
 
-    def set_current_position(self, position: _Position | None) -> None:
-        """Set its position now."""
-        self.position = self.baseline_position = self._counted_position = position
-
-    def prepend_change(
-        self, edit: PastChange, number: int, undos: _Undos, newer_undos: _NewerUndos
-    ) -> bool:
-        """Add an older change; return whether the state before it is the state in the baseline."""
-        if self.is_search_ended:
-            return False
-        if undos.is_undo(edit):
-            self.undo_counts[edit.undoes or 0] = len(self.sources)
-            return False
-        if edit.edit_id in undos.undo_ids and edit.edit_id in self.undo_counts:
-            # Another change may lie between the undo and the edit that it undoes.
-            return len(self.sources) > self.undo_counts[edit.edit_id]
-        part = (edit.edit_id, number)
-        is_skipped = edit.edit_id in undos.undone_parts or part in newer_undos.other_parts
-        if is_skipped or part in newer_undos.newest_parts:
-            return not is_skipped
-        if edit.is_seen or number in undos.kept_parts[edit.edit_id]:
-            self.end_search()
-            return False
-        self.sources.append(part)
-        return True
-
     def end_search(self) -> None:
         """Let older changes count as seen."""
         self.is_search_ended = True
-        self.baseline_position = self._counted_position
-
-    def set_earlier_position(self, position: _Position | None, *, is_counted: bool) -> None:
-        """Set the position before a change; ``is_counted`` if that is the one in the baseline."""
-        self.baseline_position = position
-        if is_counted:
-            self._counted_position = position
+        self.baseline_position = self.counted_position
 
 
 class _PositionAllocator:
@@ -326,7 +282,10 @@ class _CellHistory:
         self._positions: dict[_TrackedCell, _Position] = {}
         #: Whether nothing but undos of cells was reverted. These have no influence on the order.
         self._is_at_newest_undos = True
-        self._newer_undos = _NewerUndos()
+        #: What the undos of cells have undone that are newer than that version, as edits and
+        #: numbers of parts. The baseline is what it was before those that are newer than all edits.
+        self._undone_by_newest: set[tuple[int, int]] = set()
+        self._undone_by_others: set[tuple[int, int]] = set()
         #: All cells that exist in one of the versions, those that exist now first.
         self._cells = list(self._order)
         self._metadata = _TrackedCell()
@@ -357,19 +316,21 @@ class _CellHistory:
         self._reorder(reversal, cells)
         self._touched_cells.update(cells.values())
         if is_newest_undo:
-            self._newer_undos.newest_parts.update(undone_parts)
+            self._undone_by_newest.update(undone_parts)
             for number, cell in cells.items():
                 if reversal.record.parts[number].changes_position:
                     cell.is_returned = True
             return
-        self._newer_undos.other_parts.update(undone_parts)
+        self._undone_by_others.update(undone_parts)
         for number, cell in cells.items():
-            is_counted = cell.prepend_change(edit, number, self._undos, self._newer_undos)
+            is_counted = self._prepend_change(cell, edit, number)
             self._is_all_unseen = self._is_all_unseen and is_counted
             if not cell.is_search_ended and reversal.record.parts[number].changes_position:
-                # Of two cells, an edit may have moved one and its undo the other. Both cells have
-                # the positions from before the edit. An edit of the contents moves nothing.
-                cell.set_earlier_position(self._positions.get(cell), is_counted=is_counted)
+                # An undo and its edit may each have moved another cell of the two, so both cells
+                # have the positions from before the edit. An edit of the contents moves nothing.
+                cell.baseline_position = self._positions.get(cell)
+                if is_counted:
+                    cell.counted_position = cell.baseline_position
             if is_counted:
                 index_before = reversal.indexes[number][1]
                 cell.is_changed = True
@@ -381,13 +342,37 @@ class _CellHistory:
                     else _read_cell(version, index_before)
                 )
 
+    def _prepend_change(self, cell: _TrackedCell, edit: PastChange, number: int) -> bool:
+        """Add an older change of a cell; return whether the state before is that of the baseline.
+
+        ``number`` is that of the part of the edit.
+        """
+        undos, edit_id = self._undos, edit.edit_id
+        if cell.is_search_ended:
+            return False
+        if undos.is_undo(edit):
+            cell.undo_counts[edit.undoes or 0] = len(cell.sources)
+            return False
+        if edit_id in undos.undo_ids and edit_id in cell.undo_counts:
+            # Another change may lie between the undo and the edit that it undoes.
+            return len(cell.sources) > cell.undo_counts[edit_id]
+        part = (edit_id, number)
+        is_skipped = edit_id in undos.undone_parts or part in self._undone_by_others
+        if is_skipped or part in self._undone_by_newest:
+            return not is_skipped
+        if edit.is_seen or number in undos.kept_parts[edit_id]:
+            cell.end_search()
+            return False
+        cell.sources.append(part)
+        return True
+
     def _assign_positions(self) -> None:
         """Give the cells of the version that was reached their positions."""
         self._is_at_newest_undos = False
         self._all_positions = [_Position() for _ in self._order]
         self._positions = dict(zip(self._order, self._all_positions, strict=True))
         for cell, position in self._positions.items():
-            cell.set_current_position(position)
+            cell.position = cell.baseline_position = cell.counted_position = position
 
     def _find_cells(
         self, edit: PastChange, reversal: Reversal, version: Document
@@ -587,7 +572,10 @@ class _CellHistory:
                 placed[gap].append(token)
             if cell.is_changed:
                 current = None if cell.index is None else document.get_cell(cell.index)
-                working_copy.cells[token] = _build_cell(token, current, cell.old_data or b"")
+                cell_type = "" if current is None else current.cell_type
+                working_copy.cells[token] = RestoredCell(
+                    token, current, max(token, 0), None, cell_type, "", text=cell.old_data or b""
+                )
             elif cell not in in_place:
                 working_copy.get_cell_by_token(token)
         removed = [n for n, cell in enumerate(self._current_cells) if cell not in in_place]
@@ -603,15 +591,11 @@ class _CellHistory:
         if metadata in self._touched_cells and old_metadata != version.written_metadata:
             return False
         return all(
-            _read_cell(version, index) == self._get_old_data(cell)
+            _read_cell(version, index)
+            == (cell.old_data if cell.is_changed else self._read_current(cell))
             for index, cell in enumerate(self._order)
             if cell in self._touched_cells
         )
-
-    def _get_old_data(self, cell: _TrackedCell) -> bytes | None:
-        if cell.is_changed:
-            return cell.old_data
-        return self._read_current(cell)
 
     def _read_current(self, cell: _TrackedCell) -> bytes | None:
         return None if cell.index is None else _read_cell(self._document, cell.index)
@@ -662,11 +646,6 @@ class _CellHistory:
 def _read_cell(document: Document, index: int) -> bytes:
     span = document.cell_spans[index]
     return document.text[span.start : span.stop]
-
-
-def _build_cell(token: int, cell: Cell | None, text: bytes) -> RestoredCell:
-    cell_type = "" if cell is None else cell.cell_type
-    return RestoredCell(token, cell, max(token, 0), None, cell_type, "", text=text)
 
 
 def add_undone_parts(plan: EditPlan, cells: Mapping[int, UndonePart]) -> EditPlan:

@@ -8,7 +8,6 @@ from typing import Literal
 
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator
-from jupyter_nbedit.notebook.undo.cell_merge import list_changed_cells
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.part_members import merge_source, needs_merge
 from jupyter_nbedit.notebook.undo.record import CellState, UndoRecord
@@ -40,7 +39,7 @@ def list_part_states(
         document, record, {**history.list_open_parts(record), **parts}, history, parts
     )
     cells, _, conflicts = locator.find()
-    changed_cells = list_changed_cells(parts, locator, conflicts)
+    changed_cells = locator.find_changed_cells(parts, conflicts)
     states: dict[int, PartState] = {}
     for number, part in parts.items():
         if part.is_notebook_metadata:

@@ -25,7 +25,6 @@ from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocate
 from jupyter_nbedit.notebook.undo.cell_merge import (
     NO_RESOLUTION,
     Resolution,
-    list_changed_cells,
     merge_cell,
 )
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
@@ -99,7 +98,7 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
         all_parts = {**history.list_open_parts(record), **parts}
         locator = CellLocator(document, record, all_parts, history, same_change_allowed)
         cells, gaps, conflicts = locator.find()
-        changed_cells = list_changed_cells(parts, locator, conflicts)
+        changed_cells = locator.find_changed_cells(parts, conflicts)
         if not resolution.chosen_sources.keys().isdisjoint(changed_cells):
             resolved = resolution.chosen_sources.keys() & changed_cells.keys()
             cells, gaps, conflicts = locator.find(

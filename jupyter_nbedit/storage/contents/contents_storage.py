@@ -6,6 +6,7 @@ import base64
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
@@ -33,10 +34,6 @@ from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import is_unsafe
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
-_EXISTS = (
-    "Something exists at this path already, and it is never overwritten. Choose another path, "
-    "or edit the notebook with PATCH."
-)
 _HOOK_FAILED = (
     "The file is written, but a post-save hook of this server failed afterwards; see the "
     "server's log."
@@ -51,8 +48,12 @@ _CHANGED_MEANWHILE = (
 )
 
 
+@dataclass(frozen=True, eq=False)
 class ContentsStorage(Storage):
     """Notebooks as text files that the manager, which runs the hooks, stores byte for byte."""
+
+    manager: Any
+    locks: PathLocks
 
     kind: ClassVar[str] = "contents"
     preserves_bytes: ClassVar[bool] = True
@@ -60,12 +61,11 @@ class ContentsStorage(Storage):
     is_signed: ClassVar[bool] = False
     #: The most bytes that are read at once; None for any number.
     max_bytes: ClassVar[int | None] = None
-    #: The warning that the stored bytes differ from those that were written.
-    changed_warning = _CHANGED_MEANWHILE
 
-    def __init__(self, manager: Any, locks: PathLocks) -> None:
-        self._manager = manager
-        self._locks = locks
+    @property
+    def changed_warning(self) -> str:
+        """The warning that the stored bytes differ from those that were written."""
+        return _CHANGED_MEANWHILE
 
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[str | None]:
@@ -73,19 +73,19 @@ class ContentsStorage(Storage):
 
         Yields its path on disk without links, None if it has none.
         """
-        await check_visible(self._manager, path)
-        install_locks(self._manager, self._locks)
-        async with lock_paths(self._manager, self._locks, path) as reals:
+        await check_visible(self.manager, path)
+        install_locks(self.manager, self.locks)
+        async with lock_paths(self.manager, self.locks, path) as reals:
             yield reals[0] if reals else None
 
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read, as far as that is known without reading it."""
-        await check_visible(self._manager, path)
+        await check_visible(self.manager, path)
         with map_contents_errors():
-            if await ensure_async(self._manager.dir_exists(path)):
+            if await ensure_async(self.manager.dir_exists(path)):
                 message = "There is a folder at this path. Expected the path of a file."
                 raise NotAPlainFile(message)
-            if not await ensure_async(self._manager.file_exists(path)):
+            if not await ensure_async(self.manager.file_exists(path)):
                 raise NotebookNotFound
 
     async def read(self, path: str) -> Content:
@@ -93,7 +93,7 @@ class ContentsStorage(Storage):
         await self.check(path)
         with map_contents_errors():
             if self.max_bytes is not None:
-                model = await ensure_async(self._manager.get(path, content=False, type="file"))
+                model = await ensure_async(self.manager.get(path, content=False, type="file"))
                 size = model.get("size")
                 if size is not None and size > self.max_bytes:
                     message = (
@@ -101,7 +101,7 @@ class ContentsStorage(Storage):
                         "at once."
                     )
                     raise TooLarge(message, bytes=size, limit=self.max_bytes)
-            model = await ensure_async(self._manager.get(path, content=True, type="file"))
+            model = await ensure_async(self.manager.get(path, content=True, type="file"))
             return Content(_get_bytes(model), parse_timestamp(model["last_modified"]))
 
     async def write(self, path: str, base: Content, splices: Sequence[Splice]) -> WriteResult:
@@ -116,12 +116,12 @@ class ContentsStorage(Storage):
 
     async def ensure_absent(self, path: str) -> None:
         """Raise if the path exists, or its directory does not."""
-        await check_visible(self._manager, path)
+        await check_visible(self.manager, path)
         with map_contents_errors():
-            if not await ensure_async(self._manager.dir_exists(_get_folder(self._manager, path))):
+            if not await ensure_async(self.manager.dir_exists(_get_folder(self.manager, path))):
                 raise NotebookNotFound
-            if await ensure_async(self._manager.exists(path)):
-                raise NotebookExists(_EXISTS)
+            if await ensure_async(self.manager.exists(path)):
+                raise NotebookExists
 
     async def create(self, path: str, text: bytes) -> WriteResult:
         """Save a new notebook."""
@@ -149,7 +149,7 @@ class ContentsStorage(Storage):
         The lock must be held. `original` are the bytes of the file, None if it is new.
         """
         try:
-            await ensure_async(get_unlocked_save(self._manager, self._locks)(model, path))
+            await ensure_async(get_unlocked_save(self.manager, self.locks)(model, path))
         except Exception as error:
             # A post-save hook fails after the file was written.
             if await self._is_saved(path, text, error):
@@ -179,13 +179,13 @@ class ContentsStorage(Storage):
     async def remove_partial_file(self, path: str, is_partial: Callable[[bytes], bool]) -> bool:
         """Remove what a failed save has left of a new file; return whether there is none now."""
         with map_contents_errors():
-            if not await ensure_async(self._manager.file_exists(path)):
+            if not await ensure_async(self.manager.file_exists(path)):
                 return True
             if not is_partial((await self.read(path)).text):
                 return False
-            get_os_path = getattr(self._manager, "_get_os_path", None)
+            get_os_path = getattr(self.manager, "_get_os_path", None)
             if get_os_path is None:
-                await ensure_async(self._manager.delete_file(path))
+                await ensure_async(self.manager.delete_file(path))
             else:
                 # Not into the trash: no user has ever seen this file.
                 os.unlink(os.path.realpath(get_os_path(path)))

@@ -12,8 +12,8 @@ import functools
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -274,14 +274,9 @@ class _LockedMethod:
             await self._check_expected(expected_hash, path)
         if self._name == "get":
             return await self._call_with_inherited_locks(*args, **kwargs)
-        record = _WriteRecord(self._manager, self._locks, arguments)
-        try:
+        with _record_writes(self._manager, self._locks, arguments) as replies:
             reply = await self._call_with_inherited_locks(*args, **kwargs)
-        except Exception:
-            # A hook may have failed after the write.
-            record.add_changes(None)
-            raise
-        record.add_changes(reply)
+            replies.append(reply)
         if expected_hash is not None and self._has_saved(path, model, reply):
             saved_hash = await self._compute_hash(path)
             # It is None if the file is gone again.
@@ -351,42 +346,39 @@ class _RecordedMethod(_LockedMethod):
     def _install(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def call(*args: Any, **kwargs: Any) -> Any:
-            record = _WriteRecord(self._manager, self._locks, self._bind_arguments(args, kwargs))
-            try:
-                result = method(*args, **kwargs)
-            except Exception:
-                record.add_changes(None)
-                raise
-            record.add_changes(result)
-            return result
+            arguments = self._bind_arguments(args, kwargs)
+            with _record_writes(self._manager, self._locks, arguments) as replies:
+                replies.append(method(*args, **kwargs))
+            return replies[0]
 
         call.locked_method = self  # type: ignore[attr-defined]
         return call
 
 
-class _WriteRecord:
-    """The writes of one call of a method of the contents manager, for the `WriteLog`."""
+@contextmanager
+def _record_writes(
+    manager: Any, locks: PathLocks, arguments: Mapping[str, Any]
+) -> Iterator[list[object]]:
+    """Record in the `WriteLog` which files one call of a method of the manager has changed.
 
-    def __init__(self, manager: Any, locks: PathLocks, arguments: Mapping[str, Any]) -> None:
-        self._locks = locks
-        paths = [str(path) for name, path in arguments.items() if name in _PATH_ARGUMENTS]
-        names = [name for path in paths if (name := get_write_name(manager, path)) is not None]
-        self._is_rooted = is_rooted(manager)
-        self._names = names
-        self._before = [read_file_identity(name) for name in names] if self._is_rooted else []
-
-    def add_changes(self, result: object) -> None:
-        """Record the files that are no longer as they were before the call.
-
-        Without files, ``result`` is what the method has returned: a save returns a model.
-        """
-        if self._is_rooted:
-            for name, before in zip(self._names, self._before, strict=True):
+    A hook may fail after a write, so this is done after an error, too. Yields a list for the reply
+    of the method: without files, the model that a save returns is recorded.
+    """
+    paths = [str(path) for name, path in arguments.items() if name in _PATH_ARGUMENTS]
+    names = [name for path in paths if (name := get_write_name(manager, path)) is not None]
+    has_files = is_rooted(manager)
+    before = [read_file_identity(name) for name in names] if has_files else []
+    replies: list[object] = []
+    try:
+        yield replies
+    finally:
+        if has_files:
+            for name, old_identity in zip(names, before, strict=True):
                 identity = read_file_identity(name)
-                if identity != before:
-                    self._locks.writes.record(name, identity)
-        elif isinstance(result, dict) and len(self._names) == 1:
-            self._locks.writes.record(self._names[0], get_model_identity(result))
+                if identity != old_identity:
+                    locks.writes.record(name, identity)
+        elif len(names) == 1 and replies and isinstance(replies[0], dict):
+            locks.writes.record(names[0], get_model_identity(replies[0]))
 
 
 def has_hashes(manager: Any) -> bool:

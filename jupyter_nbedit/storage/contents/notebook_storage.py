@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import nbformat.reader
@@ -23,7 +24,6 @@ from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, pa
 from jupyter_nbedit.storage.contents.errors import is_post_save_failure, map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, list_paired_paths
 from jupyter_nbedit.storage.contents.manager_locks import is_asynchronous
-from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust import manager
 
@@ -53,22 +53,24 @@ _WRITER_MEMBERS = frozenset(("encoding", "main_language", "text_representation")
 Notebook = dict[str, Any]
 
 
+@dataclass(frozen=True, eq=False)
 class NotebookStorage(ContentsStorage):
     """Notebooks that the manager saves; it runs hooks, signs, and writes both halves of a pair."""
+
+    is_paired: bool
 
     kind: ClassVar[str] = "notebook"
     preserves_bytes: ClassVar[bool] = False
     is_signed: ClassVar[bool] = True
 
-    def __init__(self, manager: Any, locks: PathLocks, *, is_paired: bool) -> None:
-        super().__init__(manager, locks)
-        self._is_paired = is_paired
-        if is_paired:
-            self.changed_warning = _CHANGED_AS_TEXT
+    @property
+    def changed_warning(self) -> str:
+        """The warning that the stored notebook differs from the one that was written."""
+        return _CHANGED_AS_TEXT if self.is_paired else super().changed_warning
 
     async def read(self, path: str) -> Content:
         """Read a notebook's file; for a pair, what the manager merges from both files."""
-        if not self._is_paired:
+        if not self.is_paired:
             return await super().read(path)
         # During a save, one half is newer than the other.
         async with self.lock(path):
@@ -76,10 +78,10 @@ class NotebookStorage(ContentsStorage):
             with map_contents_errors():
                 try:
                     model = await ensure_async(
-                        self._manager.get(path, content=True, type="notebook")
+                        self.manager.get(path, content=True, type="notebook")
                     )
                 except HTTPError as error:
-                    if path not in (get_known_pairs(self._manager) or ()):
+                    if path not in (get_known_pairs(self.manager) or ()):
                         raise NotAPlainFile(_IMPOSSIBLE) from error
                     if error.status_code != 400:  # noqa: PLR2004 -- HTTP's own number
                         raise
@@ -88,7 +90,7 @@ class NotebookStorage(ContentsStorage):
                         return await super().read(path)
                     raise NotAPlainFile(_DISAGREE) from error
             # If the manager is not asynchronous, no other task may run before a save.
-            size = len(file_text) if is_asynchronous(self._manager) else 0
+            size = len(file_text) if is_asynchronous(self.manager) else 0
             text = await run_in_thread_if_large(size, serialize, model["content"], file_text)
         trust = is_marked_trusted(model["content"])
         return Content(text, parse_timestamp(model["last_modified"]), file_text, trust)
@@ -97,7 +99,7 @@ class NotebookStorage(ContentsStorage):
         """Save the spliced notebook, if the manager still returns what was read."""
         text = apply_splices(base.text, splices)
         model = await run_in_thread_if_large(len(text), self._build_model, text)
-        notary = self._manager.notary
+        notary = self.manager.notary
         is_trusted = base.is_trusted
         if is_trusted is None:
             is_trusted = await manager.is_trusted(notary, base.text)
@@ -127,9 +129,9 @@ class NotebookStorage(ContentsStorage):
         await super().ensure_absent(path)
         with map_contents_errors():
             for paired_path in (
-                await list_paired_paths(self._manager, path) if self._is_paired else ()
+                await list_paired_paths(self.manager, path) if self.is_paired else ()
             ):
-                if await ensure_async(self._manager.exists(paired_path)):
+                if await ensure_async(self.manager.exists(paired_path)):
                     message = (
                         "This notebook would belong to a Jupytext pair, and its paired file "
                         f"{paired_path!r} exists already. Nothing is ever overwritten; choose "
@@ -160,7 +162,7 @@ class NotebookStorage(ContentsStorage):
         self, path: str, text: bytes, model: dict[str, Any], original: bytes | None
     ) -> bool:
         """Restore the ``.ipynb`` half of a pair whose other half could not be saved."""
-        file = ContentsStorage(self._manager, self._locks)
+        file = ContentsStorage(self.manager, self.locks)
         # A hook may have changed one half and refused the other.
         own_texts = (text, json.dumps(model["content"], default=str).encode())
         with map_contents_errors():
@@ -169,14 +171,14 @@ class NotebookStorage(ContentsStorage):
                 path, lambda text: parse_model(text) is None
             ):
                 return True
-            if not await ensure_async(self._manager.file_exists(path)):
+            if not await ensure_async(self.manager.file_exists(path)):
                 return False
             current = await file.read(path)
             # Any other content was written by another program meanwhile.
             if not any(is_same_notebook(current.text, own_text) for own_text in own_texts):
                 return False
             if original is None:
-                await ensure_async(self._manager.delete_file(path))
+                await ensure_async(self.manager.delete_file(path))
             elif current.text != original:
                 await file.write(path, current, [Splice(0, len(current.text), original)])
         return original is None

@@ -29,7 +29,7 @@ from jupyter_nbedit.storage.files.read import (
     are_timestamps_reliable,
     get_last_modified,
     has_same_content,
-    is_unmodified,
+    is_being_saved,
 )
 from jupyter_nbedit.storage.files.rename_exchange import FileExchange
 from jupyter_nbedit.storage.files.temp_files import TEMPORARY
@@ -86,9 +86,10 @@ def atomic_replace(
                 status = advance_mtime(folder, temporary, None, snapshot.stat)
 
             def is_unchanged() -> bool:
-                has_same_status = is_unmodified(folder, name, snapshot)
-                return has_same_status and (
-                    are_times_reliable or has_same_content(folder, name, base)
+                return (
+                    snapshot.matches(folder.get_status(name))
+                    and not is_being_saved(folder, name)
+                    and (are_times_reliable or has_same_content(folder, name, base))
                 )
 
             resumable_hash = hash_future.result()
@@ -133,9 +134,9 @@ def atomic_create(path: str, text: bytes) -> WriteResult:
                 status = folder.get_status(temporary)
                 _rename_to_new_name(folder, temporary, name)
         except FileExistsError:
-            raise _build_exists_error() from None
+            raise NotebookExists from None
         warnings = _sync_directory(folder)
-    return WriteResult(compute_hash(text).hexdigest, get_last_modified(status), warnings)
+    return WriteResult(ResumableSha256(text).hexdigest, get_last_modified(status), warnings)
 
 
 def ensure_absent(path: str) -> None:
@@ -148,18 +149,10 @@ def ensure_absent(path: str) -> None:
 def _ensure_absent(folder: OpenDirectory, name: str) -> None:
     with suppress(FileNotFoundError):
         folder.get_status(name)
-        raise _build_exists_error()
+        raise NotebookExists
     if not folder.may_write():
         message = f"No file is created, because {folder.describe_denial()}."
         raise Forbidden(message)
-
-
-def _build_exists_error() -> NotebookExists:
-    message = (
-        "Something exists at this path already, and it is never overwritten. Choose another "
-        "path, or edit the notebook with PATCH."
-    )
-    return NotebookExists(message)
 
 
 def _check_replaceable(folder: OpenDirectory, name: str, snapshot: Snapshot) -> None:
@@ -306,21 +299,14 @@ def write_spliced(
     text = apply_splices(base, splices)
     if len(text) > _SMALL_BYTES:
         with ThreadPoolExecutor(1) as pool:
-            file_hash = pool.submit(compute_hash, text)
+            file_hash = pool.submit(ResumableSha256, text)
             write_all(new_file, text)
             yield file_hash
         return
     write_all(new_file, text)
     file_hash = Future()
-    file_hash.set_result(compute_hash(text))
+    file_hash.set_result(ResumableSha256(text))
     yield file_hash
-
-
-def compute_hash(text: bytes) -> ResumableSha256:
-    """Return the resumable hash of bytes."""
-    resumable_hash = ResumableSha256()
-    resumable_hash.update(text)
-    return resumable_hash
 
 
 def write_all(descriptor: int, text: bytes | memoryview) -> None:

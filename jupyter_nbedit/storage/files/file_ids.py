@@ -14,6 +14,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from typing import Any
 
 from jupyter_nbedit.errors import Busy
@@ -30,6 +31,7 @@ def is_inode_based(manager: Any) -> bool:
     )
 
 
+@dataclass(frozen=True)
 class FileIdPreservingSwap:
     """Swaps two files and keeps the file id: a `SwapHook` for one write and its repetitions.
 
@@ -37,9 +39,8 @@ class FileIdPreservingSwap:
     sees the new file with the old record.
     """
 
-    def __init__(self, manager: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._manager = manager
-        self._loop = loop
+    manager: Any
+    loop: asyncio.AbstractEventLoop
 
     def __call__(
         self, swap: Callable[[], None], old_status: os.stat_result, new_status: os.stat_result
@@ -59,7 +60,7 @@ class FileIdPreservingSwap:
 
         message = "The server is too busy, or it stops. Nothing was written; try again."
         try:
-            self._loop.call_soon_threadsafe(work)
+            self.loop.call_soon_threadsafe(work)
         except RuntimeError:
             # The loop is closed.
             raise Busy(message) from None
@@ -72,8 +73,8 @@ class FileIdPreservingSwap:
         self, swap: Callable[[], None], old_status: os.stat_result, new_status: os.stat_result
     ) -> list[str]:
         swap()
-        connection: sqlite3.Connection = self._manager.con
-        file_stat = self._manager._parse_raw_stat(new_status)  # noqa: SLF001 -- so it will compare it
+        connection: sqlite3.Connection = self.manager.con
+        file_stat = self.manager._parse_raw_stat(new_status)  # noqa: SLF001 -- so it will compare it
         try:
             with connection:
                 # The record of a deleted file whose inode is in use again.

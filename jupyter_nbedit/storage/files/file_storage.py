@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _TIMEOUT_SECONDS = 2.0
 
 
+@dataclass(frozen=True, eq=False)
 class FileStorage(Storage):
     """Notebooks under the root directory of the stock file manager.
 
@@ -50,44 +52,33 @@ class FileStorage(Storage):
     removes the temporary files of killed servers.
     """
 
+    manager: AsyncFileContentsManager
+    locks: PathLocks
+    _: KW_ONLY
+    links_outside_root: bool = True
+    file_ids: object = None
+    temp_files: TempFileCleaner | None = None
+    rooms: RoomIdSnapshot | None = None
+    hashes: FileHashCache = field(default_factory=FileHashCache)
+    real_paths: dict[str, str] = field(default_factory=dict)
+
     kind: ClassVar[str] = "file"
     preserves_bytes: ClassVar[bool] = True
     is_plain_file: ClassVar[bool] = True
 
-    def __init__(  # noqa: PLR0913 -- all but two may be left out
-        self,
-        manager: AsyncFileContentsManager,
-        locks: PathLocks,
-        *,
-        links_outside_root: bool = True,
-        file_ids: object = None,
-        temp_files: TempFileCleaner | None = None,
-        rooms: RoomIdSnapshot | None = None,
-        hashes: FileHashCache | None = None,
-        real_paths: Mapping[str, str] | None = None,
-    ) -> None:
-        self._manager = manager
-        self._locks = locks
-        self._links_outside_root = links_outside_root
-        self._file_ids = file_ids
-        self._temp_files = temp_files
-        self._rooms = rooms
-        self._hashes = hashes or FileHashCache()
-        self._real_paths = dict(real_paths or {})
-
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[None]:
         """Lock a notebook against other writers of this server and of the user's other servers."""
-        async with self._locks.lock(await to_os_path(self._manager, path)) as (real_path,):
-            self._real_paths[path] = real_path
+        async with self.locks.lock(await to_os_path(self.manager, path)) as (real_path,):
+            self.real_paths[path] = real_path
             try:
                 yield
             finally:
-                del self._real_paths[path]
+                del self.real_paths[path]
 
     async def _get_os_path(self, path: str) -> str:
-        os_path = self._real_paths.get(path)
-        return await to_os_path(self._manager, path) if os_path is None else os_path
+        os_path = self.real_paths.get(path)
+        return await to_os_path(self.manager, path) if os_path is None else os_path
 
     async def read(self, path: str) -> Content:
         """Read a file; wait for the end of another program's save."""
@@ -104,13 +95,13 @@ class FileStorage(Storage):
 
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read, as far as that is known without reading it."""
-        os_path = await to_os_path(self._manager, path)
+        os_path = await to_os_path(self.manager, path)
         await asyncio.to_thread(lambda: check_file(self._resolve(os_path)))
 
     def _read(self, os_path: str) -> Content | None:
         real = self._resolve(os_path)
         try:
-            return read_file(real, self._hashes)
+            return read_file(real, self.hashes)
         except NotebookNotFound:
             # It existed a moment ago.
             return None
@@ -119,10 +110,10 @@ class FileStorage(Storage):
         """Replace the file by its spliced bytes, durably, if it is unchanged since it was read."""
         os_path = await self._get_os_path(path)
         swap_hook: SwapHook = swap_directly
-        if is_inode_based(self._file_ids):
-            swap_hook = FileIdPreservingSwap(self._file_ids, asyncio.get_running_loop())
-        if self._rooms is not None:
-            swap_hook = partial(_swap_unless_opened, self._rooms, swap_hook)
+        if is_inode_based(self.file_ids):
+            swap_hook = FileIdPreservingSwap(self.file_ids, asyncio.get_running_loop())
+        if self.rooms is not None:
+            swap_hook = partial(_swap_unless_opened, self.rooms, swap_hook)
         return await asyncio.to_thread(self._write, os_path, base, splices, swap_hook)
 
     def _write(
@@ -136,16 +127,16 @@ class FileStorage(Storage):
             if isinstance(base.data, LazyFileBytes):
                 base.data.stop_checking()
             if result.status is not None:
-                self._locks.writes.record(real, get_stat_identity(result.status))
+                self.locks.writes.record(real, get_stat_identity(result.status))
                 if result.resumable_hash is not None:
-                    self._hashes.add_own_write(result.status, result.resumable_hash)
+                    self.hashes.add_own_write(result.status, result.resumable_hash)
         except (NotebookNotFound, ChangedDuringRead):
             raise StaleContent from None
         return result
 
     async def ensure_absent(self, path: str) -> None:
         """Raise if the path exists, or its directory may not be written."""
-        os_path = await to_os_path(self._manager, path)
+        os_path = await to_os_path(self.manager, path)
         await asyncio.to_thread(self._ensure_absent, os_path)
 
     def _ensure_absent(self, os_path: str) -> None:
@@ -154,7 +145,7 @@ class FileStorage(Storage):
 
     async def create(self, path: str, text: bytes) -> WriteResult:
         """Create a file, durably."""
-        os_path = await to_os_path(self._manager, path)
+        os_path = await to_os_path(self.manager, path)
         return await asyncio.to_thread(self._create, os_path, text)
 
     def _create(self, os_path: str, text: bytes) -> WriteResult:
@@ -163,17 +154,17 @@ class FileStorage(Storage):
             self._remove_old_temp_files(real)
             result = atomic_create(real, text)
         with suppress(OSError):
-            self._locks.writes.record(real, get_stat_identity(os.stat(real)))
+            self.locks.writes.record(real, get_stat_identity(os.stat(real)))
         return result
 
     def _remove_old_temp_files(self, real: str) -> None:
         """Remove the leftovers of killed servers, unless this storage is used for one edit only."""
-        if self._temp_files is not None:
-            self._temp_files.remove_old_files(os.path.dirname(real))
+        if self.temp_files is not None:
+            self.temp_files.remove_old_files(os.path.dirname(real))
 
     def _resolve(self, os_path: str) -> str:
         with map_os_errors():
-            if os_path in self._real_paths.values():
+            if os_path in self.real_paths.values():
                 check_below(os_path, self._top)
                 os.lstat(os_path)
                 return os_path
@@ -182,11 +173,11 @@ class FileStorage(Storage):
     @property
     def _top(self) -> str | None:
         """The directory out of which links must not lead, or None."""
-        return None if self._links_outside_root else os.path.realpath(self._manager.root_dir)
+        return None if self.links_outside_root else os.path.realpath(self.manager.root_dir)
 
     async def notify_saved(self, path: str, result: WriteResult) -> list[str]:
         """Run the post-save hooks and emit the ``save`` event, as the manager's own save does."""
-        manager = self._manager
+        manager = self.manager
         warnings = []
         if manager.post_save_hook is not None or manager._post_save_hooks:  # noqa: SLF001 -- no other way
             model = await manager.get(path, content=False)

@@ -23,12 +23,13 @@ _STATE_BYTES = 8 * CHUNK_BYTES
 class ResumableSha256:
     """A sha256 with intermediate states, from which it can continue after an edit."""
 
-    def __init__(self) -> None:
+    def __init__(self, beginning: bytes = b"") -> None:
         self._offsets = [0]
         self._states = [hashlib.sha256()]
         self._hasher = hashlib.sha256()
         #: The number of hashed bytes.
         self.size = 0
+        self.update(beginning)
 
     def update(self, part: memoryview | bytes) -> None:
         """Add the next bytes."""

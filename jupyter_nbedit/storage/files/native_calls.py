@@ -56,12 +56,8 @@ _openat2 = (
 )
 
 
-def can_exchange() -> bool:
-    """Return whether two names can be exchanged, if the file system supports it."""
-    return _find_rename() is not None
-
-
-def _find_rename() -> Callable[..., int] | None:
+def find_rename() -> Callable[..., int] | None:
+    """Return the call that can exchange two names; None if the system has none."""
     types = (_INT, _NAME, _INT, _NAME, ctypes.c_uint)
     return _bind("renameatx_np", *types) if sys.platform == "darwin" else _renameat2
 
@@ -71,7 +67,7 @@ def rename(folder: int | None, one: str, other: str, *, exchanges: bool) -> None
 
     Raise `OSError`, with one of `UNSUPPORTED_ERRNOS` if the system cannot do that.
     """
-    call = _find_rename()
+    call = find_rename()
     if call is None or folder is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     if sys.platform == "darwin":

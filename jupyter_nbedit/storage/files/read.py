@@ -169,11 +169,6 @@ def _has_fine_grained_ctime(new_file: int, device: int) -> bool:
     return len(times) > _CHANGES and time.monotonic_ns() < deadline
 
 
-def is_unmodified(folder: OpenDirectory, name: str, snapshot: Snapshot) -> bool:
-    """Return whether the times of a file show that it has not changed since it was read."""
-    return snapshot.matches(folder.get_status(name)) and not is_being_saved(folder, name)
-
-
 def has_same_content(folder: OpenDirectory, name: str, base: Content) -> bool:
     """Return whether a file has the bytes that were read."""
     descriptor = folder.open(name, _READING)

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from jupyter_nbedit.errors import StorageFailure
 from jupyter_nbedit.storage.base import Guard, StaleContent
 from jupyter_nbedit.storage.files.directory import OpenDirectory
-from jupyter_nbedit.storage.files.native_calls import UNSUPPORTED_ERRNOS, can_exchange
+from jupyter_nbedit.storage.files.native_calls import UNSUPPORTED_ERRNOS, find_rename
 
 if sys.platform == "linux":
     import fcntl
@@ -37,7 +37,7 @@ _NO_HANDLERS = {signal.SIG_DFL, signal.SIG_IGN}
 
 def list_guards() -> list[Guard]:
     """Return the guards of this system, the best first; not every file allows each of them."""
-    if not can_exchange():
+    if find_rename() is None:
         return ["compare"]
     return ["lease", "exchange", "compare"] if sys.platform == "linux" else ["exchange", "compare"]
 
