@@ -16,13 +16,17 @@ _OFFLINE = "offline:"
 
 def get_notebook_id(connection: sqlite3.Connection, name: NotebookName) -> int:
     """Return the number of a notebook, and insert the notebook if it has none yet."""
-    row = connection.execute(
-        "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", name
-    ).fetchone()
-    if row is not None:
-        return int(row[0])
+    notebook_id = _find_notebook_id(connection, name)
+    if notebook_id is not None:
+        return notebook_id
     insert = "INSERT INTO notebooks (root, name) VALUES (?, ?)"
     return int(connection.execute(insert, name).lastrowid or 0)
+
+
+def _find_notebook_id(connection: sqlite3.Connection, name: NotebookName) -> int | None:
+    select = "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?"
+    row = connection.execute(select, name).fetchone()
+    return None if row is None else int(row[0])
 
 
 def list_notebooks(
@@ -59,17 +63,12 @@ def merge_notebook(connection: sqlite3.Connection, old: NotebookName, new: Noteb
     Changes that were unseen under one name stay unseen, and of two own modes the stricter holds.
     The caller then calls `write_older_modes`.
     """
-    row = connection.execute(
-        "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", old
-    ).fetchone()
-    if row is not None:
-        other = connection.execute(
-            "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", new
-        ).fetchone()
-        if other is not None:
-            for (notebook_id,) in (row, other):
-                _expand_seen(connection, notebook_id)
-        move_edits(connection, row[0], new)
+    old_id, new_id = (_find_notebook_id(connection, name) for name in (old, new))
+    if old_id is not None:
+        if new_id is not None:
+            _expand_seen(connection, old_id)
+            _expand_seen(connection, new_id)
+        move_edits(connection, old_id, new)
     connection.execute(
         "UPDATE proposals SET root = ?, name = ? WHERE root = ? AND name = ?", (*new, *old)
     )

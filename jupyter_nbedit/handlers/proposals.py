@@ -14,7 +14,7 @@ from jupyter_nbedit.handlers.base import NbEditHandler, parse_number
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
-from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
+from jupyter_nbedit.notebook.undo.revert import ChosenSource, Resolution
 from jupyter_nbedit.services.models import ClientName, EditReply, get_or_none
 from jupyter_nbedit.services.proposals.models import Proposal
 from jupyter_nbedit.services.proposals.service import MAX_WAIT

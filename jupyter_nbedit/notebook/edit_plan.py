@@ -270,7 +270,7 @@ def _build_part(
         after=None if after is None else CellState.from_cell(after),
     )
     if cell_id is None and change.index is not None:
-        part.neighbour_keys = anchors.get_neighbours(change.index)
+        part.neighbour_keys = anchors.get_key(change.index - 1), anchors.get_key(change.index + 1)
     if before is None:
         part.attachments = {} if after is None else hash_attachments(after.attachments)
     else:
@@ -348,10 +348,6 @@ class _AnchorTable:
             )
         return self._numbers[rank]
 
-    def get_neighbours(self, index: int) -> tuple[str, str]:
-        """Return the content keys of the neighbours of a cell after the edit."""
-        return self._get_key(index - 1), self._get_key(index + 1)
-
     def get_unique_id(self, cell_id: str | None) -> str | None:
         """Return an id if it identifies a cell before and after the edit, else None."""
         ids = self._plan.document.ids
@@ -365,13 +361,13 @@ class _AnchorTable:
     def _build_anchor(self, rank: int) -> NeighbourKey:
         before, after = self._unmoved
         cell_id = self.get_unique_id(self._plan.document.headers[before[rank]][0])
-        return NeighbourKey(cell_id, self._get_key(after[rank]) if cell_id is None else None)
+        return NeighbourKey(cell_id, self.get_key(after[rank]) if cell_id is None else None)
 
     @cached_property
     def _changed_cells(self) -> dict[int | None, Cell | EditedCell | None]:
         return {change.index: change.after for change in self._plan.changes}
 
-    def _get_key(self, index: int) -> str:
+    def get_key(self, index: int) -> str:
         """Return the content key of the cell at an index after the edit; empty if it has none."""
         if not 0 <= index < self._plan.total_cells:
             return ""

@@ -391,7 +391,8 @@ def _(operation: Insert) -> None:
         validate_metadata("metadata", operation.metadata)
 
 
-@_check.register
+@_check.register(Delete)
+@_check.register(Move)
 def _(operation: Delete | Move) -> None:
     _check_exactly_one(operation, _ADDRESS_FIELDS)
 

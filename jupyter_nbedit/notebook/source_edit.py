@@ -208,15 +208,13 @@ def replace_texts(source: str, operation: ReplaceText, budget: TextBudget) -> st
         With the number of occurrences and their lines; ``details["edit"]`` is the index of the edit
         if there are several.
     """
-    if operation.edits is not UNSET:
-        for number, edit in enumerate(operation.edits):
-            budget.spend(len(source))
-            source = _replace_text(source, edit, {"edit": number})
-        return source
-    budget.spend(len(source))
-    everywhere = operation.all is True
-    edit = TextEdit(old=operation.old, new=operation.new, all=everywhere)  # type: ignore[arg-type] # check_form
-    return _replace_text(source, edit, {})
+    edits = operation.edits
+    if edits is UNSET:
+        edits = [TextEdit(old=operation.old, new=operation.new, all=operation.all is True)]  # type: ignore[arg-type] # check_form
+    for number, edit in enumerate(edits):
+        budget.spend(len(source))
+        source = _replace_text(source, edit, {} if operation.edits is UNSET else {"edit": number})
+    return source
 
 
 def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:

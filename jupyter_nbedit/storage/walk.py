@@ -11,6 +11,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,12 +48,12 @@ _POLL_SECONDS = 0.02
 _TIMEOUT_SECONDS = 30.0
 
 
+@dataclass(frozen=True)
 class _Walk(ABC):
     """A walk through the directories of a contents manager."""
 
-    def __init__(self, manager: Any, *, is_recursive: bool) -> None:
-        self.manager = manager
-        self._is_recursive = is_recursive
+    manager: Any
+    is_recursive: bool
 
     @abstractmethod
     def list_folder(self, path: str) -> list[tuple[str, bool]]:
@@ -112,7 +113,7 @@ class _Walk(ABC):
         return f"{path}/{name}" if path else name
 
     def _build_item(self, name: str, path: str, *, is_folder: bool) -> WalkItem | None:
-        if not (self._is_recursive if is_folder else name.endswith(SUFFIX)):
+        if not (self.is_recursive if is_folder else name.endswith(SUFFIX)):
             return None
         if name == _CHECKPOINTS or not self.is_shown(name, path):
             return SkippedNotebook(path, "hidden", "It is hidden.")
@@ -144,7 +145,7 @@ async def walk_files(
         real = resolve_path(os_path, top)
     except OSError:
         raise NotebookNotFound from None
-    walk = _FileWalk(manager, path, real, is_recursive=recursive)
+    walk = _FileWalk(manager, recursive, path, real)
     if os.path.isdir(real):
         return partial(walk.walk_folder, path)
     if path.endswith(SUFFIX):
@@ -152,19 +153,16 @@ async def walk_files(
     raise NotebookNotFound
 
 
+@dataclass(frozen=True)
 class _FileWalk(_Walk):
     """A walk on disk, from the path `top`, which is `real` without links."""
 
-    def __init__(
-        self, manager: AsyncFileContentsManager, top: str, real: str, *, is_recursive: bool
-    ) -> None:
-        super().__init__(manager, is_recursive=is_recursive)
-        self._top = top
-        self._real = real
+    top: str
+    real: str
 
     def _get_os_path(self, path: str) -> str:
-        components = path.removeprefix(self._top).strip("/").split("/")
-        return os.path.join(self._real, *filter(None, components))
+        components = path.removeprefix(self.top).strip("/").split("/")
+        return os.path.join(self.real, *filter(None, components))
 
     def list_folder(self, path: str) -> list[tuple[str, bool]]:
         try:
@@ -200,7 +198,7 @@ async def walk_contents(manager: Any, locks: PathLocks, path: str, *, recursive:
 
     Raise `NotebookNotFound` if the path is missing or hidden.
     """
-    walk = _ContentsWalk(manager, locks, asyncio.get_running_loop(), is_recursive=recursive)
+    walk = _ContentsWalk(manager, recursive, locks, asyncio.get_running_loop())
     if path:
         await check_visible(manager, path)
     with map_contents_errors():
@@ -211,13 +209,10 @@ async def walk_contents(manager: Any, locks: PathLocks, path: str, *, recursive:
     raise NotebookNotFound
 
 
+@dataclass(frozen=True)
 class _ContentsWalk(_Walk):
-    def __init__(
-        self, manager: Any, locks: PathLocks, loop: asyncio.AbstractEventLoop, *, is_recursive: bool
-    ) -> None:
-        super().__init__(manager, is_recursive=is_recursive)
-        self._locks = locks
-        self._loop = loop
+    locks: PathLocks
+    loop: asyncio.AbstractEventLoop
 
     def join(self, path: str, name: str) -> str:
         # The root of a drive ends in a colon, after which there is no slash.
@@ -241,11 +236,11 @@ class _ContentsWalk(_Walk):
         return bool(self.manager.should_list(name))
 
     def read(self, path: str) -> bytes:
-        return self._call_on_loop(ContentsStorage(self.manager, self._locks).read(path)).text
+        return self._call_on_loop(ContentsStorage(self.manager, self.locks).read(path)).text
 
     def _call_on_loop(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         source = "The server's contents manager"
-        return run_on_loop(self._loop, coroutine, source=source, timeout=_TIMEOUT_SECONDS)
+        return run_on_loop(self.loop, coroutine, source=source, timeout=_TIMEOUT_SECONDS)
 
 
 def _get_name(entry: Mapping[str, Any]) -> str:

@@ -1,10 +1,14 @@
-"""Revert an edit, immediately or after further edits of the notebook."""
+"""Revert an edit, immediately or after further edits of the notebook.
+
+An accepted proposal is applied in the same way. Its record is an undo record, in which the proposed
+state of a cell is the state before the edit.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from typing import Any, NoReturn
 
@@ -22,16 +26,46 @@ from jupyter_nbedit.notebook.json_style import Style
 from jupyter_nbedit.notebook.members import compute_short_hash, is_same_member
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocated
-from jupyter_nbedit.notebook.undo.cell_merge import (
-    NO_RESOLUTION,
-    Resolution,
-    merge_cell,
-)
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
-from jupyter_nbedit.notebook.undo.part_members import PartVersions, merge_source, needs_merge
+from jupyter_nbedit.notebook.undo.part_members import (
+    PartVersions,
+    merge_source,
+    needs_merge,
+    restore_members,
+)
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo, UndoRecord
 from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
+
+# Members that are restored in a way of their own.
+_OTHER_MEMBERS = frozenset(("id", "source", "cell_type"))
+
+
+@dataclass(frozen=True)
+class ChosenSource:
+    """The source that a person wants in a cell, and the source hash that the cell has now.
+
+    The hash is None for a new cell. A source of None removes the cell.
+    """
+
+    source_hash: str | None
+    source: str | None
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What becomes of cells that were changed since the edit.
+
+    ``chosen_sources`` has the sources for some parts. Without ``merges_lines``, the cells of the
+    other parts are conflicts if their sources have changed, even in other lines.
+    """
+
+    chosen_sources: Mapping[int, ChosenSource] = field(default_factory=dict)
+    merges_lines: bool = True
+
+
+#: Sources are merged by line, and none is chosen.
+NO_RESOLUTION = Resolution()
 
 
 def revert(  # noqa: PLR0913 -- each says something else of the one thing that is done
@@ -248,12 +282,24 @@ def _merge_cells(
     cells: Mapping[int, int],
     sources: Mapping[int, str],
 ) -> None:
-    """Give existing cells of some parts their sources, and restore their other members."""
+    """Give existing cells of some parts their sources, and restore their other members.
+
+    A member stays as it is now if others have changed it since the edit.
+    """
     for number, source in sources.items():
         if number not in cells:
             continue
-        cell = working_copy.get_cell_by_token(cells[number])
-        merge_cell(record, record.parts[number], cell, working_copy.style, source)
+        part, edited_cell = record.parts[number], working_copy.get_cell_by_token(cells[number])
+        edited_cell.source = source
+        cell, before, after = edited_cell.cell, part.before, part.after
+        if cell is None or before is None or after is None or part.fragments is None:
+            continue
+        values = restore_members(record, part, cell, working_copy.style)
+        if "cell_type" in values and cell.cell_type == after.cell_type:
+            edited_cell.change_type(before.cell_type or "")
+        for name in values.keys() - _OTHER_MEMBERS:
+            if name == "metadata" or edited_cell.cell_type == before.cell_type:
+                edited_cell.members[name] = values[name]
 
 
 def is_in_conflict(document: Document, record: UndoRecord) -> bool:

@@ -10,10 +10,9 @@ from jupyter_nbedit.errors import (
     InvalidRequest,
     UndoConflict,
 )
-from jupyter_nbedit.notebook.undo.cell_merge import NO_RESOLUTION, Resolution
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
-from jupyter_nbedit.notebook.undo.revert import revert
+from jupyter_nbedit.notebook.undo.revert import NO_RESOLUTION, Resolution, revert
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.models import Author, Claim, EditReply, ProposalOrigin, WriteRequest

@@ -14,6 +14,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -103,7 +104,7 @@ def has_stock_methods(manager: object, *names: str) -> bool:
 
 
 def _is_stock(manager: object, name: str) -> bool:
-    if name in vars(manager) and _find_locked_method(vars(manager)[name]) is None:
+    if name in vars(manager) and _find_wrapped_method(vars(manager)[name]) is None:
         return False
     owner = next((base for base in type(manager).__mro__ if name in vars(base)), object)
     # functools.wraps copies a function's module, but not a class's.
@@ -190,29 +191,21 @@ def is_link(manager: Any, path: str) -> bool:
 
 
 def install_locks(manager: Any, locks: PathLocks) -> None:
-    """Make a manager's own writes take the locks, and record them in the `WriteLog`.
-
-    Synchronous methods cannot wait and need not: no other task runs meanwhile.
-    """
+    """Make a manager's own writes take the locks, and record them in the `WriteLog`."""
     for name in _LOCKED_METHODS:
         method = getattr(manager, name, None)
         if name in vars(manager) or method is None:
             continue
-        if inspect.iscoroutinefunction(method):
-            setattr(manager, name, _LockedMethod(manager, name, method, locks).function)
-        elif name == "save":
-            setattr(manager, name, _RecordedMethod(manager, name, method, locks).function)
+        if name == "save" or inspect.iscoroutinefunction(method):
+            setattr(manager, name, _WrappedMethod(manager, name, method, locks).function)
 
 
-def _find_locked_method(method: object) -> _LockedMethod | None:
+def _find_wrapped_method(method: object) -> _WrappedMethod | None:
     """Return the wrapper that a method consists of; None if it has none, or adds to it."""
-    locked_method = getattr(method, "locked_method", None)
+    wrapper = getattr(method, "wrapped_method", None)
     # functools.wraps copies attributes to a function that adds to it.
-    return (
-        locked_method
-        if isinstance(locked_method, _LockedMethod) and locked_method.function is method
-        else None
-    )
+    is_own = isinstance(wrapper, _WrappedMethod) and wrapper.function is method
+    return wrapper if is_own else None
 
 
 def is_asynchronous(manager: object) -> bool:
@@ -223,43 +216,56 @@ def is_asynchronous(manager: object) -> bool:
 def get_unlocked_save(manager: Any, locks: PathLocks) -> Callable[..., Any]:
     """Return the manager's save for a caller that holds the lock of the path."""
     install_locks(manager, locks)
-    locked_method = _find_locked_method(manager.save)
-    has_locks = locked_method is not None and not isinstance(locked_method, _RecordedMethod)
-    return locked_method.call_unlocked if locked_method and has_locks else manager.save
+    wrapper = _find_wrapped_method(manager.save)
+    return wrapper.call_unlocked if wrapper and wrapper.has_locks else manager.save
 
 
-class _LockedMethod:
-    """A method of the contents manager that takes the locks of its paths."""
+@dataclass(eq=False)
+class _WrappedMethod:
+    """A method of the contents manager whose writes are recorded.
 
-    def __init__(
-        self, manager: Any, name: str, method: Callable[..., Any], locks: PathLocks
-    ) -> None:
-        self._manager = manager
-        self._name = name
-        self._names = _LOCKED_METHODS[name]
-        self._method = method
-        self._locks = locks
-        self.function = self._install(method)
+    An asynchronous one takes the locks of its paths; a synchronous one cannot wait and need not: no
+    other task runs meanwhile.
+    """
 
-    def _install(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    manager: Any
+    name: str
+    method: Callable[..., Any]
+    locks: PathLocks
+
+    def __post_init__(self) -> None:
+        self.has_locks = inspect.iscoroutinefunction(self.method)
+        self.function = self._build_locked() if self.has_locks else self._build_recorded()
+        self.function.wrapped_method = self  # type: ignore[attr-defined]
+
+    def _build_locked(self) -> Callable[..., Any]:
         # It must be a coroutine function: jupyter_core's run_sync accepts nothing else.
-        @functools.wraps(method)
+        @functools.wraps(self.method)
         async def call(*args: Any, **kwargs: Any) -> Any:
             return await self._call_locked(*args, **kwargs)
 
-        call.locked_method = self  # type: ignore[attr-defined]
+        return call
+
+    def _build_recorded(self) -> Callable[..., Any]:
+        @functools.wraps(self.method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            arguments = self._bind_arguments(args, kwargs)
+            with _record_writes(self.manager, self.locks, arguments) as replies:
+                replies.append(self.method(*args, **kwargs))
+            return replies[0]
+
         return call
 
     async def _call_locked(self, *args: Any, **kwargs: Any) -> Any:
         arguments = self._bind_arguments(args, kwargs)
-        if self._name == "get" and (self._locks.is_holder or not self._may_recover(arguments)):
+        if self.name == "get" and (self.locks.is_holder or not self._may_recover(arguments)):
             # A task that holds a lock must not wait for another; Jupytext reads one half while it
             # saves the other.
             return await self._call_with_inherited_locks(*args, **kwargs)
         paths = [str(path) for name, path in arguments.items() if name in _PATH_ARGUMENTS]
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(lock_paths(self._manager, self._locks, *paths))
+                await stack.enter_async_context(lock_paths(self.manager, self.locks, *paths))
             except Busy as error:
                 # The caller knows the server's errors, not ours.
                 raise HTTPError(503, error.message) from error
@@ -272,9 +278,9 @@ class _LockedMethod:
         expected_hash = model.pop(EXPECTED_HASH, None) if isinstance(model, dict) else None
         if expected_hash is not None:
             await self._check_expected(expected_hash, path)
-        if self._name == "get":
+        if self.name == "get":
             return await self._call_with_inherited_locks(*args, **kwargs)
-        with _record_writes(self._manager, self._locks, arguments) as replies:
+        with _record_writes(self.manager, self.locks, arguments) as replies:
             reply = await self._call_with_inherited_locks(*args, **kwargs)
             replies.append(reply)
         if expected_hash is not None and self._has_saved(path, model, reply):
@@ -287,17 +293,17 @@ class _LockedMethod:
         """Return whether the file has exactly what the model of a save has."""
         return (
             isinstance(reply, dict)
-            and saves_without_hooks(self._manager)
-            and is_saved_as_sent(self._manager, path, model)
+            and saves_without_hooks(self.manager)
+            and is_saved_as_sent(self.manager, path, model)
         )
 
     async def _call_with_inherited_locks(self, *args: Any, **kwargs: Any) -> Any:
         # A manager may start several tasks and wait for them.
-        with self._locks.inherit():
-            return await self._method(*args, **kwargs)
+        with self.locks.inherit():
+            return await self.method(*args, **kwargs)
 
     def _bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        return {**dict(zip(self._names, args, strict=False)), **kwargs}
+        return {**dict(zip(_LOCKED_METHODS[self.name], args, strict=False)), **kwargs}
 
     def _may_recover(self, arguments: dict[str, Any]) -> bool:
         """Return whether a `get` parses a notebook, and restores an older one if that fails."""
@@ -308,7 +314,7 @@ class _LockedMethod:
         # The other half of a pair is a notebook with any name.
         may_be_notebook = (
             str(arguments.get("path", "")).endswith(SUFFIX)
-            or get_known_pairs(self._manager) is not None
+            or get_known_pairs(self.manager) is not None
         )
         return bool(reads_notebook) and may_be_notebook
 
@@ -325,7 +331,7 @@ class _LockedMethod:
 
     async def _compute_hash(self, path: str) -> str | None:
         """Return the hash of the Contents API; None if there is no hash or no file."""
-        manager = self._manager
+        manager = self.manager
         os_path = _get_os_path(manager, path) if is_rooted(manager) else None
         try:
             if os_path is not None and get_known_pairs(manager) is None:
@@ -338,21 +344,6 @@ class _LockedMethod:
             return None
         hash_value: str | None = model.get("hash")
         return hash_value
-
-
-class _RecordedMethod(_LockedMethod):
-    """A synchronous method of the contents manager whose writes are recorded."""
-
-    def _install(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(method)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            arguments = self._bind_arguments(args, kwargs)
-            with _record_writes(self._manager, self._locks, arguments) as replies:
-                replies.append(method(*args, **kwargs))
-            return replies[0]
-
-        call.locked_method = self  # type: ignore[attr-defined]
-        return call
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
+from jupyter_nbedit.notebook.undo.revert import ChosenSource, Resolution
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.models import Author, EditReply, WriteRequest
 from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart

@@ -14,11 +14,10 @@ from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.splices import apply_splices
-from jupyter_nbedit.notebook.undo.cell_merge import ChosenSource, Resolution
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY
 from jupyter_nbedit.notebook.undo.part_states import PartState, list_part_states
 from jupyter_nbedit.notebook.undo.record import CellState, UndoRecord
-from jupyter_nbedit.notebook.undo.revert import revert
+from jupyter_nbedit.notebook.undo.revert import ChosenSource, Resolution, revert
 from tests.notebook.oracle import edit
 from tests.support.samples import HTML_OUTPUT, code, load_cells, markdown, notebook, raw
 
