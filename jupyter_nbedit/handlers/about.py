@@ -15,7 +15,7 @@ from jupyter_nbedit.agents.tools import TOOLS
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.openapi import build_document
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
-from jupyter_nbedit.notebook.added_lines import MAX_ADDED_LINES
+from jupyter_nbedit.notebook.apply_batch import MAX_ADDED_LINES
 from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
 from jupyter_nbedit.services.models import MAX_OPERATIONS
 from jupyter_nbedit.services.modes import Mode

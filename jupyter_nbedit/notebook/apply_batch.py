@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.notebook.added_lines import check_added_lines
+from jupyter_nbedit.errors import NbEditError, TooLarge
 from jupyter_nbedit.notebook.apply_operation import AffectedCells, apply_operation
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
@@ -29,6 +28,12 @@ from jupyter_nbedit.notebook.operations import (
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
+#: The most lines that a batch may add to the sources of a notebook. One string of a request may
+#: have millions of lines. Each takes some hundred bytes of memory: a file has a source as a list
+#: of lines, and a diff compares lines.
+MAX_ADDED_LINES = 500_000
+# Where `str.splitlines` ends a line, as nbformat does.
+_LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _OUTPUT_CLEARING_OPERATIONS = (Replace, ReplaceText, Split, Merge, ClearOutputs)
 
 
@@ -69,7 +74,7 @@ def apply_operations(
         except NbEditError as error:
             error.details.setdefault("operation", number)
             raise
-    check_added_lines(working_copy.cells.values())
+    _check_added_lines(working_copy.cells.values())
     order = working_copy.cell_order.build_order()
     plan = build_plan(working_copy, order, [_build_result(order, *each) for each in results])
     warnings = [
@@ -178,3 +183,30 @@ def _iterate_changes(working_copy: WorkingCopy, order: FinalOrder) -> Iterator[C
                 outputs_cleared=edited_cell.outputs_cleared,
                 outputs_returned=edited_cell.outputs_returned,
             )
+
+
+def _check_added_lines(cells: Iterable[EditedCell]) -> None:
+    """Raise `TooLarge` if the cells that a batch has edited have too many lines more than before.
+
+    Lines that it moves to another cell are not added.
+    """
+    before, after = [], []
+    for cell in cells:
+        if cell.cell is not None:
+            before.append(cell.original_source)
+        if cell.removed_by is None:
+            after.append(cell.source)
+    # No text has more lines than characters.
+    if sum(map(len, after)) <= MAX_ADDED_LINES:
+        return
+    count = sum(map(_count_line_ends, after)) - sum(map(_count_line_ends, before))
+    if count > MAX_ADDED_LINES:
+        message = (
+            f"The request would add {count} lines to the sources of the notebook; at most "
+            f"{MAX_ADDED_LINES} are allowed. Send the operations in several requests."
+        )
+        raise TooLarge(message, limit=MAX_ADDED_LINES)
+
+
+def _count_line_ends(source: str) -> int:
+    return sum(map(source.count, _LINE_ENDS)) - source.count("\r\n")

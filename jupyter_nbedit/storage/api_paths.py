@@ -1,14 +1,18 @@
-"""Map the path that an agent uses, absolute or relative to the root, to an API path."""
+"""API paths: the one that an agent's path means, and the names of notebooks that they lead to."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
 from jupyter_core.paths import is_hidden
 
+from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
 from jupyter_nbedit.storage.contents.manager_locks import is_rooted
 from jupyter_nbedit.storage.paths import follow_links, is_below, is_unsafe
@@ -16,6 +20,41 @@ from jupyter_nbedit.storage.paths import follow_links, is_below, is_unsafe
 _MAX_SHOWN_CHARACTERS = 200
 # No file has a longer path; resolving one would visit each of its directories.
 _MAX_PATH_LENGTH = 32_768
+# The traits that identify a root without a directory: of Jupyter, s3contents and similar managers.
+_LOCATION_TRAITS = ("root_dir", "endpoint_url", "bucket", "prefix")
+
+
+@dataclass(frozen=True)
+class ManagerNames(NotebookNames):
+    """The names of the notebooks of a server, by its contents manager."""
+
+    #: Returns the manager, which extensions may replace at any time.
+    get_manager: Callable[[], Any]
+
+    def get_folder(self) -> str | None:
+        """Return the root folder without links; None if notebooks are not in files."""
+        return get_root_folder(self.get_manager())
+
+    def get_root_name(self) -> str:
+        """Return a name of the root that differs from those of other servers.
+
+        It is the path of the root directory without links; for a manager without one, its class and
+        the traits that locate its files.
+        """
+        folder, manager = self.get_folder(), self.get_manager()
+        if folder is not None:
+            return folder
+        location = {name: str(getattr(manager, name, "")) for name in _LOCATION_TRAITS}
+        kind = type(manager)
+        return f"{kind.__module__}.{kind.__qualname__} {json.dumps(location)}"
+
+    def find(self, path: str) -> NotebookName:
+        """Return the name of the notebook at an API path; it need not exist."""
+        path = path.strip("/")
+        folder = self.get_folder()
+        if folder is None:
+            return NotebookName(self.get_root_name(), path)
+        return NotebookName(FILES, PurePath(_resolve_in_root(folder, path)).as_posix())
 
 
 def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
@@ -47,7 +86,7 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
     return _get_relative(top, path)
 
 
-def resolve_in_root(top: str, path: str) -> str:
+def _resolve_in_root(top: str, path: str) -> str:
     """Return the path on disk without links of an API path; the file need not exist.
 
     A part that cannot be resolved is joined as it is.

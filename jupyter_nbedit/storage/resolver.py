@@ -20,7 +20,7 @@ from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.db.notebook_names import NotebookNames
 from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage.api_paths import is_served, to_api_path
+from jupyter_nbedit.storage.api_paths import ManagerNames, is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import (
     ContentsStorage,
@@ -41,7 +41,6 @@ from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.manager_names import ManagerNames
 from jupyter_nbedit.storage.paths import check_suffix, is_unsafe, to_os_path
 from jupyter_nbedit.storage.rtc.room_storage import (
     NotebookRoomStorage,

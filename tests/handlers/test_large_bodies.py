@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.notebook.added_lines import MAX_ADDED_LINES
+from jupyter_nbedit.notebook.apply_batch import MAX_ADDED_LINES
 from tests.handlers.error_checks import get_error
 from tests.support import samples
 from tests.support.http import JSON, Client

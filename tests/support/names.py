@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_nbedit.storage.manager_names import ManagerNames
+from jupyter_nbedit.storage.api_paths import ManagerNames
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def lock_paths(
     names = [] if get_known_pairs(manager) is None else [f"pairs of {kind}"]
     if is_rooted(manager):
         os_paths = [
-            os_path for path in paths if (os_path := _get_os_path(manager, path)) is not None
+            os_path for path in paths if (os_path := get_os_path(manager, path)) is not None
         ]
         return locks.lock(*os_paths, names=names)
     names += [_name_path(manager, path) for path in paths]
@@ -157,7 +157,7 @@ def get_write_name(manager: Any, path: str) -> str | None:
     """
     if not is_rooted(manager):
         return _name_path(manager, path)
-    os_path = _get_os_path(manager, path)
+    os_path = get_os_path(manager, path)
     return None if os_path is None else follow_links(os_path)
 
 
@@ -175,7 +175,8 @@ def read_file_identity(real: str) -> Identity:
         return None
 
 
-def _get_os_path(manager: Any, path: str) -> str | None:
+def get_os_path(manager: Any, path: str) -> str | None:
+    """Return the path on disk of an API path, links included; None if the manager refuses it."""
     try:
         os_path: str = manager._get_os_path(path.strip("/"))  # noqa: SLF001 -- no other way
     except HTTPError:
@@ -186,7 +187,7 @@ def _get_os_path(manager: Any, path: str) -> str | None:
 
 def is_link(manager: Any, path: str) -> bool:
     """Return whether an API path is a symbolic link of the file system."""
-    os_path = _get_os_path(manager, path) if is_rooted(manager) else None
+    os_path = get_os_path(manager, path) if is_rooted(manager) else None
     return os_path is not None and Path(os_path).is_symlink()
 
 
@@ -332,7 +333,7 @@ class _WrappedMethod:
     async def _compute_hash(self, path: str) -> str | None:
         """Return the hash of the Contents API; None if there is no hash or no file."""
         manager = self.manager
-        os_path = _get_os_path(manager, path) if is_rooted(manager) else None
+        os_path = get_os_path(manager, path) if is_rooted(manager) else None
         try:
             if os_path is not None and get_known_pairs(manager) is None:
                 return await asyncio.to_thread(_hash_file, Path(os_path), manager.hash_algorithm)

@@ -94,7 +94,7 @@ def atomic_replace(
 
             resumable_hash = hash_future.result()
             exchange = FileExchange(
-                folder, (temporary, name), original, (snapshot.stat, status), is_unchanged
+                folder, temporary, name, original, snapshot.stat, status, is_unchanged
             )
             # Not in the hook, which may run on the event loop's thread.
             exchange.wait_for_writers()

@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from jupyter_nbedit.errors import StorageFailure
 from jupyter_nbedit.storage.base import Guard, StaleContent
@@ -42,29 +43,24 @@ def list_guards() -> list[Guard]:
     return ["lease", "exchange", "compare"] if sys.platform == "linux" else ["exchange", "compare"]
 
 
+@dataclass
 class FileExchange:
     """Puts a new file in the place of an old one, in one directory.
 
-    `names` are the temporary name of the new file, and the name of the old file. The old file is
-    also open for reading, except where the system locks open files. `is_unchanged` returns whether
-    the file with this name has not changed since it was read.
+    `temporary` is the name of the new file, and `name` that of the old file. The old file is also
+    open for reading, except where the system locks open files. `is_unchanged` returns whether the
+    file with this name has not changed since it was read.
     """
 
-    def __init__(
-        self,
-        folder: OpenDirectory,
-        names: tuple[str, str],
-        original: int | None,
-        statuses: tuple[os.stat_result, os.stat_result],
-        is_unchanged: Callable[[], bool],
-    ) -> None:
-        self.folder = folder
-        self._temporary, self._name = names
-        self._original = original
-        self._original_status, self._new_status = statuses
-        self._is_unchanged = is_unchanged
-        self._had_no_writers = False
-        self.guard: Guard = "compare"
+    folder: OpenDirectory
+    temporary: str
+    name: str
+    original: int | None
+    original_status: os.stat_result
+    new_status: os.stat_result
+    is_unchanged: Callable[[], bool]
+    guard: Guard = "compare"
+    _had_no_writers: bool = False
 
     def wait_for_writers(self) -> None:
         """Wait, for a short time, until no program has the old file open for writing.
@@ -73,16 +69,16 @@ class FileExchange:
         may run on a thread that must not wait.
         """
         deadline = time.monotonic() + _TIMEOUT_SECONDS
-        while self._original is not None and time.monotonic() < deadline:
+        while self.original is not None and time.monotonic() < deadline:
             try:
-                _ask_for_lease(self._original)
+                _ask_for_lease(self.original)
             except BlockingIOError:
                 time.sleep(_POLL_SECONDS)
             except OSError:
                 # Leases are not supported here.
                 return
             else:
-                _release_lease(self._original)
+                _release_lease(self.original)
                 self._had_no_writers = True
                 return
 
@@ -92,15 +88,15 @@ class FileExchange:
         Raise `StaleContent` or `OSError` if nothing has changed: the old file is not what was read,
         or is being written now. Raise `StorageFailure` if it is unknown which file has which name.
         """
-        with _take_lease(self._original, had_no_writers=self._had_no_writers) as lease:
-            if not self._is_unchanged():
+        with _take_lease(self.original, had_no_writers=self._had_no_writers) as lease:
+            if not self.is_unchanged():
                 raise StaleContent
             try:
-                self.folder.exchange(self._temporary, self._name)
+                self.folder.exchange(self.temporary, self.name)
             except OSError as error:
                 if error.errno not in UNSUPPORTED_ERRNOS:
                     raise
-                self.folder.replace(self._temporary, self._name)
+                self.folder.replace(self.temporary, self.name)
                 return
             try:
                 is_sure = self._is_replaced_original() and (lease is None or lease())
@@ -114,7 +110,7 @@ class FileExchange:
 
     def _is_replaced_original(self) -> bool:
         """Return whether the replaced file is the old file, unmodified."""
-        replaced_status, original_status = self._get_replaced_status(), self._original_status
+        replaced_status, original_status = self._get_replaced_status(), self.original_status
         # The exchange itself changes the change time.
         return (
             replaced_status.st_dev,
@@ -131,10 +127,10 @@ class FileExchange:
     def _roll_back(self) -> None:
         """Exchange back, until the newest file of other programs has the name."""
         try:
-            expected_inode = self._new_status.st_ino
+            expected_inode = self.new_status.st_ino
             while True:
                 replaced_inode = self._get_replaced_status().st_ino
-                self.folder.exchange(self._temporary, self._name)
+                self.folder.exchange(self.temporary, self.name)
                 if self._get_replaced_status().st_ino == expected_inode:
                     return
                 # Meanwhile another file was put there.
@@ -148,7 +144,7 @@ class FileExchange:
             raise StorageFailure(message, applied=None) from error
 
     def _get_replaced_status(self) -> os.stat_result:
-        return self.folder.get_status(self._temporary)
+        return self.folder.get_status(self.temporary)
 
 
 @contextmanager

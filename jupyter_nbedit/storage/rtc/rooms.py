@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tornado.web import HTTPError
-
 from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
-from jupyter_nbedit.storage.contents.manager_locks import is_rooted
+from jupyter_nbedit.storage.contents.manager_locks import get_os_path, is_rooted
 from jupyter_nbedit.storage.locks import PathLocks
 
 #: Format and type of a file in a room: the prefix of the room's id.
@@ -221,9 +219,8 @@ def get_file_identity(manager: Any, path: str) -> object:
     """Return a value that identifies a file, also if it has several names."""
     if not is_rooted(manager):
         return path.strip("/")
-    try:
-        os_path: str = manager._get_os_path(path.strip("/"))  # noqa: SLF001 -- no other way
-    except HTTPError:
+    os_path = get_os_path(manager, path)
+    if os_path is None:
         return None
     try:
         status = os.stat(os_path)
