@@ -85,10 +85,10 @@ def get_file_key(name: NotebookName) -> tuple[int, int, str] | None:
         status = Path(folder or "/").stat()
     except (OSError, ValueError):
         return None
-    return status.st_dev, status.st_ino, fold(base)
+    return status.st_dev, status.st_ino, fold_name(base)
 
 
-def fold(text: str) -> str:
+def fold_name(text: str) -> str:
     """Return a name with differences removed that a file system may not distinguish."""
     return unicodedata.normalize("NFC", text).casefold()
 

@@ -48,9 +48,9 @@ _BOM = b"\xef\xbb\xbf"
 _NBFORMAT = 4
 # nbformat 4.5 gave cells their ids: https://nbformat.readthedocs.io/en/latest/changelog.html
 _MINOR_WITH_IDS = 5
-_SHOWN_IDS = 10
-_SHOWN_CANDIDATES = 20
-_SHOWN_CHARACTERS = 2_000
+_MAX_SHOWN_IDS = 10
+_MAX_SHOWN_CANDIDATES = 20
+_MAX_SHOWN_CHARACTERS = 2_000
 #: How many digits of a hash identify a version of a notebook where hashes are short.
 REV_LENGTH = 8
 # How many look-ups of ids are made without an index.
@@ -413,7 +413,7 @@ class Document:
                 "name": current_name,
                 "cell_type": cell.cell_type,
                 "source_hash": cell.source_hash,
-                **build_excerpt(cell.source, _SHOWN_CHARACTERS),
+                **build_excerpt(cell.source, _MAX_SHOWN_CHARACTERS),
             }
         else:
             message += (
@@ -457,7 +457,7 @@ class Document:
         return value if isinstance(value, str) else "".join(value)
 
     def _build_ambiguous_name_error(self, name: CellName, indexes: list[int]) -> AmbiguousCell:
-        names = [str(self.get_name(index)) for index in indexes[:_SHOWN_CANDIDATES]]
+        names = [str(self.get_name(index)) for index in indexes[:_MAX_SHOWN_CANDIDATES]]
         rev = self.hash[:REV_LENGTH]
         more = ", ..." if len(indexes) > len(names) else ""
         message = (
@@ -467,7 +467,11 @@ class Document:
             f"{rev!r} now."
         )
         return AmbiguousCell(
-            message, cell=str(name), indexes=indexes[:_SHOWN_CANDIDATES], candidates=names, rev=rev
+            message,
+            cell=str(name),
+            indexes=indexes[:_MAX_SHOWN_CANDIDATES],
+            candidates=names,
+            rev=rev,
         )
 
     def build_numbered_id_error(self, address: str) -> CellNotFound:
@@ -476,7 +480,7 @@ class Document:
         It has addresses that can be used, also of cells without ids.
         """
         available = [
-            self._find_usable_address(index) for index in range(min(len(self), _SHOWN_IDS))
+            self._find_usable_address(index) for index in range(min(len(self), _MAX_SHOWN_IDS))
         ]
         message = (
             f"No cell has the id {address!r}. It is not taken for an index, because cells of this "
@@ -508,7 +512,7 @@ class Document:
             f"cell-{index}"
             if cell_id is None and not self.has_numbered_ids
             else self._find_usable_address(index)
-            for index, (cell_id, _) in enumerate(self.headers[:_SHOWN_IDS])
+            for index, (cell_id, _) in enumerate(self.headers[:_MAX_SHOWN_IDS])
         ]
         message = (
             f"No cell has the {'index' if isinstance(address, int) else 'id'} {address!r}. The "

@@ -12,7 +12,7 @@ _LFS = re.compile(rb"version https://(?:git-lfs\.github\.com|hawser\.github\.com
 _ANNEX = re.compile(rb"(?:\.\./)*(?:\.git)?/annex/objects/")
 # A pointer is a small file.
 _POINTER_BYTES = 1_024
-_SHOWN_BYTES = 60
+_MAX_SHOWN_BYTES = 60
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def recognize_other_content(text: bytes) -> OtherContent | None:
     if conflict is None:
         return None
     line = text.count(b"\n", 0, conflict.start()) + 1
-    marker = conflict[0].rstrip()[:_SHOWN_BYTES].decode(errors="replace")
+    marker = conflict[0].rstrip()[:_MAX_SHOWN_BYTES].decode(errors="replace")
     message = (
         f"The file has an unresolved conflict of a merge: line {line} is `{marker}`. Ask the user "
         "to resolve it, for example with `nbdime mergetool`, or to choose one side with `git "

@@ -51,7 +51,7 @@ def read_outputs(cell: Cell) -> Iterator[dict[str, Any]]:
         yield _join_output(value) if isinstance(value, dict) else {"value": value}
 
 
-def to_readable(output: dict[str, Any]) -> dict[str, Any]:
+def make_readable(output: dict[str, Any]) -> dict[str, Any]:
     """Return the readable form of an output: texts without ANSI escapes, stubs for other data."""
     kind = output.get("output_type")
     readable: dict[str, Any] = {"output_type": kind if isinstance(kind, str) else "unknown"}
@@ -84,7 +84,7 @@ def list_text_fields(output: dict[str, Any]) -> Iterator[TextField]:
         yield data, _PLAIN
 
 
-def to_text(output: dict[str, Any]) -> str:
+def extract_text(output: dict[str, Any]) -> str:
     """Return the text of a readable output."""
     if "text" in output:
         return str(output["text"])
@@ -116,7 +116,7 @@ def summarize(mime: str, value: Any) -> Stub:
     return {"mime": mime, "bytes": _compute_size(mime, value)}
 
 
-def to_json(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """Encode a value as JSON, as in a reply."""
     try:
         return msgspec.json.encode(value).decode()
@@ -128,7 +128,7 @@ def to_json(value: Any) -> str:
 def _compute_size(mime: str, value: Any) -> int:
     """Return the size of data in bytes; for base64 the size of the decoded data."""
     if not isinstance(value, str):
-        return len(to_json(value).encode("utf-8", "surrogatepass"))
+        return len(encode_json(value).encode("utf-8", "surrogatepass"))
     if mime.startswith(_TEXTUAL) or mime.endswith(_TEXTUAL_SUFFIXES):
         return len(value.encode("utf-8", "surrogatepass"))
     digits = "".join(value.split()).rstrip("=")

@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.outputs import read_outputs, to_readable, to_text
+from jupyter_nbedit.notebook.outputs import extract_text, make_readable, read_outputs
 
 Scope = Literal["sources", "markdown", "outputs", "tags"]
 HitLocation = Literal["source", "outputs", "tags"]
@@ -179,7 +179,7 @@ def _iterate_texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, 
         yield 0, 0, cell.source
     if "outputs" in scopes and cell.cell_type == "code":
         for number, output in enumerate(read_outputs(cell)):
-            yield 1, number, to_text(to_readable(output))
+            yield 1, number, extract_text(make_readable(output))
     if "tags" in scopes:
         tags = cell.metadata.get("tags")
         for number, tag in enumerate(tags if isinstance(tags, list) else []):

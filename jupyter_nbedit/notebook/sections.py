@@ -20,7 +20,7 @@ from typing import Any
 from jupyter_nbedit.errors import AmbiguousSection, InvalidRequest, SectionNotFound, TextMismatch
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.markdown import blocks
-from jupyter_nbedit.notebook.markdown.blocks import Heading, to_plain_text
+from jupyter_nbedit.notebook.markdown.blocks import Heading, strip_markup
 from jupyter_nbedit.notebook.markdown.section_text import SectionText, find_section_ends
 from jupyter_nbedit.notebook.operations import (
     MAX_SECTION_NAME_LENGTH,
@@ -36,10 +36,10 @@ SectionOperation = AppendToSection | ReplaceSection | RemoveEntry
 _FRONT_MATTER = re.compile("\ufeff?---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\\.\\.\\.)[ \t\r]*(?:\n|\\Z)")
 _WHITE = " \t"
 _LEVELS = 6
-_SHOWN_HEADINGS = 100
+_MAX_SHOWN_HEADINGS = 100
 # A heading that is cut must still be certain.
 _MIN_CUT_NAME = 40
-_SHOWN_CHARACTERS = 100
+_MAX_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def check_section_name(name: str) -> None:
     if len(name) > MAX_SECTION_NAME_LENGTH:
         message = (
             f"A section's name has at most {MAX_SECTION_NAME_LENGTH} characters; found "
-            f"{len(name)}, beginning with {name[:_SHOWN_CHARACTERS]!r}. Address the cells "
+            f"{len(name)}, beginning with {name[:_MAX_SHOWN_CHARACTERS]!r}. Address the cells "
             "themselves, or shorten the heading."
         )
         raise InvalidRequest(message)
@@ -199,7 +199,7 @@ class _HeadingNames:
         positions = self._positions_by_raw.get(name.strip(), [])
         if not positions:
             level, text = _split_level(name)
-            positions = self._positions_by_text.get((level, to_plain_text(text)), [])
+            positions = self._positions_by_text.get((level, strip_markup(text)), [])
             positions = positions or self._find_shown(name)
         if len(positions) == 1:
             return positions[0]
@@ -227,7 +227,7 @@ class _HeadingNames:
         unquoted = unquote_name(name)
         if unquoted is not None:
             level, text = _split_level(unquoted)
-            return self._positions_by_text.get((level, to_plain_text(text)), [])
+            return self._positions_by_text.get((level, strip_markup(text)), [])
         level, text = _split_level(name)
         start = text.removesuffix("…")
         is_cut = start != text and len(start) >= _MIN_CUT_NAME
@@ -243,7 +243,7 @@ class _HeadingNames:
 
     def _describe(self, positions: Sequence[int]) -> list[dict[str, Any]]:
         descriptions: list[dict[str, Any]] = []
-        for position in positions[:_SHOWN_HEADINGS]:
+        for position in positions[:_MAX_SHOWN_HEADINGS]:
             heading = self._headings[position]
             description = {"level": heading.level, "text": heading.text, "line": heading.line}
             descriptions.append({**description, **self._places[position]})

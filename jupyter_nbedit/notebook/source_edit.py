@@ -34,8 +34,8 @@ _MAX_COUNTED = 1000
 # Each occurrence costs a comparison with the whole searched text, so that fewer occurrences of long
 # texts are counted.
 _MAX_COMPARED = 1_000_000
-_SHOWN_LINES = 20
-_SHOWN_CHARACTERS = 1_500
+_MAX_SHOWN_LINES = 20
+_MAX_SHOWN_CHARACTERS = 1_500
 # Replacing a text everywhere by a longer one may grow without limit: it may double with each of a
 # thousand edits.
 _MAX_RESULT_LENGTH = 1 << 24
@@ -233,7 +233,7 @@ def _replace_text(source: str, edit: TextEdit, details: dict[str, int]) -> str:
     positions, may_be_more = plain.find_first(searched)
     if len(positions) == 1:
         return plain.replace(positions, len(old), new)
-    lines = list(dict.fromkeys(plain.list_lines(positions)))[:_SHOWN_LINES]
+    lines = list(dict.fromkeys(plain.list_lines(positions)))[:_MAX_SHOWN_LINES]
     if positions:
         at_least = "at least " if may_be_more else ""
         message = (
@@ -259,7 +259,7 @@ def build_mismatch_excerpt(
     position = source.find(str(old))
     if position < 0:
         position = find_nearest_line(source, str(old))
-    return build_excerpt(source, _SHOWN_CHARACTERS, position)
+    return build_excerpt(source, _MAX_SHOWN_CHARACTERS, position)
 
 
 def find_shown_text(source: str, old: str) -> SearchedText | None:

@@ -21,11 +21,11 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.long_text import apply_control_characters, count_lines, cut_middle
 from jupyter_nbedit.notebook.outputs import (
+    extract_text,
     list_output_spans,
+    make_readable,
     read_outputs,
     strip_ansi,
-    to_readable,
-    to_text,
 )
 from jupyter_nbedit.notebook.shown_text import escape_markup, list_names, make_line
 
@@ -48,7 +48,7 @@ _SHARE_OF_OUTPUT = 4
 _SHARE_OF_OUTPUT_LINES = 2
 # Of a budget, for the outputs of a cell whose source is longer.
 _SHARE_OF_OUTPUTS = 4
-_SHOWN_KINDS = 6
+_MAX_SHOWN_KINDS = 6
 _CHARACTERS_PER_LINE = DEFAULT_CHARACTERS // DEFAULT_LINES
 _OUTPUTS = "<outputs>"
 # The part of a budget that notes need.
@@ -126,8 +126,8 @@ def _render_outputs_summary(cell: Cell) -> str:
         else:
             kinds[_describe_kind(output)] += 1
     shown = [kind if count == 1 else f"{count} {kind}" for kind, count in kinds.items()]
-    if len(shown) > _SHOWN_KINDS:
-        shown = [*shown[:_SHOWN_KINDS], f"{len(shown) - _SHOWN_KINDS} more kinds"]
+    if len(shown) > _MAX_SHOWN_KINDS:
+        shown = [*shown[:_MAX_SHOWN_KINDS], f"{len(shown) - _MAX_SHOWN_KINDS} more kinds"]
     if len(found_errors) > 1:
         found_errors = [found_errors[0], f"{len(found_errors) - 1} more errors"]
     summary = ", ".join([*found_errors, *shown])
@@ -136,7 +136,7 @@ def _render_outputs_summary(cell: Cell) -> str:
 
 def _read_output_head(value: Any) -> _OutputHead:
     """Return what is known of an output that does not have nbformat's form."""
-    readable = to_readable(value if isinstance(value, dict) else {})
+    readable = make_readable(value if isinstance(value, dict) else {})
     data = value.get("data") if isinstance(value, dict) else None
     return _OutputHead(
         output_type=readable["output_type"],
@@ -186,8 +186,8 @@ def _shorten_type(mime: str) -> str:
 
 def _render_outputs(cell: Cell, characters: int, lines: int) -> Iterator[str]:
     """Yield the texts of the outputs of a cell, each with at most so many characters and lines."""
-    for readable in _join_streams(map(to_readable, read_outputs(cell))):
-        text = apply_control_characters(to_text(readable))
+    for readable in _join_streams(map(make_readable, read_outputs(cell))):
+        text = apply_control_characters(extract_text(readable))
         if not text:
             types = ", ".join(
                 f"{make_line(mime, _MAX_TAGS_LENGTH)}, {stub['bytes']} bytes"

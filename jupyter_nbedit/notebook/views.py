@@ -14,12 +14,12 @@ from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
 from jupyter_nbedit.notebook.long_text import count_lines
 from jupyter_nbedit.notebook.outputs import (
+    encode_json,
     list_output_spans,
     list_text_fields,
+    make_readable,
     read_attachments,
     read_outputs,
-    to_json,
-    to_readable,
 )
 
 View = Literal["outline", "source", "full"]
@@ -199,7 +199,7 @@ def _render_outputs(
         return _summarize_outputs(cell)
     if detail == "full":
         return list(read_outputs(cell))
-    return [to_readable(output) for output in read_outputs(cell)]
+    return [make_readable(output) for output in read_outputs(cell)]
 
 
 def _summarize_outputs(cell: Cell) -> OutputsSummary:
@@ -294,10 +294,10 @@ class _BudgetedCell:
     def add_other_members(self, budget: _Budget, *, are_outputs_indivisible: bool) -> None:
         """Show metadata, attachments and outputs as far as the budget allows."""
         view, omitted_sizes = self.view, self.omitted_sizes
-        if view.metadata is not UNSET and not budget.spend(cost := len(to_json(view.metadata))):
+        if view.metadata is not UNSET and not budget.spend(cost := len(encode_json(view.metadata))):
             view.metadata, omitted_sizes["metadata"] = UNSET, cost
         if view.attachments is not UNSET and not budget.spend(
-            cost := len(to_json(view.attachments))
+            cost := len(encode_json(view.attachments))
         ):
             view.attachments, omitted_sizes["attachments"] = UNSET, cost
         if isinstance(view.outputs, list):
@@ -325,7 +325,7 @@ def _select_outputs(
         for holder, name in fields:
             holder[name] = ""
         # The JSON escapes of texts are part of the reply, not of the notebook, and cost nothing.
-        frame = len(to_json(output))
+        frame = len(encode_json(output))
         is_complete = number == len(selected_outputs) and not omitted_characters
         if not is_complete or not budget.spend(frame):
             omitted_characters += frame if are_indivisible else sum(map(len, texts))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from jupyter_nbedit.db.errors import MODES, NEW_MODE
 from jupyter_nbedit.db.link_paths import store_path
-from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames, fold, get_file_key
+from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames, fold_name, get_file_key
 from jupyter_nbedit.db.notebook_rows import get_strictness, write_older_modes
 from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
 from jupyter_nbedit.services.events.models import ModeEvent
@@ -74,7 +74,7 @@ class ModeManager:
     #: Whether requests may not change modes.
     is_fixed: bool = False
     _server: Mode | None = None
-    # The values of notebooks, by the last part of their names in the form of `fold`.
+    # The values of notebooks, by the last part of their names in the form of `fold_name`.
     _own: dict[str, dict[NotebookName, str]] = field(default_factory=dict)
     _problem: str | None = None
     # The problem that a person has decided on while the decision could not be stored.
@@ -357,4 +357,4 @@ def _select_same_file(
 
 
 def _get_folded_base(name: NotebookName) -> str:
-    return fold(name.name.rpartition("/")[2])
+    return fold_name(name.name.rpartition("/")[2])

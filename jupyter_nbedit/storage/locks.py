@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from jupyter_nbedit.db.notebook_names import fold
+from jupyter_nbedit.db.notebook_names import fold_name
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.storage.paths import follow_links
 from jupyter_nbedit.storage.write_log import WriteLog
@@ -94,7 +94,7 @@ class PathLocks:
         reals = [follow_links(path) for path in os_paths]
         own_tasks = _get_own_tasks()
         # A fixed order of locks prevents deadlocks. Different files may share a lock.
-        keys = (*sorted({fold(real) for real in reals}), *sorted(set(names)))
+        keys = (*sorted({fold_name(real) for real in reals}), *sorted(set(names)))
         missing_keys = [key for key in keys if self._holders.get(key) not in own_tasks]
         async with AsyncExitStack() as stack:
             for key in missing_keys:

@@ -30,7 +30,7 @@ def is_unsafe(path: str) -> bool:
     return "\0" in path or not _DOT_SEGMENTS.isdisjoint(path.split("/"))
 
 
-async def to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
+async def map_to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
     """Return the path on disk of an API path other than the root; links are not resolved.
 
     Raise `NotebookNotFound` if it is hidden, outside the root or `is_unsafe`: such paths are not

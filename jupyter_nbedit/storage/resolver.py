@@ -41,7 +41,7 @@ from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import check_suffix, is_unsafe, to_os_path
+from jupyter_nbedit.storage.paths import check_suffix, is_unsafe, map_to_os_path
 from jupyter_nbedit.storage.rtc.room_storage import (
     NotebookRoomStorage,
     RoomStorage,
@@ -213,7 +213,7 @@ class StorageResolver:
         """
         self._check_inside(path)
         check_suffix(path)
-        return await to_os_path(self.manager, path) if is_rooted(self.manager) else None
+        return await map_to_os_path(self.manager, path) if is_rooted(self.manager) else None
 
     async def read_model_identity(self, path: str) -> Identity:
         """Return the identity of a notebook that has no file; None if there is no notebook.

@@ -32,7 +32,7 @@ from jupyter_nbedit.storage.contents.manager_locks import is_link
 from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, resolve_path, to_os_path
+from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, map_to_os_path, resolve_path
 from jupyter_nbedit.system.concurrency import run_on_loop
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ async def walk_files(
     Raise `NotebookNotFound` if the path is missing, hidden, or leads out of the directory `top`.
     """
     try:
-        os_path = await to_os_path(manager, path) if path else os.path.abspath(manager.root_dir)
+        os_path = await map_to_os_path(manager, path) if path else os.path.abspath(manager.root_dir)
         real = resolve_path(os_path, top)
     except OSError:
         raise NotebookNotFound from None

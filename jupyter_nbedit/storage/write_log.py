@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import BinaryIO, Literal
 
-from jupyter_nbedit.db.notebook_names import fold
+from jupyter_nbedit.db.notebook_names import fold_name
 from jupyter_nbedit.system.lru import LRUCache
 
 #: What every write of a file changes: fields of its ``stat``, or what a contents manager says of
@@ -106,7 +106,7 @@ class WriteLog:
 
 
 def _hash_name(name: str) -> bytes:
-    return _hash_text(fold(name))
+    return _hash_text(fold_name(name))
 
 
 def _hash_text(text: str) -> bytes:

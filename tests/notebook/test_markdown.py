@@ -8,7 +8,7 @@ from jupyter_nbedit.notebook.markdown.blocks import (
     find_list_items,
     list_headings,
     split_lines,
-    to_plain_text,
+    strip_markup,
 )
 from jupyter_nbedit.notebook.sections import list_text_headings
 
@@ -140,4 +140,4 @@ def test_only_line_breaks_of_markdown_separate_lines() -> None:
 
 
 def test_markup_is_removed_once() -> None:
-    assert to_plain_text("**a * b** [c](d) \\*e\\*  f") == "a * b c *e* f"
+    assert strip_markup("**a * b** [c](d) \\*e\\*  f") == "a * b c *e* f"

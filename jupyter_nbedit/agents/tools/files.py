@@ -13,7 +13,7 @@ from jupyter_nbedit.agents.tools.images import Image, check_image, decode_image,
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
 from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.long_text import apply_control_characters, cut_middle
-from jupyter_nbedit.notebook.outputs import to_readable
+from jupyter_nbedit.notebook.outputs import make_readable
 from jupyter_nbedit.notebook.source_edit import NormalizedText, SearchedText
 from jupyter_nbedit.notebook.views import CellView
 from jupyter_nbedit.services.reading.models import ReadReply
@@ -152,7 +152,7 @@ def _limit_outputs(parts: Iterable[str | ImageBlock]) -> Iterator[str | ImageBlo
 
 
 def _render_output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
-    shown = to_readable(output)
+    shown = make_readable(output)
     for name in ("text", "traceback"):
         if name in shown:
             yield _shorten(shown[name], is_end_important=name == "traceback")

@@ -47,7 +47,7 @@ class Heading:
     @cached_property
     def text(self) -> str:
         """The text without markup."""
-        return to_plain_text(self.raw)
+        return strip_markup(self.raw)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def find_last_block(text: str) -> tuple[int, bool]:
     return start, is_item
 
 
-def to_plain_text(text: str) -> str:
+def strip_markup(text: str) -> str:
     """Remove inline markup and superfluous white space from a line."""
     parser = _get_parser(_MAX_INLINE_NESTING)
     tokens: list[Token] = []

@@ -27,7 +27,7 @@ from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes, get_stat_iden
 from jupyter_nbedit.storage.files.read import FileHashCache, check_file, read_file
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.os_errors import map_os_errors
-from jupyter_nbedit.storage.paths import check_below, resolve_new_path, resolve_path, to_os_path
+from jupyter_nbedit.storage.paths import check_below, map_to_os_path, resolve_new_path, resolve_path
 from jupyter_nbedit.system.concurrency import Polling
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class FileStorage(Storage):
     @asynccontextmanager
     async def lock(self, path: str) -> AsyncIterator[None]:
         """Lock a notebook against other writers of this server and of the user's other servers."""
-        async with self.locks.lock(await to_os_path(self.manager, path)) as (real_path,):
+        async with self.locks.lock(await map_to_os_path(self.manager, path)) as (real_path,):
             self.real_paths[path] = real_path
             try:
                 yield
@@ -78,7 +78,7 @@ class FileStorage(Storage):
 
     async def _get_os_path(self, path: str) -> str:
         os_path = self.real_paths.get(path)
-        return await to_os_path(self.manager, path) if os_path is None else os_path
+        return await map_to_os_path(self.manager, path) if os_path is None else os_path
 
     async def read(self, path: str) -> Content:
         """Read a file; wait for the end of another program's save."""
@@ -95,7 +95,7 @@ class FileStorage(Storage):
 
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read, as far as that is known without reading it."""
-        os_path = await to_os_path(self.manager, path)
+        os_path = await map_to_os_path(self.manager, path)
         await asyncio.to_thread(lambda: check_file(self._resolve(os_path)))
 
     def _read(self, os_path: str) -> Content | None:
@@ -136,7 +136,7 @@ class FileStorage(Storage):
 
     async def ensure_absent(self, path: str) -> None:
         """Raise if the path exists, or its directory may not be written."""
-        os_path = await to_os_path(self.manager, path)
+        os_path = await map_to_os_path(self.manager, path)
         await asyncio.to_thread(self._ensure_absent, os_path)
 
     def _ensure_absent(self, os_path: str) -> None:
@@ -145,7 +145,7 @@ class FileStorage(Storage):
 
     async def create(self, path: str, text: bytes) -> WriteResult:
         """Create a file, durably."""
-        os_path = await to_os_path(self.manager, path)
+        os_path = await map_to_os_path(self.manager, path)
         return await asyncio.to_thread(self._create, os_path, text)
 
     def _create(self, os_path: str, text: bytes) -> WriteResult:
@@ -183,7 +183,9 @@ class FileStorage(Storage):
             model = await manager.get(path, content=False)
             model.update(hash=result.hash, hash_algorithm="sha256")
             try:
-                manager.run_post_save_hooks(model=model, os_path=await to_os_path(manager, path))
+                manager.run_post_save_hooks(
+                    model=model, os_path=await map_to_os_path(manager, path)
+                )
             except HTTPError:
                 # The message of the hook may contain paths; the manager has logged it.
                 warnings.append(
