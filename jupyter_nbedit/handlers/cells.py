@@ -86,12 +86,10 @@ ReplaceBody: type[Any] = msgspec.defstruct(
 class DeleteQuery(ChangeMetadata, frozen=True, kw_only=True):
     """The query of a DELETE, which has no body."""
 
-    source_hash: (
-        Annotated[
-            str, Meta(description="What the cell's `source_hash` must still be, as in `expect`.")
-        ]
-        | UnsetType
-    ) = UNSET
+    source_hash: Annotated[
+        str | UnsetType,
+        Meta(description="What the cell's `source_hash` must still be, as in `expect`."),
+    ] = UNSET
     rev: Rev | UnsetType = UNSET
     wait_tabs: WaitTabs = 0
 

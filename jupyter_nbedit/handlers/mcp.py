@@ -43,7 +43,7 @@ class McpMessage(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(description="`tools/list`, `tools/call`, `server/discover`, `initialize`, `ping`."),
     ]
-    id: Annotated[int | str, Meta(description="Without it, there is no reply.")] | UnsetType = UNSET
+    id: Annotated[int | str | UnsetType, Meta(description="Without it, there is no reply.")] = UNSET
     params: dict[str, Any] | UnsetType | None = UNSET
 
 

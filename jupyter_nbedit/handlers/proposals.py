@@ -27,10 +27,9 @@ _MAX_REASON_LENGTH = 1_000
 class ProposalsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """The query of a GET of all."""
 
-    path: (
-        Annotated[str, Meta(description="Only those for the notebook with this API path.")]
-        | UnsetType
-    ) = UNSET
+    path: Annotated[
+        str | UnsetType, Meta(description="Only those for the notebook with this API path.")
+    ] = UNSET
     status: Annotated[
         Literal["pending", "all"],
         Meta(description="Pending proposals only, or all that are stored."),
@@ -109,13 +108,10 @@ class SourceBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
 class AcceptBody(DecisionBody, frozen=True, kw_only=True):
     """The body of a POST to accept."""
 
-    hash: (
-        Annotated[
-            str,
-            Meta(description="The version that may be changed; the same as `If-Match`."),
-        ]
-        | UnsetType
-    ) = UNSET
+    hash: Annotated[
+        str | UnsetType,
+        Meta(description="The version that may be changed; the same as `If-Match`."),
+    ] = UNSET
     dry_run: Annotated[bool, Meta(description="Compute the reply, write nothing.")] = False
     merge: Annotated[
         bool,

@@ -38,7 +38,7 @@ class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     input_schema: Annotated[
         dict[str, Any], Meta(description="The JSON Schema of its input, without references.")
     ]
-    title: Annotated[str, Meta(description="Its name for people.")] | UnsetType = UNSET
+    title: Annotated[str | UnsetType, Meta(description="Its name for people.")] = UNSET
     annotations: Annotated[
         ToolAnnotations, Meta(description="What it may do, as in the Model Context Protocol.")
     ]

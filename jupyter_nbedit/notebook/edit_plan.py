@@ -55,10 +55,9 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     index: Annotated[int, _INDEX]
     cell_type: str
     source_hash: str
-    outputs_cleared: (
-        Annotated[bool, Meta(description="Whether the cell had outputs that were cleared.")]
-        | UnsetType
-    ) = UNSET
+    outputs_cleared: Annotated[
+        bool | UnsetType, Meta(description="Whether the cell had outputs that were cleared.")
+    ] = UNSET
     source: Annotated[str, _SOURCE] | UnsetType = UNSET
 
     @classmethod
@@ -92,13 +91,10 @@ class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
     source_hash: str | None
     outputs_cleared: bool | UnsetType = UNSET
     source: Annotated[str, _SOURCE] | UnsetType = UNSET
-    cells: (
-        Annotated[
-            list[CellResult],
-            Meta(description="All affected cells, if the operation can affect several."),
-        ]
-        | UnsetType
-    ) = UNSET
+    cells: Annotated[
+        list[CellResult] | UnsetType,
+        Meta(description="All affected cells, if the operation can affect several."),
+    ] = UNSET
 
     @classmethod
     def from_cells(

@@ -90,13 +90,9 @@ class Expect(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The expected state of the cell: one of the two fields. Otherwise the operation is refused."""
 
     source_hash: str | UnsetType = UNSET
-    source: (
-        Annotated[
-            str,
-            Meta(description="Line ends are ignored, unless the cell has CR LF."),
-        ]
-        | UnsetType
-    ) = UNSET
+    source: Annotated[
+        str | UnsetType, Meta(description="Line ends are ignored, unless the cell has CR LF.")
+    ] = UNSET
 
 
 class TextEdit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -128,16 +124,13 @@ class Replace(_Operation, frozen=True, tag="replace", kw_only=True):
     """
 
     cell: AddressField
-    source: (
-        Annotated[
-            str,
-            Meta(
-                description="The new source of the cell. CR LF and CR in it become LF, unless the "
-                "cell already has CR LF: then it is stored as sent."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    source: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The new source of the cell. CR LF and CR in it become LF, unless the "
+            "cell already has CR LF: then it is stored as sent."
+        ),
+    ] = UNSET
     cell_type: CellType | UnsetType = UNSET
     outputs: OutputsPolicy = "clear"
     expect: Expect | UnsetType = UNSET
@@ -169,16 +162,13 @@ class Insert(Position, frozen=True, tag="insert", kw_only=True):
     source: NewSource
     cell_type: CellType
     id: CellId | UnsetType = UNSET
-    metadata: (
-        Annotated[
-            dict[str, Any],
-            Meta(
-                description="The cell's metadata. Members that nbformat defines, such as `tags`, "
-                "must have nbformat's form; `trusted` is refused at any depth."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    metadata: Annotated[
+        dict[str, Any] | UnsetType,
+        Meta(
+            description="The cell's metadata. Members that nbformat defines, such as `tags`, "
+            "must have nbformat's form; `trusted` is refused at any depth."
+        ),
+    ] = UNSET
 
 
 class Delete(_Operation, frozen=True, tag="delete", kw_only=True):

@@ -83,34 +83,27 @@ class CellView(msgspec.Struct, kw_only=True):
     id: str | None
     cell_type: str
     source: str | UnsetType = UNSET
-    summary: (
-        Annotated[
-            str,
-            Meta(
-                description="The first line that is not blank: in an outline, and where a budget "
-                "has no room for the source."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    summary: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The first line that is not blank: in an outline, and where a budget "
+            "has no room for the source."
+        ),
+    ] = UNSET
     source_hash: str
     lines: int
     tags: list[str]
     execution_count: int | UnsetType | None = UNSET
-    metadata: (
-        Annotated[dict[str, Any], Meta(description="The whole metadata, with `view=full`.")]
-        | UnsetType
-    ) = UNSET
-    attachments: (
-        Annotated[
-            dict[str, dict[str, Any]],
-            Meta(
-                description="With `view=full`, if there are any: by name and type, each as `{mime, "
-                "bytes}`, or the data itself with `outputs=full`."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    metadata: Annotated[
+        dict[str, Any] | UnsetType, Meta(description="The whole metadata, with `view=full`.")
+    ] = UNSET
+    attachments: Annotated[
+        dict[str, dict[str, Any]] | UnsetType,
+        Meta(
+            description="With `view=full`, if there are any: by name and type, each as `{mime, "
+            "bytes}`, or the data itself with `outputs=full`."
+        ),
+    ] = UNSET
     outputs: (
         OutputsSummary
         | Annotated[
@@ -123,20 +116,16 @@ class CellView(msgspec.Struct, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    problem: (
-        Annotated[
-            str,
-            Meta(
-                description="Why the cell cannot be read. It then has no source, an empty "
-                "`source_hash`, and nothing else; other cells can be read and edited."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    omitted: (
-        Annotated[CellTruncation, Meta(description="What `max_chars` omitted from this cell.")]
-        | UnsetType
-    ) = UNSET
+    problem: Annotated[
+        str | UnsetType,
+        Meta(
+            description="Why the cell cannot be read. It then has no source, an empty "
+            "`source_hash`, and nothing else; other cells can be read and edited."
+        ),
+    ] = UNSET
+    omitted: Annotated[
+        CellTruncation | UnsetType, Meta(description="What `max_chars` omitted from this cell.")
+    ] = UNSET
 
 
 def render_cells(cells: Iterable[Cell], options: ViewOptions) -> list[CellView]:

@@ -200,48 +200,36 @@ class EditReply(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     warnings: list[str]
-    proposal_id: (
-        Annotated[int, Meta(description="The proposal that the edit has become.")] | UnsetType
-    ) = UNSET
-    undone: (
-        Annotated[
-            list[UndoneEdit],
-            Meta(description="The edits that an undo or redo was about, oldest first."),
-        ]
-        | UnsetType
-    ) = UNSET
-    sources: (
-        Annotated[
-            list[CellSources],
-            Meta(
-                description="Of a dry run of an undo, redo or restore: the cells whose sources it "
-                "changes, in the order of the notebook."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    guard: (
-        Annotated[
-            Guard,
-            Meta(
-                description="How the edit was prevented from overwriting what another program "
-                "writes to the file at the same moment; present if a file was replaced. `lease`: "
-                "the old and the new file exchanged their names, which would have been reversed if "
-                "the old one had changed, while no program could open it for writing. `exchange`: "
-                "the same, but another program may have had the file open. `compare`: the file was "
-                "compared just before it was replaced."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    proposal_id: Annotated[
+        int | UnsetType, Meta(description="The proposal that the edit has become.")
+    ] = UNSET
+    undone: Annotated[
+        list[UndoneEdit] | UnsetType,
+        Meta(description="The edits that an undo or redo was about, oldest first."),
+    ] = UNSET
+    sources: Annotated[
+        list[CellSources] | UnsetType,
+        Meta(
+            description="Of a dry run of an undo, redo or restore: the cells whose sources it "
+            "changes, in the order of the notebook."
+        ),
+    ] = UNSET
+    guard: Annotated[
+        Guard | UnsetType,
+        Meta(
+            description="How the edit was prevented from overwriting what another program "
+            "writes to the file at the same moment; present if a file was replaced. `lease`: "
+            "the old and the new file exchanged their names, which would have been reversed if "
+            "the old one had changed, while no program could open it for writing. `exchange`: "
+            "the same, but another program may have had the file open. `compare`: the file was "
+            "compared just before it was replaced."
+        ),
+    ] = UNSET
     tabs: TabCounts = TabCounts()
-    changed_since: (
-        Annotated[
-            RevisionChanges,
-            Meta(description="Present if the request has a `rev` that was not the current one."),
-        ]
-        | UnsetType
-    ) = UNSET
+    changed_since: Annotated[
+        RevisionChanges | UnsetType,
+        Meta(description="Present if the request has a `rev` that was not the current one."),
+    ] = UNSET
 
     @property
     def is_written(self) -> bool:
@@ -293,10 +281,9 @@ class ChangeMetadata(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 class ChangeBody(ChangeMetadata, frozen=True, kw_only=True):
     """The fields of every request that changes an existing notebook."""
 
-    hash: (
-        Annotated[str, Meta(description="The version the edit is for; the same as `If-Match`.")]
-        | UnsetType
-    ) = UNSET
+    hash: Annotated[
+        str | UnsetType, Meta(description="The version the edit is for; the same as `If-Match`.")
+    ] = UNSET
 
 
 def get_or_none(value: _Value | UnsetType) -> _Value | None:
@@ -337,17 +324,14 @@ class RedoBody(ChangeBody, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    whose: (
-        Annotated[
-            Whose,
-            Meta(
-                description="Without `edit_id`: `own`, the default, is the newest edit of the same "
-                "account and client, also if others edited later; of the same session, if both "
-                "edits state one in `X-NbEdit-Session`. `all` is the newest of all."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    whose: Annotated[
+        Whose | UnsetType,
+        Meta(
+            description="Without `edit_id`: `own`, the default, is the newest edit of the same "
+            "account and client, also if others edited later; of the same session, if both "
+            "edits state one in `X-NbEdit-Session`. `all` is the newest of all."
+        ),
+    ] = UNSET
 
 
 #: The name of a net change.

@@ -54,16 +54,13 @@ class CellEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         ),
     ]
     cell_id: str | int
-    new_source: (
-        Annotated[
-            str,
-            Meta(
-                description="The whole source of the cell afterwards. Required for `replace` "
-                "and `insert`; `delete` ignores it.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    new_source: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The whole source of the cell afterwards. Required for `replace` "
+            "and `insert`; `delete` ignores it.",
+        ),
+    ] = UNSET
     cell_type: Annotated[CellType, CELL_TYPE_DESCRIPTION] | UnsetType = UNSET
     edit_mode: Annotated[
         Literal["replace", "insert", "delete"],

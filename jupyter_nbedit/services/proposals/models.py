@@ -48,38 +48,28 @@ class ProposedPart(CellDiff, frozen=True, kw_only=True):
         ),
     ] = None
     cell_below: Annotated[str | None, Meta(description="The same below its new place.")] = None
-    state: (
-        Annotated[
-            PartStateName,
-            Meta(
-                description="Its cell in the notebook as it is now: `as_proposed` if the part can "
-                "be accepted, `changed` since the part was proposed, `gone`, or `ambiguous` if "
-                "the cell or its place is not certain."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    current: (
-        Annotated[CellState, Meta(description="The cell as it is now, if it is `changed`.")]
-        | UnsetType
-    ) = UNSET
-    current_hash: (
-        Annotated[
-            str,
-            Meta(description="The source hash of the `changed` cell, for `sources` of `accept`."),
-        ]
-        | UnsetType
-    ) = UNSET
-    merged: (
-        Annotated[
-            str | None,
-            Meta(
-                description="The source of the `changed` cell with both changes merged by line, as "
-                "`merge` of `accept` writes it; null if that is not possible."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    state: Annotated[
+        PartStateName | UnsetType,
+        Meta(
+            description="Its cell in the notebook as it is now: `as_proposed` if the part can "
+            "be accepted, `changed` since the part was proposed, `gone`, or `ambiguous` if "
+            "the cell or its place is not certain."
+        ),
+    ] = UNSET
+    current: Annotated[
+        CellState | UnsetType, Meta(description="The cell as it is now, if it is `changed`.")
+    ] = UNSET
+    current_hash: Annotated[
+        str | UnsetType,
+        Meta(description="The source hash of the `changed` cell, for `sources` of `accept`."),
+    ] = UNSET
+    merged: Annotated[
+        str | UnsetType | None,
+        Meta(
+            description="The source of the `changed` cell with both changes merged by line, as "
+            "`merge` of `accept` writes it; null if that is not possible."
+        ),
+    ] = UNSET
 
     def is_applied(self, cells: Mapping[str | None, Collection[tuple[str, str]]]) -> bool | None:
         """Return whether the part was applied; None if its cell has both states, or neither.

@@ -93,28 +93,22 @@ class NotebookText:
 class CellOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How much of each cell to return; the query of a GET of one cell."""
 
-    view: (
-        Annotated[
-            View,
-            Meta(
-                description="`outline` has the first line of each cell, `source` the sources, "
-                "`full` metadata and attachments as well. Without it `source`; a text has an "
-                "outline if the sources do not fit `max_chars`."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    outputs: (
-        Annotated[
-            OutputsDetail,
-            Meta(
-                description="`summary` has number, types and size; `text` has the texts, without "
-                "ANSI escapes, and `{mime, bytes}` for images and all else; `full` has everything. "
-                "Without it `text` with `view=full`, else `summary`."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    view: Annotated[
+        View | UnsetType,
+        Meta(
+            description="`outline` has the first line of each cell, `source` the sources, "
+            "`full` metadata and attachments as well. Without it `source`; a text has an "
+            "outline if the sources do not fit `max_chars`."
+        ),
+    ] = UNSET
+    outputs: Annotated[
+        OutputsDetail | UnsetType,
+        Meta(
+            description="`summary` has number, types and size; `text` has the texts, without "
+            "ANSI escapes, and `{mime, bytes}` for images and all else; `full` has everything. "
+            "Without it `text` with `view=full`, else `summary`."
+        ),
+    ] = UNSET
     max_chars: (
         Annotated[
             int,
@@ -160,16 +154,13 @@ class ReadOptions(CellOptions, forbid_unknown_fields=True, frozen=True, kw_only=
         list[Annotated[str, Meta(extra_json_schema={"maxLength": MAX_SECTION_NAME_LENGTH})]],
         Meta(description="Headings: the cells of their sections are returned. Repeatable."),
     ] = []
-    since: (
-        Annotated[
-            str,
-            Meta(
-                description="The hash of a version you have, or its first digits, at least 8: only "
-                "cells changed since then; see `since` there."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    since: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The hash of a version you have, or its first digits, at least 8: only "
+            "cells changed since then; see `since` there."
+        ),
+    ] = UNSET
     start: Annotated[
         int,
         Meta(ge=0, le=MAX_INTEGER, description="The index of the first cell; a reply's `next`."),
@@ -190,16 +181,13 @@ class DeltaOptions(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 class DeltaPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A range of cells of the version that `since` names, or another cell."""
 
-    copy: (
-        Annotated[
-            tuple[int, int],
-            Meta(
-                description="The index of the first cell in the file of that version, and the "
-                "index after the last one."
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    copy: Annotated[
+        tuple[int, int] | UnsetType,
+        Meta(
+            description="The index of the first cell in the file of that version, and the "
+            "index after the last one."
+        ),
+    ] = UNSET
     cell: (
         Annotated[
             msgspec.Raw,
@@ -233,7 +221,6 @@ class DeltaReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ]
         | UnsetType
     ) = UNSET
-    nbformat_minor: (
-        Annotated[int, Meta(description="The minor version of the format, if it differs.")]
-        | UnsetType
-    ) = UNSET
+    nbformat_minor: Annotated[
+        int | UnsetType, Meta(description="The minor version of the format, if it differs.")
+    ] = UNSET

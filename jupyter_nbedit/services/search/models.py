@@ -73,10 +73,9 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         ]
         | UnsetType
     ) = UNSET
-    cursor: (
-        Annotated[str, Meta(description="`cursor` of a reply: continues where that reply ended.")]
-        | UnsetType
-    ) = UNSET
+    cursor: Annotated[
+        str | UnsetType, Meta(description="`cursor` of a reply: continues where that reply ended.")
+    ] = UNSET
 
 
 class SearchReply(msgspec.Struct, kw_only=True):

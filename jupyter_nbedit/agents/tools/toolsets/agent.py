@@ -98,9 +98,9 @@ class AgentReadInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     """What ``notebook_read`` takes."""
 
     path: _Path
-    cells: (
-        Annotated[list[str], Meta(description="Names or indexes: only these cells.")] | UnsetType
-    ) = UNSET
+    cells: Annotated[
+        list[str] | UnsetType, Meta(description="Names or indexes: only these cells.")
+    ] = UNSET
     section: (
         Annotated[str, Meta(min_length=1, description="A heading: only its section.")] | UnsetType
     ) = UNSET

@@ -54,27 +54,21 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
             "new cell is to have, up to the number of cells.",
         ),
     ]
-    content: (
-        Annotated[
-            str,
-            Meta(
-                description="The whole source of the cell afterwards. Required for `edit` and "
-                "`insert`; `delete` ignores it.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    cell_type: (
-        Annotated[
-            CellType,
-            Meta(
-                description="For `insert`: the type of the new cell, `code` if it is left out. "
-                "`edit` keeps the type: leave it out, or give the type that the "
-                "cell has. `delete` ignores it.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    content: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The whole source of the cell afterwards. Required for `edit` and "
+            "`insert`; `delete` ignores it.",
+        ),
+    ] = UNSET
+    cell_type: Annotated[
+        CellType | UnsetType,
+        Meta(
+            description="For `insert`: the type of the new cell, `code` if it is left out. "
+            "`edit` keeps the type: leave it out, or give the type that the "
+            "cell has. `delete` ignores it.",
+        ),
+    ] = UNSET
 
 
 class OmpDetails(msgspec.Struct, frozen=True, kw_only=True):

@@ -78,26 +78,20 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         ]
         | UnsetType
     ) = UNSET
-    content: (
-        Annotated[
-            str,
-            Meta(
-                description="The Markdown to put there. Required for `append_to_section` and "
-                "`replace_section`; the others ignore it.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
-    entry_match: (
-        Annotated[
-            str,
-            Meta(
-                description="A part of the text of the list items to remove. Required for "
-                "`remove_entry`; the others ignore it.",
-            ),
-        ]
-        | UnsetType
-    ) = UNSET
+    content: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The Markdown to put there. Required for `append_to_section` and "
+            "`replace_section`; the others ignore it.",
+        ),
+    ] = UNSET
+    entry_match: Annotated[
+        str | UnsetType,
+        Meta(
+            description="A part of the text of the list items to remove. Required for "
+            "`remove_entry`; the others ignore it.",
+        ),
+    ] = UNSET
 
 
 class SectionsOutput(msgspec.Struct, frozen=True, kw_only=True):
