@@ -1,9 +1,7 @@
 import type { Locator } from '@playwright/test';
-import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import { getModeStatus, getToasts, press } from './lab';
 import { formatNotebook, makeCodeCell, makeManyCells, replace } from './notebooks';
-import { setTheme, THEMES } from './pictures';
 import { changeSettings } from './settings';
 import type { Tab } from './tab';
 
@@ -313,32 +311,6 @@ test.describe('What agents have changed', () => {
     await expect(tab.bar).toBeHidden();
     expect(errors).toEqual([]);
   });
-
-  for (const theme of [...THEMES, 'high contrast'] as const) {
-    test(`can be used by everybody, in the ${theme} theme @nightly`, async ({ openWith, page }) => {
-      const { notebook, tab } = await openWith(makeManyCells(10));
-      if (theme === 'high contrast') {
-        await page.evaluate(async () => {
-          const name = 'JupyterLab Dark High Contrast';
-          await window.jupyterapp.commands.execute('apputils:change-theme', { theme: name });
-        });
-        await expect(page.locator('body[data-jp-theme-name$="High Contrast"]')).toBeAttached();
-      } else {
-        await setTheme(page, theme);
-      }
-      await notebook.edit(WORK, CLIENT, { message: MESSAGE });
-      await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 2, 6]);
-      await tab.mark(2).click();
-      await expect(tab.change(2)).toBeVisible();
-      for (const element of [tab.bar, getLines(tab), tab.mark(0), tab.change(2)]) {
-        expect(await findViolations(element)).toEqual([]);
-      }
-      await getLines(tab).getByRole('button', { name: 'Show' }).click();
-      await expect(tab.change(3)).toBeFocused();
-      await expect(tab.change(3).locator('.jp-nbedit-diff')).toHaveCount(2);
-      expect(await findViolations(tab.change(3))).toEqual([]);
-    });
-  }
 });
 
 for (const windowingMode of ['defer', 'full', 'none', 'contentVisibility']) {

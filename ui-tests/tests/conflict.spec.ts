@@ -1,9 +1,7 @@
 import type { Locator } from '@playwright/test';
-import { findViolations } from './axe';
 import { expect, test, type TestArgs } from './fixtures';
 import { getToasts } from './lab';
 import { formatNotebook, makeCodeCell, makeManyCells, replace } from './notebooks';
-import { setTheme, THEMES } from './pictures';
 import type { Tab } from './tab';
 
 const MINE = 'x = 1 + 10';
@@ -298,14 +296,3 @@ test.describe('A cell that its user changes, and an agent merges with the next',
     });
   }
 });
-
-for (const theme of THEMES) {
-  test(`axe-core finds no problem in a conflict: ${theme} @nightly`, async ({ openWith, page }) => {
-    const { tab } = await createConflict(openWith);
-    await setTheme(page, theme);
-    await expect(getBlock(tab, 0).locator('.cm-changedLine')).toContainText(THEIRS);
-    for (const element of [getBlock(tab, 0), getMark(tab, 0), getToast(tab), tab.bar]) {
-      expect(await findViolations(element)).toEqual([]);
-    }
-  });
-}

@@ -4,7 +4,6 @@ import { showFolder } from './file_browser';
 import { expect, loadLab, test } from './fixtures';
 import { getModeStatus, getToasts, runCommand } from './lab';
 import { makeCodeCell, makeManyCells, makeMarkdownCell, replace } from './notebooks';
-import { setTheme, THEMES } from './pictures';
 import { changeSettings } from './settings';
 import type { Tab } from './tab';
 
@@ -392,30 +391,4 @@ test.describe('A badge', () => {
     await runCommand(page, 'nbedit:keep-all');
     await expect(marked).toHaveCount(0);
   });
-
-  for (const theme of [...THEMES, 'High Contrast'] as const) {
-    test(`can be told by everybody in the theme ${theme} @nightly`, async ({
-      folder,
-      openWith,
-      page
-    }) => {
-      const { notebook } = await openWith(makeManyCells(5));
-      await showFolder(page, folder.getPath(''));
-      if (theme === 'High Contrast') {
-        await page.evaluate(async () => {
-          await window.jupyterapp.commands.execute('apputils:change-theme', {
-            theme: 'JupyterLab Dark High Contrast'
-          });
-        });
-      } else {
-        await setTheme(page, theme);
-      }
-      await notebook.edit(THREE);
-      const badge = getRow(page, notebook.name).getByRole('img', { name: /unseen/ });
-      await expect(badge).toBeVisible();
-      for (const shown of [badge, getModeStatus(page)]) {
-        expect(await findViolations(shown)).toEqual([]);
-      }
-    });
-  }
 });

@@ -1,9 +1,7 @@
 import type { Locator, Page } from '@playwright/test';
-import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import { getToasts } from './lab';
 import { makeManyCells, replace } from './notebooks';
-import { setTheme, THEMES } from './pictures';
 import { changeSettings } from './settings';
 import type { Tab } from './tab';
 
@@ -158,20 +156,4 @@ test.describe('A proposal is announced by a toast', () => {
     await behind.propose([replace(1)], { client: 'Behind' });
     await expect(getToasts(page)).toHaveText(/^Behind proposes 1 change to behind\.ipynb/);
   });
-
-  for (const theme of THEMES) {
-    test(`in which axe-core finds no problem: ${theme} @nightly`, async ({
-      create,
-      openWith,
-      page
-    }) => {
-      const notebook = create(makeManyCells(3));
-      await openWith(makeManyCells(3));
-      await setTheme(page, theme);
-      await notebook.propose([replace(1)], { message: 'Why' });
-      const toast = getToasts(page);
-      await expect(toast).toHaveText(/Why/);
-      expect(await findViolations(toast)).toEqual([]);
-    });
-  }
 });

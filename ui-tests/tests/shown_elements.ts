@@ -3,7 +3,8 @@ import type { Agent } from './agent';
 import { showFolder } from './file_browser';
 import { expect } from './fixtures';
 import type { Folder } from './folder';
-import { formatNotebook, makeCodeCell, makeMarkdownCell } from './notebooks';
+import { formatNotebook, makeCodeCell, makeMarkdownCell, replace } from './notebooks';
+import { runCommand } from './lab';
 import { HistoryPanel } from './panel';
 import type { Tab } from './tab';
 
@@ -25,8 +26,6 @@ const CELLS = [
   makeCodeCell('moved', 'print("moved")'),
   makeCodeCell('end', 'print("end")')
 ];
-
-const replace = (cell: string, source: string) => ({ op: 'replace', cell, source });
 
 interface NotebookArgs {
   agent: Agent;
@@ -183,6 +182,7 @@ export async function showEverything(
     { cell_type: 'markdown', source: '# New' },
     { cell_type: 'code', source: 'print("new")' }
   ]);
+  await check('toast of a proposal', toasts.filter({ hasText: 'proposes' }));
   await runCommand(page, 'nbedit:review-proposals');
   const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
   await list.getByText('Show 2 cells').click();
@@ -190,10 +190,4 @@ export async function showEverything(
   await check('list of proposals', list);
   await runCommand(page, 'nbedit:connect-agent');
   await check('connected agents', page.locator('#nbedit-connect'));
-}
-
-async function runCommand(page: Page, command: string): Promise<void> {
-  await page.evaluate(id => {
-    void window.jupyterapp.commands.execute(id);
-  }, command);
 }

@@ -1,9 +1,7 @@
 import type { Page } from '@playwright/test';
-import { findViolations } from './axe';
 import { expect, test } from './fixtures';
 import { getToasts } from './lab';
 import { makeManyCells, makeMarkdownCell, replace } from './notebooks';
-import { setTheme, THEMES } from './pictures';
 
 /** Keep all changes of a notebook, as the user of this browser. */
 async function keepAll(page: Page, path: string): Promise<void> {
@@ -325,17 +323,6 @@ test('Five agents have a toast each, and all others share one @nightly', async (
   await expect.poll(async () => (await tab.getSources()).slice(8, 10)).toEqual(before.slice(8, 10));
   expect(await tab.getSource(7)).toBe('theirs = 7');
 });
-
-for (const theme of THEMES) {
-  test(`axe-core finds no problem in a toast: ${theme} @nightly`, async ({ openWith, page }) => {
-    const { notebook } = await openWith(makeManyCells(6));
-    await setTheme(page, theme);
-    await notebook.edit([replace(1), replace(3)], 'Bot');
-    const toast = getToasts(page);
-    await toast.hover();
-    expect(await findViolations(toast)).toEqual([]);
-  });
-}
 
 test('An edit without a client is told as by an agent @nightly', async ({
   agent,
