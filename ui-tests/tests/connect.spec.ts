@@ -78,8 +78,7 @@ test.describe('The page that shows how an agent is connected', () => {
     await expect(connect.client('Claude Code')).toBeFocused();
     await connect.close();
 
-    const history = new HistoryPanel(page);
-    await history.open();
+    const history = await HistoryPanel.show(page);
     await history.root.getByRole('button', { name: NAME }).click();
     await expect(connect.client('Claude Code')).toBeFocused();
   });

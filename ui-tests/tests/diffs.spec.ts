@@ -27,8 +27,7 @@ test.describe('A diff', () => {
       replace('c', 'y')
     ]);
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.toggle(0).click();
     const diff = panel.getCellDiffs(0).nth(0);
     await expect(diff.locator('.cm-content')).toBeVisible();
@@ -131,8 +130,7 @@ test.describe('A diff', () => {
     expect(await findViolations(unprinted)).toEqual([]);
 
     // The history has the same lines: 1, 4 and 3 are added, 2 and 2 are removed.
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.rows.first()).toContainText('+8');
     await expect(panel.rows.first()).toContainText('4');
   });
@@ -151,8 +149,7 @@ test.describe('A diff', () => {
     const source = [...kept(0, 3), long, 'new = 1', ...kept(3, 30), 'y', 'z'].join('\n');
     await notebook.edit([{ op: 'replace', cell: 'a', source }]);
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await page.sidebar.setWidth(700, 'right');
     await panel.toggle(0).click();
     await panel.root.getByRole('button', { name: 'Compare side by side' }).click();
@@ -195,8 +192,7 @@ test.describe('A diff', () => {
       { op: 'insert', at: 'end', cell_type: 'markdown', source: 'new' }
     ]);
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.toggle(0).click();
     const names = panel.getCellDiffs(0).locator('.cm-content');
     const readNames = async () =>
@@ -219,8 +215,7 @@ test.describe('A diff', () => {
     const notebook = create([makeCodeCell('a', 'kept = 1\nold = 1')]);
     await notebook.edit([replace('a', 'kept = 1\nnew = 1')]);
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.toggle(0).click();
     const added = panel.getCellDiffs(0).locator('.cm-changedLine');
     const removed = panel.getCellDiffs(0).locator('.cm-deletedChunk');

@@ -27,8 +27,7 @@ test.describe('The history panel', () => {
       'Second agent'
     );
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.titles).toHaveText([
       'cells 3 and 5 changed, cell 6 added, cell 6 deleted',
       'cell 1 changed'
@@ -51,8 +50,7 @@ test.describe('The history panel', () => {
       await create(makeManyCells(3), `${name}.ipynb`).edit([replace(1, name)], `Agent ${name}`);
     }
     await open('one.ipynb');
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.rows).toHaveCount(1);
     await expect(panel.rows).toContainText('Agent one');
     await open('two.ipynb');
@@ -74,8 +72,7 @@ test.describe('The history panel', () => {
     const notebook = create(makeManyCells(6));
     await notebook.edit([replace(0, 'a = 1')]);
     const tab = await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.rows).toHaveCount(1);
     await panel.toggle(0).click();
     await expect(panel.getCellDiffs(0)).toHaveCount(1);
@@ -106,8 +103,7 @@ test.describe('The history panel', () => {
       { op: 'set_metadata', patch: { authors: [{ name: 'A' }] } }
     ]);
     const tab = await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.toggle(0).click();
     const part = (name: string) => panel.rows.nth(0).getByRole('group', { name, exact: true });
     const changed = part('Cell 36');
@@ -159,8 +155,7 @@ test.describe('The history panel', () => {
       await notebook.edit([replace(cell, `a = ${cell}`)]);
     }
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.times).toHaveText(['now', 'now', 'now']);
     await page.clock.setFixedTime(Date.now() + 90_000);
     // The open row is drawn anew.
@@ -185,8 +180,7 @@ test.describe('The history panel', () => {
       { op: 'delete', cell: 'cell-id-9' }
     ]);
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await page.sidebar.setWidth(250, 'right');
     const areCovered = async () =>
       panel.rows.first().evaluate(row => {
@@ -225,8 +219,7 @@ test.describe('The history panel', () => {
     await agent.edit(path, [replace(3, 'new = 1')]);
     const edited = folder.readText('undo.ipynb');
     const tab = await open('undo.ipynb');
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
     await expect(panel.titles).toHaveText(['Undo: cell 2', 'cell 4 changed', 'cell 2 changed']);
@@ -275,8 +268,7 @@ test.describe('The history panel', () => {
       await notebook.undo(id, 'Codex');
     }
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.sessions).toHaveText([/^Codex4 edits · \S+/, /^Claude3 edits · \S+/]);
     await expect(panel.titles).toHaveText([
       'Undid 3 edits of Claude',
@@ -339,8 +331,7 @@ test.describe('The history panel', () => {
       await notebook.edit([replace(1, `x = ${i}`)], 'Codex');
     }
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.rows).toHaveCount(50);
     const words = panel.root.getByRole('searchbox');
     await words.fill('rain');
@@ -371,8 +362,7 @@ test.describe('The history panel', () => {
     await notebook.edit([{ op: 'delete', cell: 'cell-id-2' }]);
     const bad = notebook.readText();
     const tab = await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.toggle(0).click();
     await panel.getRestoreButton(0).click();
     await expect(
@@ -455,8 +445,7 @@ test.describe('The history panel', () => {
     const notebook = create(cells);
     await notebook.edit([replace(43, 'a = 1')]);
     const tab = await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.toggle(0).click();
     await panel.rows.nth(0).getByRole('button', { name: 'Go to Cell 44' }).click();
     await expect.poll(async () => tab.isInView(43)).toBe(true);
@@ -477,8 +466,7 @@ test.describe('The history panel', () => {
       await notebook.edit([replace(cell, 'a = 1\nb = 1\nc = 1')]);
     }
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.rows).toHaveCount(30);
     const last = await panel.rows.evaluateAll(rows => {
       const { bottom } = document.querySelector('.jp-nbedit-history-body')!.getBoundingClientRect();
@@ -524,8 +512,7 @@ test.describe('The history panel', () => {
     await notebook.edit([replace(2, 'other = 1')]);
     await notebook.edit([replace(1, 'later = 1')]);
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.rows).toHaveCount(3);
     await expect(panel.action(0, 'Undo')).toHaveCount(1);
     await expect(panel.action(1, 'Undo')).toHaveCount(1);
@@ -541,8 +528,7 @@ test.describe('The history panel', () => {
     await notebook.edit([replace(0, 'a = 1')]);
     await open(notebook.name);
     await page.route(/\/nbedit\/.*history/, async route => route.abort());
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.root.getByRole('alert')).toContainText('The server does not answer.');
     await page.unroute(/\/nbedit\/.*history/);
     await panel.root.getByRole('button', { name: 'Try again' }).click();
@@ -559,8 +545,7 @@ test.describe('The history panel', () => {
     const notebook = create(makeManyCells(3));
     await notebook.edit([replace(0, 'a = 1')]);
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await expect(panel.rows).toHaveCount(1);
     await panel.root.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: /Forget the Edit History/ }).click();
@@ -576,8 +561,7 @@ test.describe('The history panel', () => {
       await notebook.edit([replace(cell, `a = ${cell}`)]);
     }
     const tab = await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     const press = async (key: string) => page.keyboard.press(key);
     await expect(panel.toggle(0)).toBeFocused();
     await press('ArrowDown');
@@ -652,8 +636,7 @@ test.describe('The history panel', () => {
       { message: 'Rename the column, as its file now has it' }
     );
     await open(notebook.name);
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
     await expect(panel.rows).toHaveCount(4);

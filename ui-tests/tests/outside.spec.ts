@@ -330,8 +330,7 @@ test('The history panel lists a change by another program, undoes and redoes it'
   const before = notebook.readText();
   const tab = await open(notebook.name);
   await waitUntilFollowed(notebook.readText());
-  const panel = new HistoryPanel(page);
-  await panel.open();
+  const panel = await HistoryPanel.show(page);
   writeCells(folder, notebook.name, cells => [
     ...withSources(cells, { 1: 'changed = 1', 3: 'changed = 3' }).slice(0, 4),
     makeCodeCell('new', 'new = 1')

@@ -4,6 +4,13 @@ import type { Locator, Page } from '@playwright/test';
 export class HistoryPanel {
   constructor(private readonly page: Page) {}
 
+  /** Show the panel of a page. */
+  static async show(page: Page): Promise<HistoryPanel> {
+    const panel = new HistoryPanel(page);
+    await panel.open();
+    return panel;
+  }
+
   get root(): Locator {
     return this.page.locator('#nbedit-history');
   }

@@ -23,8 +23,7 @@ test('A person sees what an agent did, looks at one edit, takes it back, and typ
   const path = folder.getPath(name);
   const original = folder.readNotebook(name);
   const tab = await open(name);
-  const panel = new HistoryPanel(page);
-  await panel.open();
+  const panel = await HistoryPanel.show(page);
   await tab.typeText(0, '  # mine');
 
   const edits: number[] = [];

@@ -70,8 +70,7 @@ test('Who may only read is told so, and is offered nothing that the server refus
   await expect(tab.bar).toContainText('of 3');
   await expect(page.locator('.jp-mod-nbedit-unseen')).toHaveCount(0);
 
-  const history = new HistoryPanel(page);
-  await history.open();
+  const history = await HistoryPanel.show(page);
   await history.toggle(0).click();
   await expect(history.getCellDiffs(0)).toHaveCount(2);
   await expect(history.getRestoreButton(0)).toHaveCount(0);

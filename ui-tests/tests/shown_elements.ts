@@ -153,8 +153,7 @@ export async function showEverything(
   await check('badge of a heading', root.locator('.jp-nbedit-heading-badge'));
   await tab.cell(0).locator('.jp-collapseHeadingButton').click();
 
-  const history = new HistoryPanel(page);
-  await history.open();
+  const history = await HistoryPanel.show(page);
   await expect(history.sessions).toHaveCount(2);
   await check('history', history.root);
   await history.toggle(1).click();

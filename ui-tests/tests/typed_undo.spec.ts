@@ -168,8 +168,7 @@ test.describe('The undo of an agent’s change in a cell in which its user types
     await expect(incoming.getByRole('button', { name: 'Undo' })).toBeVisible();
     await expect(toasts.filter({ hasText: 'Nothing was undone' })).toHaveCount(0);
 
-    const panel = new HistoryPanel(page);
-    await panel.open();
+    const panel = await HistoryPanel.show(page);
     await panel.action(0, 'Undo').click();
     await cancel();
     await expect(panel.rows.nth(0)).not.toHaveAttribute('aria-busy');

@@ -51,8 +51,7 @@ test('S22: nothing of a path, a client, a message or a source becomes markup', a
   }
   expect(await page.getByRole('link', { name: 'click' }).count()).toBe(0);
 
-  const panel = new HistoryPanel(page);
-  await panel.open();
+  const panel = await HistoryPanel.show(page);
   await expect(panel.rows).toHaveCount(PAYLOADS.length);
   for (const layout of ['inline', 'side by side']) {
     for (const row of [0, PAYLOADS.length - 2]) {
