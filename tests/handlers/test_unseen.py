@@ -120,18 +120,6 @@ def test_undo_of_all_changes_restores_the_kept_bytes(
     assert notebook.text != ODD
 
 
-def test_undo_of_one_cell_leaves_the_others(notebook: Notebook, page: dict[str, str]) -> None:
-    notebook.edit(replace("alpha", "x = 2"), replace("beta", "text"))
-    notebook.edit(replace("alpha", "x = 3"), {"op": "delete", "cell": "gamma"})
-    alpha, beta, gamma = list_keys(notebook)
-    assert notebook.undo(cells=[gamma], headers=page).status == 200
-    assert notebook.list_sources()[::2] == ["x = 3", samples.load_cells(ODD)[2]["source"]]
-    assert list_keys(notebook) == [alpha, beta]
-    assert notebook.undo(cells=[alpha]).status == 200
-    assert notebook.list_sources()[:2] == ["x = 1\nx", "text"]
-    assert list_keys(notebook) == [beta]
-
-
 def test_undo_is_refused_if_a_newer_edit_has_changed_the_cell(notebook: Notebook) -> None:
     known = notebook.edit(replace("alpha", "x = 2"), replace("beta", "text"))
     alpha, beta = list_keys(notebook)
@@ -155,15 +143,6 @@ def test_own_edits_and_undone_edits_are_not_unseen(
     notebook.edit(replace("beta", "text"))
     notebook.undo()
     assert list_keys(notebook) == []
-
-
-def test_an_own_edit_of_a_cell_means_that_it_was_seen(
-    notebook: Notebook, page: dict[str, str]
-) -> None:
-    notebook.edit(replace("alpha", "x = 2"), replace("beta", "text"))
-    _, beta = list_keys(notebook)
-    notebook.edit(replace("alpha", "x = 3"), headers=page)
-    assert list_keys(notebook) == [beta]
 
 
 def test_a_cell_that_a_person_has_changed_and_saved_was_seen(notebook: Notebook) -> None:
@@ -464,18 +443,6 @@ def test_an_undone_undo_leaves_what_was_kept_before_and_after_it(
         assert list_keys(notebook) == []
         assert notebook.undo(edit_id=undone, headers=page).status == 200
         assert list_keys(notebook) == [alpha]
-
-
-def test_a_change_that_an_undone_undo_has_returned_can_be_kept(
-    notebook: Notebook, page: dict[str, str]
-) -> None:
-    notebook.edit(replace("alpha", "x = 2"), replace("beta", "text"))
-    alpha, beta = list_keys(notebook)
-    undone = notebook.undo(cells=[alpha], headers=page).json["edit_id"]
-    assert notebook.undo(edit_id=undone, headers=page).status == 200
-    assert list_keys(notebook) == [alpha, beta]
-    notebook.keep(cells=[alpha])
-    assert list_keys(notebook) == [beta]
 
 
 def test_what_an_agent_has_undone_and_redone_since_the_keep_is_unseen(notebook: Notebook) -> None:
