@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from jupyter_nbedit import __version__
 from jupyter_nbedit.cli import exit_codes
 from tests.cli.conftest import Shell
 from tests.support import samples
@@ -440,3 +443,31 @@ def test_control_characters_do_not_reach_a_terminal(
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
     printed = shell.succeed("read", "a.ipynb")
     assert "a\tb\\x1b]0;title\\x07\\x0d\\x9b1m" in printed
+
+
+# The start ----------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_its_version() -> None:
+    answer = subprocess.run(
+        [Path(sys.executable).parent / "jupyter", "nbedit", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert answer.stdout.strip() == __version__
+
+
+def test_cli_and_client_load_neither_nbformat_nor_jupyter_server() -> None:
+    code = (
+        "import sys\n"
+        "import jupyter_nbedit.cli, jupyter_nbedit.db.database\n"
+        "import jupyter_nbedit.services.history.store\n"
+        "import jupyter_nbedit.notebook.apply_batch, jupyter_nbedit.storage.files.file_storage\n"
+        "print({'nbformat', 'jupyter_server'} & set(sys.modules))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout == "set()\n"

@@ -14,7 +14,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import websocket
 
-from jupyter_nbedit import __version__
 from jupyter_nbedit.cli.demo import play
 from jupyter_nbedit.cli.demo.script import CLIENT, NOTEBOOK, STEPS, Step
 from jupyter_nbedit.cli.demo.server import DemoError, Server
@@ -33,14 +32,6 @@ def own_places(tmp_path: Path) -> dict[str, str]:
         place.mkdir()
     paths = {name: str(place) for name, place in places.items()}
     return {**os.environ, **paths, "PYTHONIOENCODING": "cp1252"}
-
-
-def test_the_command_prints_its_version() -> None:
-    answer = subprocess.run(
-        [JUPYTER, "nbedit", "--version"], capture_output=True, text=True, timeout=LIMIT, check=True
-    )
-
-    assert answer.stdout.strip() == __version__
 
 
 def make_display_less(environment: dict[str, str], **variables: str) -> dict[str, str]:
@@ -251,17 +242,3 @@ def is_answering(port: int | None) -> bool:
         return False
     finally:
         connection.close()
-
-
-def test_cli_and_client_load_neither_nbformat_nor_jupyter_server() -> None:
-    code = (
-        "import sys\n"
-        "import jupyter_nbedit.cli, jupyter_nbedit.db.database\n"
-        "import jupyter_nbedit.services.history.store\n"
-        "import jupyter_nbedit.notebook.apply_batch, jupyter_nbedit.storage.files.file_storage\n"
-        "print({'nbformat', 'jupyter_server'} & set(sys.modules))"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert process.stdout == "set()\n"
