@@ -65,18 +65,6 @@ def test_a_proposal_shows_its_cells_as_they_are_now(live: Client, notebook: Note
     assert not {"current", "current_hash", "merged"} & beta.keys()
 
 
-def test_a_proposal_is_as_proposed_whatever_happens_to_other_cells(
-    live: Client, notebook: Notebook
-) -> None:
-    number = notebook.propose(replace("alpha", OURS))
-    assert [part["state"] for part in read_parts(live, number)] == ["as_proposed"]
-    notebook.set_mode("edit")
-    notebook.edit(replace("beta", "theirs"), {"op": "move", "cell": "alpha", "at": "end"})
-    (part,) = read_parts(live, number)
-    assert part["state"] == "as_proposed"
-    assert "current" not in part
-
-
 def test_lists_and_decided_parts_have_no_states(live: Client, notebook: Notebook) -> None:
     number = propose_and_change(notebook, *STALE)
     notebook.reject(number, parts=[0])
@@ -111,16 +99,6 @@ def test_accept_merges_what_fits_unless_it_is_asked_not_to(notebook: Notebook) -
     notebook.set_mode("edit")
     assert notebook.undo().status == 200
     assert notebook.text == before
-
-
-def test_accept_with_merge_writes_nothing_if_one_cell_conflicts(notebook: Notebook) -> None:
-    number = propose_and_change(notebook, STALE[0], replace("beta", "theirs"))
-    before = notebook.text
-    facts = get_error(notebook.accept(number, merge=True), 409, "cell_changed")
-    assert [cell["cell_id"] for cell in facts["cells"]] == ["beta"]
-    assert notebook.text == before
-    assert notebook.accept(number, merge=True, parts=[0, 2]).status == 200
-    assert notebook.list_sources() == [MERGED, "theirs", OURS]
 
 
 def test_accept_writes_the_sources_that_a_person_has_chosen(notebook: Notebook) -> None:
@@ -188,25 +166,6 @@ def test_outputs_that_a_proposal_keeps_stay_also_if_a_cell_was_run_since(
     assert (alpha["source"], alpha["execution_count"]) == (OURS, 7)
 
 
-def test_a_chosen_source_is_not_written_over_a_later_change(notebook: Notebook) -> None:
-    number = propose_and_change(notebook, STALE[0])
-    sources = [choose(0, BASE, "mine")]
-    facts = get_error(notebook.accept(number, sources=sources), 409, "cell_changed")
-    (cell,) = facts["cells"]
-    assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", THEIRS)
-    assert notebook.list_sources()[0] == THEIRS
-
-
-def test_a_changed_cell_is_deleted_if_a_person_has_seen_it(notebook: Notebook) -> None:
-    number = notebook.propose({"op": "delete", "cell": "alpha"})
-    notebook.set_mode("edit")
-    notebook.edit(replace("alpha", THEIRS))
-    get_error(notebook.accept(number, merge=True), 409, "cell_changed")
-    get_error(notebook.accept(number, sources=[choose(0, BASE, None)]), 409, "cell_changed")
-    assert notebook.accept(number, sources=[choose(0, THEIRS, None)]).status == 200
-    assert notebook.list_sources() == [BASE, BASE]
-
-
 def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(
     live: Client, notebook: Notebook
 ) -> None:
@@ -271,18 +230,6 @@ def test_a_new_notebook_takes_no_sources(live: Client, notebook: Notebook) -> No
     sources = [choose(0, "1", "2")]
     get_error(notebook.accept(number, sources=sources), 400, "invalid_request")
     assert notebook.accept(number, merge=True).status == 200
-
-
-def test_of_two_proposals_for_one_cell_both_can_be_accepted(
-    live: Client, notebook: Notebook
-) -> None:
-    first = notebook.propose(replace("alpha", OURS), client="Claude")
-    second = notebook.propose(replace("alpha", THEIRS), client="Codex")
-    assert notebook.accept(first).status == 200
-    (part,) = read_parts(live, second)
-    assert (part["state"], part["merged"]) == ("changed", MERGED)
-    assert notebook.accept(second, merge=True).status == 200
-    assert notebook.list_sources()[0] == MERGED
 
 
 # Reasons ------------------------------------------------------------------------------------------
