@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.handlers.error_checks import get_error
 from tests.support import samples
-from tests.support.http import JSON, Answer, Client
+from tests.support.driver import Notebook
+from tests.support.http import JSON, Client
 from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
 from tests.support.waiting import wait_until
@@ -61,37 +61,19 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         yield Pair(outer, inner, top / "elsewhere")
 
 
-def send(client: Client, method: str, target: str, body: dict[str, Any]) -> Answer:
-    return client.send_json(method, f"{target}", body)
-
-
-def undo(client: Client, path: str, **body: Any) -> Answer:
-    return send(client, "POST", f"notebooks/{path}/undo", body)
-
-
-def set_mode(client: Client, path: str, mode: str | None) -> None:
-    assert send(client, "PUT", "mode", {"path": path, "mode": mode}).status == 200
-
-
 def get_mode(client: Client, path: str) -> str:
-    mode: str = client.request("GET", f"nbedit/mode?path={path}").json["mode"]
+    mode: str = client.get_json(f"mode?path={path}")["mode"]
     return mode
 
 
 def list_edits(client: Client, path: str) -> list[int]:
-    edits = client.request("GET", f"nbedit/notebooks/{path}/history").json["edits"]
-    return [edit["edit_id"] for edit in edits]
+    return [edit["edit_id"] for edit in Notebook(client, path).list_history()]
 
 
 def list_all(client: Client) -> dict[int, str]:
     """Return the paths of all edits that a server shows, by number."""
-    edits = client.request("GET", "nbedit/history?limit=200").json["edits"]
+    edits = client.get_json("history?limit=200")["edits"]
     return {edit["edit_id"]: edit["path"] for edit in edits}
-
-
-def list_unseen(client: Client, path: str) -> list[str]:
-    cells = client.request("GET", f"nbedit/notebooks/{path}/unseen").json["cells"]
-    return [cell["cell_id"] for cell in cells]
 
 
 def write(path: Path) -> None:
@@ -162,9 +144,10 @@ def test_both_servers_have_one_history(pair: Pair, paths: tuple[Path, str, str])
     first = pair.inner.patch(inner, CHANGE).json["edit_id"]
     second = pair.outer.patch(outer, {**CHANGE, "source": "# Again"}).json["edit_id"]
     assert list_edits(pair.outer, outer) == list_edits(pair.inner, inner) == [second, first]
-    assert list_unseen(pair.outer, outer) == list_unseen(pair.inner, inner) == ["beta"]
-    assert undo(pair.inner, inner, edit_id=second).status == 200
-    assert undo(pair.outer, outer, edit_id=first).status == 200
+    for place in (Notebook(pair.outer, outer), Notebook(pair.inner, inner)):
+        assert [cell["cell_id"] for cell in place.list_unseen()] == ["beta"]
+    assert Notebook(pair.inner, inner).undo(edit_id=second).status == 200
+    assert Notebook(pair.outer, outer).undo(edit_id=first).status == 200
     assert file.read_bytes() == samples.three_cells()
     # Each calls it by a path of its own.
     for client, path in ((pair.outer, outer), (pair.inner, inner)):
@@ -179,7 +162,7 @@ def test_a_mode_that_is_set_at_one_server_holds_at_the_other(
     file, outer, inner = paths
     ways = [(pair.outer, outer), (pair.inner, inner)]
     setter, obeyer = ways if setter_name == "outer" else ways[::-1]
-    set_mode(*setter, mode)
+    Notebook(*setter).set_mode(mode)
     # It holds within a second.
     wait_until(lambda: get_mode(*obeyer) == mode, "the mode of the other server")
     answer = obeyer[0].patch(obeyer[1], CHANGE)
@@ -190,9 +173,9 @@ def test_a_mode_that_is_set_at_one_server_holds_at_the_other(
         found = setter[0].request("GET", f"nbedit/proposals/{number}").json
         shown = os.path.realpath(setter[0].root / found["path"])
         assert shown == os.path.realpath(file)
-        assert send(setter[0], "POST", f"proposals/{number}/reject", {}).status == 200
+        assert setter[0].reject(number).status == 200
     assert file.read_bytes() == samples.three_cells()
-    set_mode(*obeyer, None)
+    Notebook(*obeyer).set_mode(None)
     wait_until(lambda: get_mode(*setter) == "edit", "the mode of the first server")
 
 
@@ -218,11 +201,11 @@ def test_work_without_a_server_has_the_same_history_and_obeys(
     edited = run("edit", file.name, "--cell", "beta", "--source", "# Without a server")
     assert edited.returncode == 0, edited.stderr
     (number,) = list_edits(pair.outer, outer)
-    set_mode(pair.outer, outer, "plan")
+    pair.outer.set_mode("plan", outer)
     refused = run("edit", file.name, "--cell", "beta", "--source", "# Refused")
     assert "plan_mode" in refused.stderr
-    set_mode(pair.outer, outer, None)
-    assert undo(pair.outer, outer, edit_id=number).status == 200
+    pair.outer.set_mode(None, outer)
+    assert Notebook(pair.outer, outer).undo(edit_id=number).status == 200
     assert file.read_bytes() == samples.three_cells()
 
 
@@ -237,7 +220,7 @@ def rename(client: Client, old: str, new: str) -> None:
 def test_renames_by_both_servers_are_followed_by_both(pair: Pair) -> None:
     write(pair.folder / "before.ipynb")
     number = pair.outer.patch("project/before.ipynb", CHANGE).json["edit_id"]
-    set_mode(pair.inner, "before.ipynb", "review")
+    pair.inner.set_mode("review", "before.ipynb")
     rename(pair.inner, "before.ipynb", "between.ipynb")
     wait_until(lambda: list_edits(pair.outer, "project/between.ipynb") == [number], "the rename")
     rename(pair.outer, "project/between.ipynb", "after.ipynb")
@@ -262,7 +245,7 @@ def test_a_link_that_is_renamed_or_deleted_changes_no_name(pair: Pair, kind: str
     target, tail = (pair.elsewhere, f"/{name}") if kind == "folder" else (pair.elsewhere / name, "")
     (pair.folder / link).symlink_to(target)
     number = pair.outer.patch(f"project/{link}{tail}", CHANGE).json["edit_id"]
-    set_mode(pair.outer, f"project/{link}{tail}", "review")
+    pair.outer.set_mode("review", f"project/{link}{tail}")
     other = f"other-{link}"
     rename(pair.outer, f"project/{link}", f"project/{other}")
     wait_until(lambda: list_all(pair.outer).get(number) == f"project/{other}{tail}", "the new path")
@@ -281,7 +264,7 @@ def test_a_notebook_that_a_server_cannot_reach_is_not_listed_there(pair: Pair) -
     number = pair.outer.patch("apart.ipynb", CHANGE).json["edit_id"]
     assert number in list_all(pair.outer)
     assert number not in list_all(pair.inner)
-    set_mode(pair.outer, "apart.ipynb", "review")
+    pair.outer.set_mode("review", "apart.ipynb")
     proposal = pair.outer.patch("apart.ipynb", {**CHANGE, "source": "# 2"}).json["proposal_id"]
     answer = pair.inner.request("GET", f"nbedit/proposals/{proposal}")
     get_error(answer, 404, "proposal_not_found")
@@ -294,15 +277,15 @@ def test_proposals_go_with_their_notebook_or_its_link(pair: Pair, kind: str) -> 
     link = f"proposed-{kind}"
     (pair.outer.root / link).symlink_to(folder)
     if kind == "edit":
-        set_mode(pair.outer, f"{link}/a.ipynb", "review")
+        pair.outer.set_mode("review", f"{link}/a.ipynb")
         number = pair.outer.patch(f"{link}/a.ipynb", CHANGE).json["proposal_id"]
         deleted = pair.outer.request("DELETE", f"api/contents/{link}/a.ipynb")
         assert deleted.status == 204
         wait_until(lambda: not find_proposal(pair, number), "the end of the proposal")
         return
-    assert send(pair.outer, "PUT", "mode", {"mode": "review"}).status == 200
-    number = send(pair.outer, "PUT", f"notebooks/{link}/new.ipynb", {}).json["proposal_id"]
-    assert send(pair.outer, "PUT", "mode", {"mode": None}).status == 200
+    pair.outer.set_mode("review")
+    number = pair.outer.send_json("PUT", f"notebooks/{link}/new.ipynb").json["proposal_id"]
+    pair.outer.set_mode(None)
     assert pair.outer.request("GET", f"nbedit/proposals/{number}").status == 200
     (pair.outer.root / link).unlink()
     # Without the link no path leads to its folder.
@@ -336,10 +319,10 @@ def test_a_mode_holds_at_another_mount_of_the_folder(pair: Pair) -> None:
     (pair.folder / "to-mounted").symlink_to(folder)
     mount_again(folder, pair.folder / "mount")
     try:
-        set_mode(pair.outer, "project/to-mounted/a.ipynb", "plan")
+        pair.outer.set_mode("plan", "project/to-mounted/a.ipynb")
         wait_until(lambda: get_mode(pair.inner, "mount/a.ipynb") == "plan", "the mode")
         get_error(pair.inner.patch("mount/a.ipynb", CHANGE), 403, "plan_mode")
-        set_mode(pair.inner, "mount/a.ipynb", None)
+        pair.inner.set_mode(None, "mount/a.ipynb")
         wait_until(lambda: get_mode(pair.outer, "project/to-mounted/a.ipynb") == "edit", "the end")
     finally:
         subprocess.run(["umount", pair.folder / "mount"], check=True)  # noqa: S607 -- the system's
