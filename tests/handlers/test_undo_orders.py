@@ -21,7 +21,7 @@ import pytest
 from tests.support import samples
 from tests.support.deltas import apply_delta
 from tests.support.driver import Notebook
-from tests.support.http import JSON, Answer, Client
+from tests.support.http import Answer, Client
 from tests.support.sampling import get_seed, is_nightly
 from tests.support.servers import run_server
 
@@ -380,15 +380,14 @@ class History:
         if proposer.patch(copy.name, *batch).status != 200:
             return True
         self.log.append(batch)
-        body = json.dumps({"mode": "review", "path": self.path}).encode()
-        assert proposer.request("PUT", "nbedit/mode", body, JSON).status == 200
+        proposer.set_mode("review", self.path)
         answer = proposer.patch(self.path, *batch, client="Claude")
         if answer.status != 202:
             assert read(self.file, with_ids=False) == read(copy, with_ids=False), self.log
             return True
         target = f"proposals/{answer.json['proposal_id']}"
         while True:
-            parts = self.client.request("GET", f"nbedit/{target}").json["parts"]
+            parts = self.client.get_json(target)["parts"]
             numbers = {
                 status: [part["part"] for part in parts if part["status"] == status]
                 for status in ("pending", "rejected")

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from tests.handlers.error_checks import get_error
+from tests.handlers.requests import replace
 from tests.support import samples
-from tests.support.http import Answer, Client
+from tests.support.driver import Notebook
+from tests.support.http import Client
 from tests.support.paths import ROOT
 from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
@@ -81,24 +83,16 @@ def places(tmp_path: Path) -> Iterator[Places]:
     os.chdir(before)
 
 
-def send(client: Client, method: str, target: str, body: dict[str, Any]) -> Answer:
-    return client.send_json(method, f"{target}", body)
-
-
 def change(client: Client, path: str, source: str) -> int:
-    operation = {"op": "replace", "cell": "beta", "source": source}
-    number: int = client.patch(path, operation).json["edit_id"]
-    return number
+    return Notebook(client, path).edit(replace("beta", source))
 
 
 def has_mode(client: Client, path: str, mode: str) -> bool:
-    found = client.request("GET", f"nbedit/mode?path={path}").json["mode"]
-    return bool(found == mode)
+    return bool(client.get_json(f"mode?path={path}")["mode"] == mode)
 
 
 def list_edits(client: Client, path: str) -> list[int]:
-    edits = client.request("GET", f"nbedit/notebooks/{path}/history").json["edits"]
-    return [edit["edit_id"] for edit in edits]
+    return [edit["edit_id"] for edit in Notebook(client, path).list_history()]
 
 
 def test_histories_and_modes_of_the_older_release_come_together(
@@ -111,9 +105,9 @@ def test_histories_and_modes_of_the_older_release_come_together(
         first = change(outer, "project/a.ipynb", "# 1")
         second = change(inner, "a.ipynb", "# 2")
         linked = [change(outer, "project/link.ipynb", "# 1"), change(inner, "link.ipynb", "# 2")]
-        assert send(outer, "POST", "notebooks/project/a.ipynb/keep", {}).status == 200
-        send(outer, "PUT", "mode", {"path": "project/b.ipynb", "mode": "review"})
-        send(inner, "PUT", "mode", {"path": "b.ipynb", "mode": "plan"})
+        assert Notebook(outer, "project/a.ipynb").keep().status == 200
+        outer.set_mode("review", "project/b.ipynb")
+        inner.set_mode("plan", "b.ipynb")
     code = "import sys; from jupyter_nbedit.cli import main; sys.exit(main())"
     command = [older_python, "-c", code, "edit", "offline.ipynb", "--cell", "beta"]
     environment = {**os.environ, **places.environment}
@@ -122,11 +116,11 @@ def test_histories_and_modes_of_the_older_release_come_together(
         assert list_edits(client, "a.ipynb") == [second, first]
         wait_until(lambda: list_edits(client, "link.ipynb") == linked[::-1], "the resolved link")
         assert len(list_edits(client, "offline.ipynb")) == 1
-        (cell,) = client.request("GET", "nbedit/notebooks/a.ipynb/unseen").json["cells"]
+        (cell,) = Notebook(client, "a.ipynb").list_unseen()
         assert cell["edit_ids"] == [second]
         assert client.request("GET", "nbedit/mode?path=b.ipynb").json["mode"] == "plan"
         for number in (second, first):
-            undone = send(client, "POST", "notebooks/a.ipynb/undo", {"edit_id": number})
+            undone = Notebook(client, "a.ipynb").undo(edit_id=number)
             assert undone.status == 200
     assert (places.project / "a.ipynb").read_bytes() == samples.three_cells()
 
@@ -140,7 +134,7 @@ def test_the_older_release_never_edits_a_paused_notebook(places: Places, older_p
         with places.run("inner") as client:
             for path in paths:
                 mode = {"path": path.removeprefix("project/"), "mode": "plan"}
-                assert send(client, "PUT", "mode", mode).status == 200
+                assert client.send_json("PUT", "mode", mode).status == 200
             operation = {"op": "replace", "cell": "beta", "source": "# Escaped"}
             for path in paths:
                 wait_until(partial(has_mode, older, path, "plan"), "the mode at the older server")

@@ -17,7 +17,8 @@ import pytest
 from jupyter_nbedit.db.database import NAME
 from jupyter_nbedit.db.schema import SCHEMA
 from tests.handlers.error_checks import get_error
-from tests.support.http import Answer, Client
+from tests.support.driver import Notebook
+from tests.support.http import Client
 from tests.support.servers import run_server
 
 #: One folder for each release that has changed the schema; `write.py` makes them.
@@ -59,10 +60,6 @@ def move_root(database: sqlite3.Connection, old: str, new: str) -> None:
                 (new, len(old) + 1),
             ).rowcount
         assert moved > 0 or table == "link_paths", table
-
-
-def post(client: Client, target: str, body: dict[str, Any]) -> Answer:
-    return client.send_json("POST", f"{target}", body)
 
 
 def remove_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -121,20 +118,21 @@ def test_history_modes_and_proposals_of_an_older_release_are_kept(
         assert client.patch("free.ipynb", replace).status == 200
 
         # What was done can be undone and redone.
-        undone = post(client, "notebooks/edited.ipynb/undo", {"client": "a client"})
+        edited = Notebook(client, "edited.ipynb")
+        undone = edited.undo(client="a client")
         assert (undone.status, undone.json["warnings"]) == (200, [])
-        assert "# Edit 1" in (client.root / "edited.ipynb").read_text()
-        assert post(client, "notebooks/edited.ipynb/redo", {"client": "a client"}).status == 200
+        assert b"# Edit 1" in edited.text
+        assert edited.redo(client="a client").status == 200
 
         # What waits can be decided, and what was decided is.
         pending = [one for one in expected["proposals"] if one["status"] == "pending"]
         (number,) = [one["proposal_id"] for one in pending]
-        accepted = post(client, f"proposals/{number}/accept", {})
+        accepted = client.accept(number)
         assert (accepted.status, accepted.json["warnings"]) == (200, [])
         assert "# Proposed" in (client.root / "reviewed.ipynb").read_text()
         closed = [one for one in expected["proposals"] if one["status"] == "rejected"]
         for one in closed:
-            again = post(client, f"proposals/{one['proposal_id']}/accept", {})
+            again = client.accept(one["proposal_id"])
             get_error(again, 409, "proposal_closed")
     assert not list((tmp_path / "data" / "nbedit").glob("*.corrupt-*"))
     # Older releases look for the version here.
