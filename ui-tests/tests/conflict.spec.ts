@@ -82,30 +82,6 @@ test.describe('A cell that was changed on both sides', () => {
     expect(notebook.readSources()).toEqual([MINE, 'y = 2']);
   });
 
-  test('has the agent’s text after "Theirs" @nightly', async ({ openWith }) => {
-    const { notebook, tab } = await createConflict(openWith);
-    await getBlock(tab, 0)
-      .getByRole('button', { name: /^Theirs/ })
-      .click();
-    await expect(getBlock(tab, 0)).toHaveCount(0);
-    await expect(tab.editor(0)).toHaveText(THEIRS);
-
-    expect(await tab.save()).toContain('completed');
-    expect(notebook.readSources()).toEqual([THEIRS, 'y = 2']);
-    expect(await tab.isDirty()).toBe(false);
-  });
-
-  test('has one text after the other after "Both" @nightly', async ({ openWith }) => {
-    const { notebook, tab } = await createConflict(openWith);
-    await getBlock(tab, 0).getByRole('button', { name: /^Both/ }).click();
-    await expect(getBlock(tab, 0)).toHaveCount(0);
-    await expect.poll(async () => tab.getSource(0)).toBe(`${MINE}\n${THEIRS}`);
-    expect(await tab.isDirty()).toBe(true);
-
-    expect(await tab.save()).toContain('completed');
-    expect(notebook.readSources()).toEqual([`${MINE}\n${THEIRS}`, 'y = 2']);
-  });
-
   test('can be decided later: the bar counts it, and its mark and the keys lead to it', async ({
     openWith,
     page

@@ -1,3 +1,4 @@
+import { findViolations } from './axe';
 import type { Locator, Page } from '@playwright/test';
 import { expect, test } from './fixtures';
 import { getToasts } from './lab';
@@ -62,6 +63,7 @@ test.describe('A proposal is announced by a toast', () => {
     const id = await notebook.propose([replace(1), replace(2)], { message: 'Simpler' });
     const toast = getToasts(page);
     await expect(toast).toHaveText(/^Claude proposes 2 changes to behind\.ipynb: Simpler/);
+    expect(await findViolations(toast)).toEqual([]);
     await notebook.propose([replace(4)], { message: 'Shorter' });
     await expect(toast).toHaveText(
       /^Claude proposes 3 changes to behind\.ipynb: Shorter, and 1 more/

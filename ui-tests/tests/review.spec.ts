@@ -491,7 +491,7 @@ test.describe('What is proposed', () => {
     const cookies = await page.context().cookies();
     const xsrf = cookies.find(({ name }) => name === '_xsrf')?.value ?? '';
     const { proposals } = (await agent.get(
-      `/nbedit/proposals?notebook.path=${encodeURIComponent(notebook.path)}`
+      `/nbedit/proposals?path=${encodeURIComponent(notebook.path)}`
     )) as { proposals: { proposal_id: number }[] };
     const answer = await page.request.post(
       `${process.env.TARGET_URL}/nbedit/proposals/${proposals[0].proposal_id}/reject`,

@@ -181,7 +181,6 @@ export async function showEverything(
     { cell_type: 'markdown', source: '# New' },
     { cell_type: 'code', source: 'print("new")' }
   ]);
-  await check('toast of a proposal', toasts.filter({ hasText: 'proposes' }));
   await runCommand(page, 'nbedit:review-proposals');
   const list = page.getByRole('region', { name: 'Proposed changes of all notebooks' });
   await list.getByText('Show 2 cells').click();

@@ -1,5 +1,4 @@
 import type { Locator } from '@playwright/test';
-import type { Operation } from './agent';
 import { expect, test, type TestArgs } from './fixtures';
 import type { Notebook } from './notebook';
 import { makeCodeCell, replace } from './notebooks';
@@ -20,13 +19,10 @@ interface StaleProposal {
 }
 
 /** Propose a change of a cell of an open notebook. */
-async function propose(
-  openWith: TestArgs['openWith'],
-  operation: Operation = { op: 'replace', source: THEIRS }
-): Promise<StaleProposal> {
+async function propose(openWith: TestArgs['openWith']): Promise<StaleProposal> {
   const cells = ['first', 'stale', 'last'].map(id => makeCodeCell(id, BASE));
   const { notebook, tab } = await openWith(cells);
-  const proposal = await notebook.propose([{ ...operation, cell: 'stale' }]);
+  const proposal = await notebook.propose([replace('stale', THEIRS)]);
   const block = tab.proposal(1);
   await expect(block).toBeVisible();
   return { notebook, tab, proposal, block };
@@ -106,27 +102,6 @@ test.describe('A proposal for a cell that has changed since', () => {
     });
   }
 
-  test('at the same line keeps mine, and the agent reads why @nightly', async ({
-    agent,
-    openWith,
-    page
-  }) => {
-    const shown = await propose(openWith);
-    const { block, proposal } = shown;
-    await type(shown, CONFLICTING);
-    await expect(button(block, 'Mine')).toBeVisible();
-    await block.getByRole('button', { name: /^Reject with a reason/ }).click();
-    await page.keyboard.type('3 is right: see the manual');
-    await page.keyboard.press('Enter');
-    await expect(block).toHaveCount(0);
-    await expectCell(shown, CONFLICTING, BASE);
-    expect(await agent.getProposal(proposal)).toMatchObject({
-      status: 'rejected',
-      reason: '3 is right: see the manual',
-      parts: [{ status: 'rejected', reason: '3 is right: see the manual' }]
-    });
-  });
-
   test('at the same line can be edited first, while others change another line @nightly', async ({
     agent,
     openWith,
@@ -150,20 +125,6 @@ test.describe('A proposal for a cell that has changed since', () => {
     await expect(block).toHaveCount(0);
     await expectCell(shown, 'a = 11\nb = 2\nc = 33  # why not, yes');
     expect((await agent.getProposal(proposal)).status).toBe('accepted');
-    await expect.poll(async () => tab.isDirty()).toBe(false);
-  });
-
-  test('is not deleted without asking @nightly', async ({ openWith }) => {
-    const shown = await propose(openWith, { op: 'delete' });
-    const { notebook, tab, block } = shown;
-    // The cell is shown once, by the block.
-    await expect(tab.editor(1)).toBeHidden();
-    await type(shown, CONFLICTING);
-    await expect(block.getByRole('alert')).toContainText('Theirs deletes it');
-    await expect(button(block, 'Edit first')).toHaveCount(0);
-    await button(block, 'Theirs').click();
-    await expect.poll(async () => tab.getIds()).toEqual(['first', 'last']);
-    expect(notebook.readSources()).toEqual([BASE, BASE]);
     await expect.poll(async () => tab.isDirty()).toBe(false);
   });
 
@@ -194,7 +155,7 @@ test.describe('A proposal for a cell that has changed since', () => {
   }) => {
     const shown = await propose(openWith);
     const { tab, notebook } = shown;
-    const operations = (source: string) => [{ op: 'replace', cell: 'stale', source }];
+    const operations = (source: string) => [replace('stale', source)];
     const fitting = await notebook.propose(operations(FITTING), { client: 'Codex' });
     const conflicting = await notebook.propose(operations('a = 1\nb = 2\nc = 4'), {
       client: 'Gemini'
