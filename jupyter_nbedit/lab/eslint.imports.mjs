@@ -10,6 +10,7 @@ const LAYERS = [
   ['merge'],
   ['ui'],
   ['server'],
+  ['services'],
   ['blocks'],
   ['notify'],
   ['sync'],

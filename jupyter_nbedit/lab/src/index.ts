@@ -4,16 +4,12 @@ import { cellMenuPlugin } from './blocks/cellMenuPlugin';
 import { changesPlugin } from './changes/changesPlugin';
 import { connectPlugin } from './connect/connectPlugin';
 import { historyPlugin } from './history/historyPlugin';
-import { settingsPlugin } from './notify/settings';
 import { toastFocusPlugin } from './notify/toastFocusPlugin';
 import { modePlugin } from './review/modePlugin';
 import { proposalToastsPlugin } from './review/proposalToastsPlugin';
-import { proposalsPlugin, reviewPlugin } from './review/reviewPlugin';
-import { apiPlugin } from './server/apiPlugin';
-import { fileChangesPlugin } from './server/fileChanges';
-import { openPagePlugin } from './server/openPage';
-import { unseenPlugin } from './server/unseenPlugin';
-import { writeRightPlugin } from './server/writeRight';
+import { reviewPlugin } from './review/reviewPlugin';
+import { apiPlugin } from './services/apiPlugin';
+import { servicesPlugin } from './services/servicesPlugin';
 import { notebookSyncPlugin, textFileSyncPlugin } from './sync/syncPlugin';
 import { cellCountPlugin } from './ui/cellCountPlugin';
 import { diffPlugin } from './ui/diffPlugin';
@@ -25,21 +21,16 @@ import { diffPlugin } from './ui/diffPlugin';
 export * from './server/api';
 
 export default [
-  fileChangesPlugin,
+  servicesPlugin,
   apiPlugin,
-  writeRightPlugin,
-  openPagePlugin,
-  unseenPlugin,
   diffPlugin,
   cellCountPlugin,
   blocksPlugin,
   cellMenuPlugin,
-  settingsPlugin,
   toastFocusPlugin,
   notebookSyncPlugin,
   textFileSyncPlugin,
   historyPlugin,
-  proposalsPlugin,
   reviewPlugin,
   proposalToastsPlugin,
   modePlugin,

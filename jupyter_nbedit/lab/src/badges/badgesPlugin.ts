@@ -2,17 +2,16 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { IFileBrowserFactory, type FileBrowser } from '@jupyterlab/filebrowser';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
 import { ITableOfContentsTracker } from '@jupyterlab/toc';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { INotebookBlocks } from '../blocks/blocksPlugin';
-import { INbEditSettings, type Settings } from '../notify/settings';
 import {
   describeUnseen,
   describeUnseenNotebooks,
   listUnseenNotebooks
 } from '../notify/unseenCounts';
-import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
 import { HISTORY_PANEL } from '../ui/commands';
+import { forEachPanel } from '../ui/panelMap';
 import { FileBrowserBadges } from './fileBrowserBadges';
 import { HeadingBadges } from './headingBadges';
 import { TitleBadge } from './titleBadge';
@@ -22,19 +21,16 @@ export const badgesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:badges',
   description: 'Shows which notebooks and sections have changes that the user has not kept.',
   autoStart: true,
-  requires: [IUnseenModel, INotebookBlocks, INbEditSettings, INotebookTracker],
-  optional: [IFileBrowserFactory, ITableOfContentsTracker, ITranslator],
+  requires: [INbEditServices, INotebookBlocks, INotebookTracker],
+  optional: [IFileBrowserFactory, ITableOfContentsTracker],
   activate: (
     { restored, serviceManager, shell }: JupyterFrontEnd,
-    unseen: UnseenModel,
+    { settings, trans, unseen }: NbEditServices,
     blocks: INotebookBlocks,
-    settings: Settings,
     tracker: INotebookTracker,
     fileBrowsers: IFileBrowserFactory | null,
-    tables: ITableOfContentsTracker | null,
-    translator: ITranslator | null
+    tables: ITableOfContentsTracker | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
     const { contents } = serviceManager;
 
     // Without marks there is no Keep at the cells that would take the badges away.
@@ -79,11 +75,8 @@ export const badgesPlugin: JupyterFrontEndPlugin<void> = {
       }
       panel.context.pathChanged.connect(updateBadges);
     };
-    tracker.forEach(addPanel);
-    tracker.widgetAdded.connect((_, panel) => {
-      addPanel(panel);
-      updateBadges();
-    });
+    forEachPanel(tracker, addPanel);
+    tracker.widgetAdded.connect(updateBadges);
     // A table of contents is made by another handler of the same signal.
     const updateTables = (): void =>
       void setTimeout(() => contentsTables.forEach(table => table.update()));

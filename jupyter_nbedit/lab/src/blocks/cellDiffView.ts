@@ -1,15 +1,7 @@
-import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CellDiff } from '../server/models';
+import type { DiffServices } from '../ui/codeMirrorDiff';
 import { DiffView, getCellLanguage } from '../ui/diffView';
 import { getTextPair, isAboutNotebook } from './cellDiff';
-
-/** What is needed to draw the diff of a cell. */
-export interface DiffServices {
-  readonly languages: IEditorLanguageRegistry;
-  readonly themes: IEditorThemeRegistry | null;
-  readonly trans: TranslationBundle;
-}
 
 /**
  * Draw a cell diff in one column; return null if there is no text to compare.

@@ -1,8 +1,6 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { IWriteRight, type WriteRight } from '../server/writeRight';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
 import { requireUserGesture } from '../ui/userGesture';
 import { INotebookBlocks } from './blocksPlugin';
 import type { BlockEntry, NotebookBlocks } from './notebookBlocks';
@@ -18,18 +16,14 @@ export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:cell-menu',
   description: 'Lets the user decide on what waits at the active cell, from its context menu.',
   autoStart: true,
-  requires: [INotebookTracker, INotebookBlocks, IWriteRight],
-  optional: [ICommandPalette, ITranslator],
+  requires: [INbEditServices, INotebookTracker, INotebookBlocks],
   activate: (
     { commands }: JupyterFrontEnd,
+    services: NbEditServices,
     tracker: INotebookTracker,
-    blocks: INotebookBlocks,
-    right: WriteRight,
-    palette: ICommandPalette | null,
-    translator: ITranslator | null
+    blocks: INotebookBlocks
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
-
+    const { right, trans } = services;
     const find = (): { readonly notebook: NotebookBlocks; readonly entry: BlockEntry } | null => {
       const panel = tracker.currentWidget;
       if (panel === null) {
@@ -74,7 +68,6 @@ export const cellMenuPlugin: JupyterFrontEndPlugin<void> = {
       isEnabled: canDecide,
       execute: requireUserGesture(async () => (await show())?.runAction('reject'))
     });
-    const category = trans.__('Agent Edits');
-    Object.values(COMMANDS).forEach(command => palette?.addItem({ command, category }));
+    services.addToPalette(...Object.values(COMMANDS));
   }
 };

@@ -1,15 +1,8 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ICommandPalette } from '@jupyterlab/apputils';
-import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
-import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { INotebookBlocks } from '../blocks/blocksPlugin';
-import { INbEditSettings, type Settings } from '../notify/settings';
-import { NbEditClient } from '../server/client';
-import { IOpenPage } from '../server/openPage';
-import type { TabConnection } from '../server/tabReports';
-import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
-import { IWriteRight, type WriteRight } from '../server/writeRight';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
+import { PanelMap } from '../ui/panelMap';
 import { requireUserGesture } from '../ui/userGesture';
 import { NotebookChanges } from './notebookChanges';
 
@@ -20,70 +13,32 @@ export const changesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:changes',
   description: 'Shows at cells what edits have changed, to be kept or undone.',
   autoStart: true,
-  requires: [
-    IUnseenModel,
-    IWriteRight,
-    IOpenPage,
-    INotebookTracker,
-    INotebookBlocks,
-    INbEditSettings,
-    IEditorLanguageRegistry
-  ],
-  optional: [IEditorThemeRegistry, ICommandPalette, ITranslator],
+  requires: [INbEditServices, INotebookTracker, INotebookBlocks],
   activate: (
-    { commands, serviceManager }: JupyterFrontEnd,
-    unseen: UnseenModel,
-    right: WriteRight,
-    page: TabConnection,
+    { commands }: JupyterFrontEnd,
+    services: NbEditServices,
     tracker: INotebookTracker,
-    blocks: INotebookBlocks,
-    settings: Settings,
-    languages: IEditorLanguageRegistry,
-    themes: IEditorThemeRegistry | null,
-    palette: ICommandPalette | null,
-    translator: ITranslator | null
+    blocks: INotebookBlocks
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
-    const { contents, serverSettings } = serviceManager;
-    const client = new NbEditClient(serverSettings, page);
-    const changesByPanel = new Map<NotebookPanel, NotebookChanges>();
-    const addPanel = (panel: NotebookPanel): void => {
-      const getPath = (): string => contents.localPath(panel.context.path);
-      const services = {
-        unseen,
-        right,
-        settings,
-        getPath,
-        undoEdit: (editId: number) => client.undo(getPath(), editId),
-        languages,
-        themes,
-        trans
-      };
-      changesByPanel.set(panel, new NotebookChanges(blocks.get(panel), services));
-      panel.disposed.connect(() => changesByPanel.delete(panel));
-    };
-    tracker.forEach(addPanel);
-    tracker.widgetAdded.connect((_, panel) => addPanel(panel));
-
-    const getCurrent = (): NotebookChanges | undefined => {
-      const panel = tracker.currentWidget;
-      return panel === null ? undefined : changesByPanel.get(panel);
-    };
-    const isEnabled = right.restrict(() => (getCurrent()?.count ?? 0) > 0);
+    const { right, trans, unseen } = services;
+    const changes = new PanelMap(
+      tracker,
+      panel => new NotebookChanges(blocks.get(panel), services)
+    );
+    const isEnabled = right.restrict(() => (changes.current?.count ?? 0) > 0);
     commands.addCommand(KEEP_ALL, {
       label: trans.__('Keep All Changes of This Notebook'),
       caption: trans.__('Mark everything that agents have changed as seen'),
       isEnabled,
-      execute: requireUserGesture(() => getCurrent()?.keepAll())
+      execute: requireUserGesture(() => changes.current?.keepAll())
     });
     commands.addCommand(UNDO_ALL, {
       label: trans.__('Undo All Changes of This Notebook'),
       caption: trans.__('Return all cells to what they were when you last kept them'),
       isEnabled,
-      execute: requireUserGesture(() => getCurrent()?.undoAll())
+      execute: requireUserGesture(() => changes.current?.undoAll())
     });
-    const category = trans.__('Agent Edits');
-    [KEEP_ALL, UNDO_ALL].forEach(command => palette?.addItem({ command, category }));
+    services.addToPalette(KEEP_ALL, UNDO_ALL);
     unseen.changed.connect(() => commands.notifyCommandChanged());
   }
 };

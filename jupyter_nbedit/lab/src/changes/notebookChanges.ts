@@ -2,7 +2,7 @@ import { Notification } from '@jupyterlab/apputils';
 import type { Widget } from '@lumino/widgets';
 import { comparePositions } from '../blocks/blockPosition';
 import { CellBlock, type BlockAction } from '../blocks/cellBlock';
-import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
+import { drawCellDiff } from '../blocks/cellDiffView';
 import { ChangeLine, type LineAction } from '../blocks/changeLine';
 import type { BarItem } from '../blocks/notebookBar';
 import type {
@@ -11,14 +11,13 @@ import type {
   NotebookBlocks,
   ProviderState
 } from '../blocks/notebookBlocks';
-import type { Settings } from '../notify/settings';
 import { showBriefToast } from '../notify/briefToast';
 import { describeError } from '../notify/wording';
 import { isUndoCancelled } from '../server/client';
 import { isUndoneAlready } from '../server/undoEdits';
 import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import type { UnseenModel } from '../server/unseenModel';
-import type { WriteRight } from '../server/writeRight';
+import type { NbEditServices } from '../services/servicesPlugin';
 import { getCellId } from '../ui/cellIds';
 import type { DiffView } from '../ui/diffView';
 import { preserveViewport } from '../ui/viewport';
@@ -31,17 +30,6 @@ const TOAST_TIME = 10_000;
 
 /** How long a user who types in a cell must pause until its diff is drawn again, in milliseconds. */
 const REDRAW_DELAY = 400;
-
-/** What the changes of a notebook need. */
-export interface ChangeServices extends DiffServices {
-  readonly unseen: UnseenModel;
-  readonly right: WriteRight;
-  readonly settings: Settings;
-  /** Return the path of the notebook in the Contents API. */
-  readonly getPath: () => string;
-  /** Undo an edit of the notebook. */
-  readonly undoEdit: (editId: number) => Promise<unknown>;
-}
 
 /** Changes that are shown together: one of a cell, or all deleted cells of a gap. */
 interface ShownChange {
@@ -74,12 +62,12 @@ export class NotebookChanges implements BlockProvider {
 
   constructor(
     private readonly _blocks: NotebookBlocks,
-    private readonly _services: ChangeServices
+    private readonly _services: NbEditServices
   ) {
     const { panel, requestUpdate } = _blocks;
     const { unseen, settings } = _services;
     const onUnseen = (_: UnseenModel, path: string): void => {
-      if (path === _services.getPath()) {
+      if (path === panel.context.localPath) {
         requestUpdate();
       }
     };
@@ -128,7 +116,7 @@ export class NotebookChanges implements BlockProvider {
 
   /** Keep all changes. */
   async keepAll(): Promise<void> {
-    const { unseen, getPath, trans } = this._services;
+    const { unseen, trans } = this._services;
     const keys = await this._listOpenKeys();
     const { length: count } = keys;
     if (count === 0) {
@@ -136,7 +124,7 @@ export class NotebookChanges implements BlockProvider {
     }
     const isAll = count === this._reply?.cells.length;
     await this._decideAll(async () => {
-      await unseen.keep(getPath(), isAll ? undefined : keys);
+      await unseen.keep(this._path, isAll ? undefined : keys);
       Notification.success(trans.__('Kept: %1', wording.formatChangeCount(count, trans)), {
         autoClose: TOAST_TIME
       });
@@ -145,13 +133,13 @@ export class NotebookChanges implements BlockProvider {
 
   /** Undo all changes. */
   async undoAll(): Promise<void> {
-    const { unseen, right, getPath, undoEdit, trans } = this._services;
+    const { unseen, right, server, trans } = this._services;
     const keys = await this._listOpenKeys();
     if (keys.length === 0) {
       return;
     }
     await this._decideAll(async () => {
-      const { reply, keptKeys } = await unseen.undo(getPath(), keys);
+      const { reply, keptKeys } = await unseen.undo(this._path, keys);
       if (reply === null) {
         return;
       }
@@ -159,7 +147,7 @@ export class NotebookChanges implements BlockProvider {
       const count = keys.length - keptKeys.length;
       const restore = async (): Promise<void> => {
         try {
-          await undoEdit(editId ?? 0);
+          await server.undo(this._path, editId ?? 0);
         } catch (error) {
           if (!isUndoneAlready(error) && !isUndoCancelled(error)) {
             Notification.warning(describeError(error, trans), { autoClose: false });
@@ -179,9 +167,9 @@ export class NotebookChanges implements BlockProvider {
 
   /** Return the keys of all changes that are shown, or about to be shown. */
   private async _listOpenKeys(): Promise<string[]> {
-    const { unseen, getPath } = this._services;
+    const { unseen } = this._services;
     if (this._reply === null) {
-      await unseen.read(getPath());
+      await unseen.read(this._path);
     }
     this._blocks.update();
     const reply = this._reply;
@@ -207,16 +195,21 @@ export class NotebookChanges implements BlockProvider {
     }
   }
 
+  /** The path of the notebook in the Contents API. */
+  private get _path(): string {
+    return this._blocks.panel.context.localPath;
+  }
+
   /** The unseen changes, if they are shown and known. */
   private get _reply(): UnseenReply | null {
-    const { settings, unseen, getPath } = this._services;
-    return settings.current.marks ? unseen.get(getPath()) : null;
+    const { settings, unseen } = this._services;
+    return settings.current.marks ? unseen.get(this._path) : null;
   }
 
   private readonly _read = (): void => {
-    const { settings, unseen, getPath } = this._services;
+    const { settings, unseen } = this._services;
     if (settings.current.marks && this._blocks.panel.context.isReady) {
-      void unseen.read(getPath());
+      void unseen.read(this._path);
     }
     this._blocks.requestUpdate();
   };
@@ -447,7 +440,7 @@ export class NotebookChanges implements BlockProvider {
   }
 
   private async _decide(shown: ShownChange, decision: Decision): Promise<void> {
-    const { unseen, getPath, trans } = this._services;
+    const { unseen, trans } = this._services;
     if (shown.isBusy) {
       return;
     }
@@ -457,8 +450,8 @@ export class NotebookChanges implements BlockProvider {
     try {
       const { until } = shown;
       await (decision === 'keep'
-        ? unseen.keep(getPath(), keys, until)
-        : unseen.undo(getPath(), keys, until));
+        ? unseen.keep(this._path, keys, until)
+        : unseen.undo(this._path, keys, until));
     } catch (error) {
       shown.problem = isUndoCancelled(error) ? '' : describeError(error, trans);
     } finally {

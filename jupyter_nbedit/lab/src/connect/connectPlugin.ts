@@ -4,11 +4,10 @@ import {
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { WidgetTracker } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { NbEditClient } from '../server/client';
-import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
 import { McpClient } from '../server/mcpClient';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
 import { CONNECT } from '../ui/commands';
 import { connectIcon } from '../ui/icons';
 import { ConnectPanel } from './connectPanel';
@@ -17,17 +16,16 @@ export const connectPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:connect',
   description: 'Shows how agents are connected, and which were seen lately.',
   autoStart: true,
-  requires: [IFileChangeFeed],
-  optional: [ILabShell, ICommandPalette, ILayoutRestorer, ITranslator],
+  requires: [INbEditServices],
+  optional: [ILabShell, ILayoutRestorer, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    files: FileChangeFeed,
+    services: NbEditServices,
     labShell: ILabShell | null,
-    palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+    const { files, server, trans } = services;
     const { commands, shell } = app;
     const { serverSettings } = app.serviceManager;
     const tracker = new WidgetTracker<ConnectPanel>({ namespace: 'nbedit-connect' });
@@ -39,7 +37,7 @@ export const connectPlugin: JupyterFrontEndPlugin<void> = {
     const makePanel = (): ConnectPanel => {
       const panel = new ConnectPanel({
         trans,
-        server: new NbEditClient(serverSettings),
+        server,
         endpoint: new McpClient(serverSettings),
         openNotebook: path =>
           void commands.execute('docmanager:open', { path, factory: 'Notebook' })
@@ -61,7 +59,7 @@ export const connectPlugin: JupyterFrontEndPlugin<void> = {
         return panel;
       }
     });
-    palette?.addItem({ command: CONNECT, category: trans.__('Agent Edits') });
+    services.addToPalette(CONNECT);
     // The launcher knows its own categories by their translated names.
     void addToLauncher(app, (translator ?? nullTranslator).load('jupyterlab').__('Other'));
     if (labShell !== null) {

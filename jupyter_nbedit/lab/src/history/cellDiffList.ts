@@ -1,8 +1,6 @@
-import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 import type { CellDiff, CellState } from '../server/models';
-import type { DiffLayout, TextPair } from '../ui/codeMirrorDiff';
+import type { DiffLayout, DiffServices, TextPair } from '../ui/codeMirrorDiff';
 import { DiffView, getCellLanguage } from '../ui/diffView';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
 import { describeChanges, describePosition } from './wording';
@@ -11,10 +9,7 @@ import { describeChanges, describePosition } from './wording';
 const MAX_SHOWN_CELLS = 20;
 
 /** What is needed to show cell diffs. */
-export interface CellDiffListOptions {
-  readonly trans: TranslationBundle;
-  readonly languages: IEditorLanguageRegistry;
-  readonly themes: IEditorThemeRegistry | null;
+export interface CellDiffListOptions extends DiffServices {
   readonly layout: DiffLayout;
   /** The path of the notebook. */
   readonly path: string;

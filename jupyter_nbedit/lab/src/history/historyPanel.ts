@@ -1,11 +1,9 @@
-import type { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import { describeError } from '../notify/wording';
 import type { NbEditClient } from '../server/client';
 import type { HistoryEdit } from '../server/models';
-import type { WriteRight } from '../server/writeRight';
+import type { NbEditServices } from '../services/servicesPlugin';
 import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { HISTORY_PANEL } from '../ui/commands';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
@@ -25,13 +23,9 @@ import { describeAuthor, describeEdit, describeUndoError } from './wording';
 
 /** What the panel needs. */
 export interface HistoryPanelHost {
-  readonly trans: TranslationBundle;
-  readonly right: WriteRight;
-  readonly server: NbEditClient;
+  readonly services: NbEditServices;
   readonly model: HistoryModel;
   readonly navigator: NotebookNavigator;
-  readonly languages: IEditorLanguageRegistry;
-  readonly themes: IEditorThemeRegistry | null;
   openMenu(below: DOMRect): void;
   /** Show how agents are connected. */
   connectAgent(): void;
@@ -47,7 +41,8 @@ interface ShownCell {
 export class HistoryPanel extends Widget {
   constructor(private readonly _host: HistoryPanelHost) {
     super();
-    const { trans, model } = _host;
+    const { services, model } = _host;
+    const { trans } = services;
     this.id = HISTORY_PANEL;
     this.addClass('jp-nbedit-history');
     this.node.setAttribute('role', 'region');
@@ -96,7 +91,7 @@ export class HistoryPanel extends Widget {
     layout.addWidget(new Widget({ node: this._filterBar.node }));
     layout.addWidget(body);
     model.changed.connect((_, news) => this._update(news));
-    _host.right.changed.connect(() => this._redraw());
+    services.right.changed.connect(() => this._redraw());
     const { navigator } = _host;
     navigator.changed.connect(() => this._updateFilter());
     // Load one page ahead, so that scrolling does not wait.
@@ -133,7 +128,7 @@ export class HistoryPanel extends Widget {
    * @param name The name of the cell, as users see it.
    */
   showCellHistory(path: string, cell: TracedCell, name: string): void {
-    const { server } = this._host;
+    const { server } = this._host.services;
     const trace = new CellTrace(cell, async ({ edit_id: id }) => server.getEdit(path, id));
     this._filterBar.clear();
     this._showCell({ path, trace }, name);
@@ -195,7 +190,7 @@ export class HistoryPanel extends Widget {
   private _onFilter(): void {
     void this._showEdits().then(count => {
       if (count !== null && this._filterBar.isActive) {
-        const { trans } = this._host;
+        const { trans } = this._host.services;
         this._announcement.textContent = trans._n('%1 edit', '%1 edits', count, count);
       }
     });
@@ -225,7 +220,8 @@ export class HistoryPanel extends Widget {
   }
 
   private _update({ newEdits }: HistoryUpdate): void {
-    const { model, trans } = this._host;
+    const { model } = this._host;
+    const { trans } = this._host.services;
     const { edits } = model;
     const authors = new Map(edits.map(edit => [getAuthorKey(edit), edit]));
     this._filterBar.showAuthors(
@@ -243,7 +239,8 @@ export class HistoryPanel extends Widget {
    * @returns Their number, or null if they have changed meanwhile.
    */
   private async _showEdits(): Promise<number | null> {
-    const { model, trans } = this._host;
+    const { model } = this._host;
+    const { trans } = this._host.services;
     const cell = this._shownCell;
     let { failure }: { failure: unknown } = model;
     let { edits } = model;
@@ -274,7 +271,7 @@ export class HistoryPanel extends Widget {
   }
 
   private _showFailure(failure: unknown): void {
-    const { trans } = this._host;
+    const { trans } = this._host.services;
     const hadFocus = this._failure.contains(document.activeElement);
     showAlert(this._failureText, failure === null ? [] : [describeError(failure, trans)]);
     this._failure.hidden = failure === null;
@@ -284,7 +281,8 @@ export class HistoryPanel extends Widget {
   }
 
   private _showEmptyState(isEmpty: boolean): void {
-    const { model, trans } = this._host;
+    const { model } = this._host;
+    const { trans } = this._host.services;
     this._emptyState.hidden = !isEmpty;
     const isFiltered = this._filterBar.isActive && model.edits.length > 0;
     this._clearButton.hidden = !isFiltered;
@@ -308,7 +306,7 @@ export class HistoryPanel extends Widget {
 
   /** Announce new edits to screen readers. */
   private _announce(newEdits: readonly HistoryEdit[]): void {
-    const { trans } = this._host;
+    const { trans } = this._host.services;
     const [newest] = newEdits;
     if (newest !== undefined) {
       this._announcement.textContent =
@@ -319,7 +317,8 @@ export class HistoryPanel extends Widget {
   }
 
   private _makeRowHost(): Omit<EditRowHost, 'getTime'> {
-    const { trans, right, server, model, navigator, languages, themes } = this._host;
+    const { services, model, navigator } = this._host;
+    const { trans, right, server, languages, themes } = services;
     return {
       trans,
       showsPath: this._scope === 'all',

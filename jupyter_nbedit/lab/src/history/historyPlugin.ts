@@ -3,18 +3,14 @@ import {
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/apputils';
-import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { MenuSvg, redoIcon, undoIcon } from '@jupyterlab/ui-components';
 import { describeError } from '../notify/wording';
-import { isUndoCancelled, NbEditClient } from '../server/client';
-import { IOpenPage } from '../server/openPage';
-import type { TabConnection } from '../server/tabReports';
-import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
-import { IWriteRight, type WriteRight } from '../server/writeRight';
+import { isUndoCancelled } from '../server/client';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
 import { cleanName } from '../ui/displayText';
 import { CONNECT } from '../ui/commands';
 import { historyIcon } from '../ui/icons';
@@ -37,42 +33,24 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:history',
   description: 'Shows the history of edits, and takes them back.',
   autoStart: true,
-  requires: [
-    IFileChangeFeed,
-    IWriteRight,
-    IOpenPage,
-    INotebookTracker,
-    IDocumentManager,
-    IEditorLanguageRegistry
-  ],
-  optional: [IEditorThemeRegistry, ICommandPalette, ILayoutRestorer, ITranslator],
+  requires: [INbEditServices, INotebookTracker, IDocumentManager],
+  optional: [ILayoutRestorer],
   activate: (
     app: JupyterFrontEnd,
-    files: FileChangeFeed,
-    right: WriteRight,
-    page: TabConnection,
+    services: NbEditServices,
     tracker: INotebookTracker,
     documents: IDocumentManager,
-    languages: IEditorLanguageRegistry,
-    themes: IEditorThemeRegistry | null,
-    palette: ICommandPalette | null,
-    restorer: ILayoutRestorer | null,
-    translator: ITranslator | null
+    restorer: ILayoutRestorer | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
-    const { commands, shell, serviceManager } = app;
-    const server = new NbEditClient(serviceManager.serverSettings, page);
+    const { files, right, server, trans } = services;
+    const { commands, shell } = app;
     const model = new HistoryModel(server);
-    const navigator = new NotebookNavigator(shell, serviceManager.contents, tracker, documents);
+    const navigator = new NotebookNavigator(shell, tracker, documents);
     const menu = new MenuSvg({ commands });
     const panel = new HistoryPanel({
-      trans,
-      right,
-      server,
+      services,
       model,
       navigator,
-      languages,
-      themes,
       openMenu: ({ right, bottom }) => menu.open(right, bottom, { horizontalAlignment: 'right' }),
       connectAgent: () => void commands.execute(CONNECT)
     });
@@ -140,9 +118,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
     [UNDO, REDO].forEach(command => menu.addItem({ command }));
     menu.addItem({ type: 'separator' });
     menu.addItem({ command: FORGET });
-    for (const command of [SHOW, SHOW_CELL, UNDO, REDO, FORGET]) {
-      palette?.addItem({ command, category: trans.__('Agent Edits') });
-    }
+    services.addToPalette(SHOW, SHOW_CELL, UNDO, REDO, FORGET);
 
     const undoOrRedo = async (command: 'undo' | 'redo'): Promise<void> => {
       const path = navigator.currentPath;

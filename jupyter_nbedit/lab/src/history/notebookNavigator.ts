@@ -1,7 +1,6 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { IDocumentManager } from '@jupyterlab/docmanager';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import type { Contents } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { flashCell } from '../notify/cellMarks';
 import type { CellDiff } from '../server/models';
@@ -12,7 +11,6 @@ import { goToCell } from '../ui/viewport';
 export class NotebookNavigator {
   constructor(
     private readonly _shell: JupyterFrontEnd.IShell,
-    private readonly _contents: Contents.IManager,
     private readonly _tracker: INotebookTracker,
     private readonly _documents: IDocumentManager
   ) {
@@ -31,7 +29,7 @@ export class NotebookNavigator {
   /** The path of the current notebook, or null if none is open. */
   get currentPath(): string | null {
     const panel = this._tracker.currentWidget;
-    return panel === null ? null : this._getPath(panel);
+    return panel?.context.localPath ?? null;
   }
 
   /** The active cell of the current notebook, with its position from 1, or null. */
@@ -94,12 +92,8 @@ export class NotebookNavigator {
 
   private _find(path: string): NotebookPanel | undefined {
     const current = this._tracker.currentWidget;
-    return current !== null && this._getPath(current) === path
+    return current?.context.localPath === path
       ? current
-      : this._tracker.find(panel => this._getPath(panel) === path);
-  }
-
-  private _getPath({ context }: NotebookPanel): string {
-    return this._contents.localPath(context.path);
+      : this._tracker.find(({ context }) => context.localPath === path);
   }
 }

@@ -1,7 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Cell } from '@jupyterlab/cells';
 import { CellBlock, suppressShortcuts, type BlockAction } from '../blocks/cellBlock';
-import { drawCellDiff, type DiffServices } from '../blocks/cellDiffView';
+import { drawCellDiff } from '../blocks/cellDiffView';
 import type { BarItem } from '../blocks/notebookBar';
 import type {
   BlockEntry,
@@ -12,6 +12,7 @@ import type {
 import type { Cell as MergedCell } from '../merge/notebook';
 import type { CellDiff, CellState } from '../server/models';
 import { getCellId } from '../ui/cellIds';
+import type { DiffServices } from '../ui/codeMirrorDiff';
 import type { DiffView } from '../ui/diffView';
 import { keepFocus, makeElement } from '../ui/elements';
 import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';

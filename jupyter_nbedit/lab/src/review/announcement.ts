@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { fitMessage } from '../notify/wording';
 import type { Proposal } from '../server/models';
+import { listPendingParts } from '../server/proposalModel';
 import { cleanName } from '../ui/displayText';
 import * as wording from './wording';
 
@@ -16,7 +17,7 @@ export function describeAnnouncement(
   trans: TranslationBundle
 ): string {
   const proposers = proposals.map(proposal => wording.getProposer(proposal, trans));
-  const count = proposals.flatMap(wording.listPendingParts).length;
+  const count = proposals.flatMap(listPendingParts).length;
   const paths = [...new Set(proposals.map(({ path }) => path))];
   const [path = '', other] = paths;
   const file = cleanName(path.split('/').at(-1) ?? '');

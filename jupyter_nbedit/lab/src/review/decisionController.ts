@@ -8,7 +8,7 @@ import type {
   Proposal,
   ProposedPart
 } from '../server/models';
-import type { ProposalModel } from './proposalModel';
+import type { ProposalModel } from '../server/proposalModel';
 import type { ShownPart } from './proposalPartView';
 import * as wording from './wording';
 

@@ -1,13 +1,11 @@
 import { Notification } from '@jupyterlab/apputils';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import { showBriefToast } from '../notify/briefToast';
 import type { LiveToast } from '../notify/liveToast';
 import { TOAST } from '../notify/toastFocusPlugin';
 import { describeError } from '../notify/wording';
 import { isUndoCancelled } from '../server/client';
-import type { WriteRight } from '../server/writeRight';
+import type { NbEditServices } from '../services/servicesPlugin';
 import type { Decision } from './decisionController';
-import type { ProposalModel } from './proposalModel';
 
 /** Tells what was decided last in a notebook, and undoes it. */
 export class DecisionToast {
@@ -16,11 +14,9 @@ export class DecisionToast {
    * @param _onUndone Called with a decision that was undone.
    */
   constructor(
-    private readonly _proposals: Pick<ProposalModel, 'reopen' | 'undoEdits'>,
-    private readonly _right: WriteRight,
+    private readonly _services: NbEditServices,
     private readonly _getPath: () => string,
-    private readonly _onUndone: (decision: Decision) => void,
-    private readonly _trans: TranslationBundle
+    private readonly _onUndone: (decision: Decision) => void
   ) {}
 
   /** Whether there is a decision that was not undone. */
@@ -31,19 +27,20 @@ export class DecisionToast {
   /** Show a decision in place of the one before. */
   show(decision: Decision): void {
     const { verdict, count } = decision;
+    const { right, trans } = this._services;
     const text =
       verdict === 'accepted'
-        ? this._trans._n('Accepted %1 change', 'Accepted %1 changes', count, count)
-        : this._trans._n('Rejected %1 change', 'Rejected %1 changes', count, count);
+        ? trans._n('Accepted %1 change', 'Accepted %1 changes', count, count)
+        : trans._n('Rejected %1 change', 'Rejected %1 changes', count, count);
     this._dismiss();
     this._last = decision;
     this._toast = showBriefToast({
       message: text,
       type: 'success',
       actions: [
-        ...this._right.offer([
+        ...right.offer([
           {
-            label: this._trans.__('Undo'),
+            label: trans.__('Undo'),
             callback: (event: MouseEvent) => {
               // The toast stays until the decision is undone.
               event.preventDefault();
@@ -66,14 +63,15 @@ export class DecisionToast {
     if (last === null) {
       return;
     }
+    const { proposals, trans } = this._services;
     const toast = this._toast;
     this._last = null;
     try {
       if (last.verdict === 'accepted') {
-        await this._proposals.undoEdits(this._getPath(), last.edits);
+        await proposals.undoEdits(this._getPath(), last.edits);
       } else {
         for (const { id, parts } of last.proposals) {
-          await this._proposals.reopen(id, parts);
+          await proposals.reopen(id, parts);
         }
       }
     } catch (error) {
@@ -82,7 +80,7 @@ export class DecisionToast {
         return;
       }
       toast?.dismiss();
-      Notification.error(describeError(error, this._trans), { autoClose: false });
+      Notification.error(describeError(error, trans), { autoClose: false });
       return;
     }
     toast?.dismiss();

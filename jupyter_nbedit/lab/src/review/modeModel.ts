@@ -2,6 +2,7 @@ import type { Event } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { Mode, ModeReply } from '../server/models';
+import type { ProposalCounts } from '../server/proposalModel';
 import type { WriteRight } from '../server/writeRight';
 import { cleanText } from '../ui/displayText';
 import { formatChangeCount } from './wording';
@@ -204,14 +205,6 @@ function getModeName(mode: Mode, trans: TranslationBundle): string {
     case 'plan':
       return trans.__('Paused');
   }
-}
-
-/** Number of changes that wait for a decision. */
-export interface ProposalCounts {
-  /** In the current notebook. */
-  readonly currentNotebook: number;
-  /** In all other notebooks. */
-  readonly otherNotebooks: number;
 }
 
 /** Number of changes that wait for the user. */

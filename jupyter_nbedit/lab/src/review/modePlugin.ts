@@ -1,8 +1,8 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/apputils';
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
-import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { MenuSvg } from '@jupyterlab/ui-components';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
@@ -10,12 +10,8 @@ import { Widget } from '@lumino/widgets';
 import { countUnseen } from '../notify/unseenCounts';
 import { describeError } from '../notify/wording';
 import { NbEditClient } from '../server/client';
-import { FileChangeFeed, IFileChangeFeed } from '../server/fileChanges';
-import { IOpenPage } from '../server/openPage';
-import type { TabConnection } from '../server/tabReports';
 import type { Mode } from '../server/models';
-import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
-import { IWriteRight, type WriteRight } from '../server/writeRight';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
 import { makeElement } from '../ui/elements';
 import { requireUserGesture } from '../ui/userGesture';
 import {
@@ -34,8 +30,6 @@ import {
   type ModeChoice
 } from './modeModel';
 import { ModeStatus } from './modeStatus';
-import type { ProposalModel } from './proposalModel';
-import { IProposalModel } from './reviewPlugin';
 
 /** The ids of the commands; menus in `schema/plugin.json` have them, too. */
 const COMMANDS = {
@@ -78,24 +72,17 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:modes',
   description: 'Shows and changes how edits are taken: at once, after a review, or not at all.',
   autoStart: true,
-  requires: [IFileChangeFeed, IProposalModel, INotebookTracker, IWriteRight, IOpenPage],
-  optional: [IUnseenModel, ICommandPalette, IStatusBar, ITranslator],
+  requires: [INbEditServices, INotebookTracker],
+  optional: [IStatusBar],
   activate: (
     app: JupyterFrontEnd,
-    files: FileChangeFeed,
-    proposals: ProposalModel,
+    services: NbEditServices,
     tracker: INotebookTracker,
-    right: WriteRight,
-    page: TabConnection,
-    unseen: UnseenModel | null,
-    palette: ICommandPalette | null,
-    statusBar: IStatusBar | null,
-    translator: ITranslator | null
+    statusBar: IStatusBar | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
-    const { commands, serviceManager, shell } = app;
-    const { contents, events, serverSettings } = serviceManager;
-    const model = new ModeModel(new NbEditClient(serverSettings, page), events, right, trans);
+    const { files, proposals, right, server, trans, unseen } = services;
+    const { commands, shell } = app;
+    const model = new ModeModel(server, app.serviceManager.events, right, trans);
     let connectionNotice: string | null = null;
     NbEditClient.unconnected.connect(() => {
       if (connectionNotice !== null) {
@@ -111,11 +98,11 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
     });
     // The user may have lost the right since it was read.
     NbEditClient.refused.connect(() => model.refresh());
-    files.addListener({ onFileChange: () => undefined, onResync: () => model.refresh() });
+    files.addListener({ onResync: () => model.refresh() });
 
     const updatePath = (): void => {
       const panel = tracker.find(each => each === shell.currentWidget);
-      model.path = panel === undefined ? null : contents.localPath(panel.context.path);
+      model.path = panel === undefined ? null : panel.context.localPath;
     };
     tracker.widgetAdded.connect((_, { context }) => context.pathChanged.connect(updatePath));
     shell.currentChanged?.connect(updatePath);
@@ -210,16 +197,15 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
     });
     const menu = new MenuSvg({ commands });
     const openModeMenu = (): void => menu.open(window.innerWidth / 3, window.innerHeight / 3);
-    const category = trans.__('Agent Edits');
     const choices = MODE_CHOICES.map(choice => ({
       command: COMMANDS.setMode,
       args: { ...choice }
     }));
     choices.forEach(({ command, args }) =>
-      palette?.addItem({ command, args: { ...args, isPalette: true }, category })
+      services.addPaletteItem({ command, args: { ...args, isPalette: true } })
     );
     choices.forEach(item => menu.addItem(item));
-    palette?.addItem({ command: COMMANDS.resume, category });
+    services.addToPalette(COMMANDS.resume);
     model.changed.connect(() => {
       Object.values(COMMANDS).forEach(id => commands.notifyCommandChanged(id));
     });
@@ -234,7 +220,7 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       ];
       const countChanges = (): ChangeCounts => ({
         ...proposals.count(model.path),
-        unseen: unseen === null || model.path === null ? 0 : countUnseen(unseen, model.path)
+        unseen: model.path === null ? 0 : countUnseen(unseen, model.path)
       });
       const item = new ModeStatus(model, countChanges, commands, items, trans);
       const changed = new Signal<ModeStatus, void>(item);
@@ -244,8 +230,8 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
       };
       model.changed.connect(refreshItem);
       proposals.changed.connect(refreshItem);
-      unseen?.changed.connect(refreshItem);
-      unseen?.notebooksChanged.connect(refreshItem);
+      unseen.changed.connect(refreshItem);
+      unseen.notebooksChanged.connect(refreshItem);
       statusBar.registerStatusItem(modePlugin.id, {
         item,
         align: 'right',

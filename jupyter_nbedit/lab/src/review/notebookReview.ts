@@ -1,5 +1,4 @@
 import type { Cell } from '@jupyterlab/cells';
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { PartialJSONObject } from '@lumino/coreutils';
 import type { BlockAction } from '../blocks/cellBlock';
 import type { BarItem } from '../blocks/notebookBar';
@@ -11,11 +10,11 @@ import type {
 } from '../blocks/notebookBlocks';
 import { mergeLines } from '../merge/textMerge';
 import type { CellDiff, Proposal, ProposedPart } from '../server/models';
-import type { WriteRight } from '../server/writeRight';
+import type { NbEditServices } from '../services/servicesPlugin';
 import { DecisionController, type Decision, type DecisionHost } from './decisionController';
 import { DecisionToast } from './decisionToast';
 import { MoveLine } from './moveLine';
-import { PartDrawer, type DrawDiff } from './partDrawer';
+import { PartDrawer } from './partDrawer';
 import { computeOutcome, type PartOutcome } from './partOutcome';
 import {
   isInsert,
@@ -25,7 +24,7 @@ import {
   type TabCell
 } from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
-import type { ProposalModel } from './proposalModel';
+import { listPendingParts } from '../server/proposalModel';
 import { getPartKey, makePartKey, sortParts, type ShownPart } from './proposalPartView';
 import * as wording from './wording';
 
@@ -47,26 +46,22 @@ export class NotebookReview implements BlockProvider {
   /** After changes that were made: these may be made. */
   readonly rank = 2;
 
-  /** @param _getPath Returns the path of the notebook in the Contents API. */
   constructor(
     private readonly _blocks: NotebookBlocks,
-    private readonly _proposals: ProposalModel,
-    private readonly _right: WriteRight,
-    private readonly _getPath: () => string,
-    drawDiff: DrawDiff,
-    private readonly _trans: TranslationBundle
+    private readonly _services: NbEditServices
   ) {
     const { panel, requestUpdate } = _blocks;
+    const { proposals, trans } = _services;
     const onUndone = (decision: Decision): void => void this._showUndone(decision);
-    this._toast = new DecisionToast(_proposals, _right, _getPath, onUndone, _trans);
-    this._decisions = new DecisionController(_proposals, this._makeHost(), _trans);
-    this._drawer = new PartDrawer(panel, drawDiff, {
+    this._toast = new DecisionToast(_services, () => panel.context.localPath, onUndone);
+    this._decisions = new DecisionController(proposals, this._makeHost(), trans);
+    this._drawer = new PartDrawer(panel, _services, {
       makeBlock: shownPart => this._makeBlock(getPartKey(shownPart), shownPart),
       isShown: shownPart => this._parts.get(getPartKey(shownPart)) === shownPart,
       requestUpdate
     });
-    _proposals.changed.connect(requestUpdate);
-    panel.disposed.connect(() => _proposals.changed.disconnect(requestUpdate));
+    proposals.changed.connect(requestUpdate);
+    panel.disposed.connect(() => proposals.changed.disconnect(requestUpdate));
     _blocks.addProvider(this);
   }
 
@@ -172,10 +167,10 @@ export class NotebookReview implements BlockProvider {
   }
 
   private _listPending(): PendingPart[] {
-    return this._proposals
-      .listForNotebook(this._getPath())
+    return this._services.proposals
+      .listForNotebook(this._blocks.panel.context.localPath)
       .filter(({ kind }) => kind === 'edit')
-      .flatMap(proposal => wording.listPendingParts(proposal).map(part => ({ proposal, part })));
+      .flatMap(proposal => listPendingParts(proposal).map(part => ({ proposal, part })));
   }
 
   /** Add or update a part, and compute its position. */
@@ -234,7 +229,7 @@ export class NotebookReview implements BlockProvider {
   private _updateMoveLine(shownPart: ShownPart, cells: readonly TabCell[]): void {
     const { proposal, part } = shownPart;
     if (part.moved && part.before !== null && part.after !== null) {
-      shownPart.moveLine ??= new MoveLine(proposal, part, this._trans);
+      shownPart.moveLine ??= new MoveLine(proposal, part, this._services.trans);
       shownPart.moveLine.position = locateMoveTarget(part, proposal.parts, cells);
     }
   }
@@ -268,8 +263,8 @@ export class NotebookReview implements BlockProvider {
           this._blocks.update();
         }
       },
-      this._right,
-      this._trans
+      this._services.right,
+      this._services.trans
     );
     block.reason = shownPart.reason;
     // A removed cell disposes its block: the block is made again at its new position.
@@ -300,7 +295,7 @@ export class NotebookReview implements BlockProvider {
   }
 
   private _describeAll(): BarItem {
-    const { _trans: trans } = this;
+    const { right, trans } = this._services;
     const shownParts = [...this._parts.values()];
     const proposals = [...new Set(shownParts.map(({ proposal }) => proposal))];
     const purposes = new Set(proposals.map(wording.formatPurpose));
@@ -311,7 +306,7 @@ export class NotebookReview implements BlockProvider {
       purpose: purposes.size === 1 ? ([...purposes][0] ?? '') : '',
       notice: this._notice,
       noticeActions: this._listNoticeActions(shownParts),
-      actions: this._right.offer<BlockAction>([
+      actions: right.offer<BlockAction>([
         {
           label: trans.__('Reject all'),
           name: trans.__('Reject all proposed changes'),
@@ -332,11 +327,16 @@ export class NotebookReview implements BlockProvider {
   private _listNoticeActions(shownParts: readonly ShownPart[]): readonly BlockAction[] {
     const acceptable = this._acceptable.filter(shownPart => shownParts.includes(shownPart));
     const { length: count } = acceptable;
-    const label = this._trans._n('Accept the other %1', 'Accept the other %1', count, count);
+    const label = this._services.trans._n(
+      'Accept the other %1',
+      'Accept the other %1',
+      count,
+      count
+    );
     const run = (): void => void this._decisions.acceptAll(acceptable);
     return this._notice === '' || count === 0
       ? []
-      : this._right.offer([{ label, name: label, kind: 'accept', run }]);
+      : this._services.right.offer([{ label, name: label, kind: 'accept', run }]);
   }
 
   /** @param isPurposeShown Whether the bar shows the purpose of all proposals. */
@@ -348,7 +348,12 @@ export class NotebookReview implements BlockProvider {
         block.purpose = isPurposeShown ? '' : wording.formatPurpose(proposal);
         block.notice =
           problem?.text ??
-          wording.describeOutcome(outcome, isEdited, this._right.isGranted, this._trans);
+          wording.describeOutcome(
+            outcome,
+            isEdited,
+            this._services.right.isGranted,
+            this._services.trans
+          );
         const isCellFolded = shownPart.standsForCell ? !shownPart.isCellShown : null;
         block.state = { outcome, isEdited, isCellFolded };
         block.isEnabled = !isBusy;
@@ -364,7 +369,10 @@ export class NotebookReview implements BlockProvider {
       widgets: block === null ? [] : [block],
       block,
       isAboutCell: !isInsert(part) && position.state !== 'gone',
-      commandLabels: [this._trans.__('Accept This Change'), this._trans.__('Reject This Change')],
+      commandLabels: [
+        this._services.trans.__('Accept This Change'),
+        this._services.trans.__('Reject This Change')
+      ],
       isCellFolded: block !== null && standsForCell && !isCellShown,
       showCell: () => (shownPart.isCellShown = true),
       open: async () => {

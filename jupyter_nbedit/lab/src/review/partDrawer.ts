@@ -1,16 +1,10 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import type { CellDiff } from '../server/models';
+import { drawCellDiff } from '../blocks/cellDiffView';
+import type { DiffServices } from '../ui/codeMirrorDiff';
 import type { DiffView } from '../ui/diffView';
 import { isNearViewport, observeNearViewport, preserveViewport } from '../ui/viewport';
 import type { ProposalBlock } from './proposalBlock';
 import type { ShownPart } from './proposalPartView';
-
-/**
- * Draws a cell diff, or returns null if there is no text to compare.
- *
- * @param onEdit Lets the user edit the text after; called with the text after each change.
- */
-export type DrawDiff = (cell: CellDiff, onEdit?: (text: string) => void) => DiffView | null;
 
 /** What the drawer needs from the review of a notebook. */
 export interface DrawerHost {
@@ -28,7 +22,7 @@ export interface DrawerHost {
 export class PartDrawer {
   constructor(
     private readonly _panel: NotebookPanel,
-    private readonly _drawDiff: DrawDiff,
+    private readonly _diffs: DiffServices,
     private readonly _host: DrawerHost
   ) {
     this._observer = observeNearViewport(_panel.content, _host.requestUpdate);
@@ -95,13 +89,15 @@ export class PartDrawer {
   }
 
   private _makeDiffView(shownPart: ShownPart): DiffView | null {
+    const { codeMimetype: language } = this._panel.content;
     const { outcome, editedSource } = shownPart;
     const { after } = outcome.diff;
     if (editedSource === null || after === null) {
-      return this._drawDiff(outcome.diff);
+      return drawCellDiff(outcome.diff, language, this._diffs);
     }
     const { drawnKey } = shownPart;
-    return this._drawDiff({ ...outcome.diff, after: { ...after, source: editedSource } }, text => {
+    const diff = { ...outcome.diff, after: { ...after, source: editedSource } };
+    return drawCellDiff(diff, language, this._diffs, text => {
       // Not what is typed into an editor that is about to be replaced.
       if (shownPart.drawnKey === drawnKey) {
         shownPart.editedSource = text;

@@ -5,7 +5,7 @@ import { Widget } from '@lumino/widgets';
 import { describeError } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type { Proposal, ProposedPart } from '../server/models';
-import type { WriteRight } from '../server/writeRight';
+import type { NbEditServices } from '../services/servicesPlugin';
 import { describeAge } from '../ui/age';
 import type { DiffView } from '../ui/diffView';
 import { cleanText } from '../ui/displayText';
@@ -19,14 +19,8 @@ import {
 } from '../ui/elements';
 import type { Decision } from './decisionController';
 import { DecisionToast } from './decisionToast';
-import type { ProposalModel } from './proposalModel';
-import {
-  describeIdentity,
-  formatChangeCount,
-  formatPurpose,
-  getProposer,
-  listPendingParts
-} from './wording';
+import { listPendingParts } from '../server/proposalModel';
+import { describeIdentity, formatChangeCount, formatPurpose, getProposer } from './wording';
 
 /** Maximum length of a path; its end identifies the notebook. */
 const MAX_PATH_LENGTH = 200;
@@ -36,8 +30,6 @@ const UPDATE_INTERVAL = 30_000;
 
 /** What the list needs from the application. */
 export interface ProposalListActions {
-  readonly trans: TranslationBundle;
-  readonly right: WriteRight;
   /** Open the notebook of a proposal. */
   readonly open: (proposal: Proposal) => void;
   /** Show a new notebook that was accepted. */
@@ -49,11 +41,11 @@ export interface ProposalListActions {
 /** All proposals, including those for notebooks that are not open or do not exist yet. */
 export class ProposalList extends Widget {
   constructor(
-    private readonly _proposals: ProposalModel,
+    private readonly _services: NbEditServices,
     private readonly _actions: ProposalListActions
   ) {
     super();
-    const { trans } = _actions;
+    const { proposals, right, trans } = _services;
     this.addClass('jp-nbedit-proposals');
     this.node.tabIndex = -1;
     this.node.setAttribute('role', 'region');
@@ -63,15 +55,15 @@ export class ProposalList extends Widget {
       this._emptyText,
       this._list
     );
-    _proposals.changed.connect(this._refresh);
-    _actions.right.changed.connect(this._refresh);
+    proposals.changed.connect(this._refresh);
+    right.changed.connect(this._refresh);
     this.update();
   }
 
   override dispose(): void {
     window.clearInterval(this._updateTimer);
-    this._proposals.changed.disconnect(this._refresh);
-    this._actions.right.changed.disconnect(this._refresh);
+    this._services.proposals.changed.disconnect(this._refresh);
+    this._services.right.changed.disconnect(this._refresh);
     this._items.forEach(item => item.dispose());
     super.dispose();
   }
@@ -93,14 +85,14 @@ export class ProposalList extends Widget {
 
   protected override onUpdateRequest(message: Message): void {
     super.onUpdateRequest(message);
-    const { pending } = this._proposals;
+    const { pending } = this._services.proposals;
     const focusedIndex = this._items.findIndex(({ node }) => node.contains(document.activeElement));
     const knownItems = new Map(this._items.map(item => [item.snapshot, item]));
     this._items = pending.map(proposal => {
-      const snapshot = JSON.stringify([proposal, this._actions.right.isGranted]);
+      const snapshot = JSON.stringify([proposal, this._services.right.isGranted]);
       const item =
         knownItems.get(snapshot) ??
-        new ProposalItem(proposal, snapshot, this._proposals, this._actions);
+        new ProposalItem(proposal, snapshot, this._services, this._actions);
       knownItems.delete(snapshot);
       return item;
     });
@@ -112,7 +104,7 @@ export class ProposalList extends Widget {
     });
     showText(
       this._emptyText,
-      pending.length === 0 ? this._actions.trans.__('Nothing is proposed.') : ''
+      pending.length === 0 ? this._services.trans.__('Nothing is proposed.') : ''
     );
     this._updateTimes();
     if (focusedIndex >= 0 && !this.node.contains(document.activeElement)) {
@@ -147,11 +139,11 @@ class ProposalItem {
   constructor(
     private readonly _proposal: Proposal,
     readonly snapshot: string,
-    private readonly _proposals: ProposalModel,
+    private readonly _services: NbEditServices,
     private readonly _actions: ProposalListActions
   ) {
     const { path, kind } = _proposal;
-    const { trans, right } = _actions;
+    const { trans, right } = _services;
     const parts = listPendingParts(_proposal);
     const shownPath = cleanText(path, MAX_PATH_LENGTH);
     const title = makeElement('div', 'jp-nbedit-proposal-title');
@@ -213,14 +205,14 @@ class ProposalItem {
   private _makeLink(path: string): HTMLElement {
     const link = makeElement('button', 'jp-nbedit-proposal-path', path);
     link.type = 'button';
-    link.title = this._actions.trans.__('Open the notebook');
+    link.title = this._services.trans.__('Open the notebook');
     link.addEventListener('click', () => this._actions.open(this._proposal));
     return link;
   }
 
   /** Make the cells of a new notebook, drawn when the user opens them. */
   private _makeContents(parts: readonly ProposedPart[]): HTMLElement {
-    const { trans } = this._actions;
+    const { trans } = this._services;
     const { length } = parts;
     const details = makeElement('details', 'jp-nbedit-proposal-contents');
     const label = trans._n('Show %1 cell', 'Show %1 cells', length, length);
@@ -235,12 +227,12 @@ class ProposalItem {
   }
 
   private async _reject(): Promise<void> {
-    await this._proposals.reject(this._proposal);
+    await this._services.proposals.reject(this._proposal);
     this._tell('rejected', []);
   }
 
   private async _accept(): Promise<void> {
-    const { edit_id: edit } = await this._proposals.accept(this._proposal);
+    const { edit_id: edit } = await this._services.proposals.accept(this._proposal);
     if (this._proposal.kind === 'create') {
       this._actions.showNew(this._proposal);
     } else if (edit !== null) {
@@ -255,11 +247,9 @@ class ProposalItem {
     // A new notebook is decided as a whole.
     const proposal = kind === 'create' ? { id } : { id, parts: numbers };
     const toast = new DecisionToast(
-      this._proposals,
-      this._actions.right,
+      this._services,
       () => path,
-      () => undefined,
-      this._actions.trans
+      () => undefined
     );
     toast.show({ verdict, count: numbers.length, proposals: [proposal], edits });
   }
@@ -270,7 +260,7 @@ class ProposalItem {
     try {
       await sendDecision();
     } catch (error) {
-      showAlert(this._notice, [describeFailure(error, this._actions.trans)]);
+      showAlert(this._notice, [describeFailure(error, this._services.trans)]);
     } finally {
       setEnabled(this._buttons, true);
     }

@@ -2,7 +2,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { LiveToast, type ToastContent } from '../notify/liveToast';
 import type { Proposal } from '../server/models';
 import { describeAnnouncement } from './announcement';
-import type { ProposalModel } from './proposalModel';
+import type { ProposalModel } from '../server/proposalModel';
 
 /** Maximum number of toasts for one agent and notebook each; all others share one more. */
 const MAX_TOASTS = 5;

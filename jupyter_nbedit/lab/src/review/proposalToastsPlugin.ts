@@ -1,37 +1,29 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { BLOCK_COMMANDS, INotebookBlocks } from '../blocks/blocksPlugin';
 import type { BlockEntry } from '../blocks/notebookBlocks';
-import { INbEditSettings, type Settings } from '../notify/settings';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
 import { describeError } from '../notify/wording';
 import type { Proposal } from '../server/models';
 import { isCellVisible } from '../ui/viewport';
 import { isAboutOneNotebook } from './announcement';
-import type { ProposalModel } from './proposalModel';
+import { listPendingParts } from '../server/proposalModel';
 import { getPartKey } from './proposalPartView';
 import { ProposalToasts } from './proposalToasts';
-import { COMMANDS, IProposalModel } from './reviewPlugin';
-import { listPendingParts } from './wording';
+import { COMMANDS } from './reviewPlugin';
 
 export const proposalToastsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:proposal-toasts',
   description: 'Tells the user of proposed changes.',
   autoStart: true,
-  requires: [IProposalModel, INotebookTracker, INotebookBlocks, INbEditSettings],
-  optional: [ITranslator],
+  requires: [INbEditServices, INotebookTracker, INotebookBlocks],
   activate: (
-    { commands, restored, serviceManager, shell }: JupyterFrontEnd,
-    model: ProposalModel,
+    { commands, restored, shell }: JupyterFrontEnd,
+    { proposals: model, settings, trans }: NbEditServices,
     tracker: INotebookTracker,
-    notebookBlocks: INotebookBlocks,
-    settings: Settings,
-    translator: ITranslator | null
+    notebookBlocks: INotebookBlocks
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
-    const { contents } = serviceManager;
-
     /** Return the entry of the first change of these proposals in a view of their notebook. */
     const findFirstEntry = (
       panel: NotebookPanel,
@@ -54,7 +46,7 @@ export const proposalToastsPlugin: JupyterFrontEndPlugin<void> = {
     const shouldAnnounce = (proposals: readonly Proposal[]): boolean => {
       const { toasts } = settings.current;
       const panels = isAboutOneNotebook(proposals)
-        ? tracker.filter(({ context }) => contents.localPath(context.path) === proposals[0]?.path)
+        ? tracker.filter(({ context }) => context.localPath === proposals[0]?.path)
         : [];
       const isPageVisible = document.visibilityState === 'visible';
       const front = panels.find(panel => panel === shell.currentWidget);

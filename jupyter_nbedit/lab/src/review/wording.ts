@@ -1,6 +1,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { isAboutNotebook } from '../blocks/cellDiff';
-import type { CellDiff, ConflictingCell, Proposal, ProposedPart } from '../server/models';
+import type { CellDiff, ConflictingCell, Proposal } from '../server/models';
 import { cleanName, cleanText, getDisplayName, isAnonymousUserName } from '../ui/displayText';
 import type { PartOutcome } from './partOutcome';
 import { isInsert } from './proposalPartPosition';
@@ -185,9 +185,4 @@ export function describeConflict(why: ConflictingCell['why'], trans: Translation
 /** Return whether a conflicting cell belongs to a part. */
 export function isConflictOf({ cell_id: id, index }: ConflictingCell, part: CellDiff): boolean {
   return id !== null ? id === part.cell_id : index === part.index_before || index === part.index;
-}
-
-/** Return the parts that are not decided yet. */
-export function listPendingParts({ parts }: Proposal): ProposedPart[] {
-  return parts.filter(({ status }) => status === 'pending');
 }

@@ -1,6 +1,4 @@
-import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import type { Event } from '@jupyterlab/services';
-import { Token } from '@lumino/coreutils';
 import { isAnonymousUserName } from '../ui/displayText';
 import { PAGE_CLIENT } from './client';
 import type { OperationEntry } from './models';
@@ -60,11 +58,11 @@ const PROBLEM_KINDS: readonly unknown[] = ['deleted', 'renamed', 'unreadable'];
 /** Handles changes of files on disk. */
 export interface FileChangeListener {
   /** A file has changed, according to an event. */
-  onFileChange(change: FileChange): void;
+  onFileChange?(change: FileChange): void;
   /** A file is missing or unreadable now, according to an event. */
   onFileProblem?(problem: FileProblem): void;
   /** Events may have been missed: any file may have changed. */
-  onResync(): void;
+  onResync?(): void;
   /** Some time has passed: a file may have changed without an event. */
   onCheck?(): void;
 }
@@ -196,14 +194,14 @@ export class FileChangeFeed {
 
   private _notify(change: FileChange): void {
     for (const listener of this._listeners) {
-      listener.onFileChange({ ...change, path: change.path.replace(/^\/+/, '') });
+      listener.onFileChange?.({ ...change, path: change.path.replace(/^\/+/, '') });
     }
   }
 
   private readonly _resync = (): void => {
     if (document.visibilityState === 'visible') {
       for (const listener of this._listeners) {
-        listener.onResync();
+        listener.onResync?.();
       }
     }
   };
@@ -248,21 +246,6 @@ function parseOperation(operation: unknown): OperationEntry[] {
     ? [{ op, cell_id: toTextOrNull(cell_id), index: toIntegerOrNull(index) }]
     : [];
 }
-
-/** The token of the feed that all plugins of the page share. */
-export const IFileChangeFeed = new Token<FileChangeFeed>(
-  'jupyter-nbedit:IFileFeed',
-  'Tells of files that change on disk.'
-);
-
-export const fileChangesPlugin: JupyterFrontEndPlugin<FileChangeFeed> = {
-  id: 'jupyter-nbedit:feed',
-  description: 'Tells of files that change on disk.',
-  autoStart: true,
-  provides: IFileChangeFeed,
-  activate: ({ serviceManager }: JupyterFrontEnd) =>
-    new FileChangeFeed(serviceManager.events, () => serviceManager.user.identity?.username ?? null)
-};
 
 /**
  * Return the socket of the event manager, or null if it cannot be found.

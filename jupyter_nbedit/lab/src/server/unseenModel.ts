@@ -1,5 +1,4 @@
 import type { Event } from '@jupyterlab/services';
-import { Token } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { NbEditError } from './client';
 import type { FileChangeFeed } from './fileChanges';
@@ -254,9 +253,3 @@ class CoalescedReads {
 function isUnavailable(error: unknown): boolean {
   return error instanceof NbEditError && UNAVAILABLE_STATUSES.includes(error.status);
 }
-
-/** The token of the model that all plugins of the page share. */
-export const IUnseenModel = new Token<UnseenModel>(
-  'jupyter-nbedit:IUnseenModel',
-  'The changes of edits that the user has not kept.'
-);

@@ -1,5 +1,3 @@
-import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Token } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
 
 /**
@@ -38,18 +36,3 @@ export class WriteRight {
   private readonly _changed = new Signal<this, void>(this);
   private _isGranted = true;
 }
-
-/** The token of the right that all plugins of the page share. */
-export const IWriteRight = new Token<WriteRight>(
-  'jupyter-nbedit:IWriteRight',
-  'Whether the user may change notebooks on the server.'
-);
-
-/** The plugin of modes, which reads the right with each mode, keeps it up to date. */
-export const writeRightPlugin: JupyterFrontEndPlugin<WriteRight> = {
-  id: 'jupyter-nbedit:write-right',
-  description: 'Knows whether the user may change notebooks on the server.',
-  autoStart: true,
-  provides: IWriteRight,
-  activate: () => new WriteRight()
-};

@@ -8,13 +8,14 @@ import { FileProblemNotice } from '../notify/fileProblems';
 import { joinTexts, type ConflictChoice } from '../notify/openConflicts';
 import { mergeTouchingChanges } from '../merge/textMerge';
 import type { FileChange, FileProblem } from '../server/fileChanges';
+import type { NbEditServices } from '../services/servicesPlugin';
 import { localEdits } from '../server/localEdits';
 import type { OpenTab } from '../server/tabReports';
 import { unsavedTyping } from '../server/unsavedTyping';
 import type { NotebookFile } from './diskVersion';
 import { IncomingChanges } from './incomingChanges';
 import { adoptVersion, type ConditionalSaves, type DiskVersion } from './jupyterlabInternals';
-import { OpenNotebook, type NotebookServices } from './openNotebook';
+import { OpenNotebook, type NotebookParts } from './openNotebook';
 import { TabTypingGuard } from './typingGuard';
 
 /** Maximum number of times that a sync or a save is repeated because the other side has changed. */
@@ -26,16 +27,14 @@ const MAX_ATTEMPTS = 5;
  */
 const EDIT_EVENT_DELAY = 100;
 
-/** The services that a sync uses. */
-export interface SyncServices extends NotebookServices {
+/** What a sync uses for one notebook. */
+export interface SyncParts extends NotebookParts {
   readonly file: NotebookFile;
   readonly saves: ConditionalSaves;
   /** Milliseconds between autosaves, or null if autosave is off. */
   readonly autosaveInterval: () => number | null;
   /** Reports to the server what the tab shows. */
   readonly tab: OpenTab;
-  /** Return the path of the notebook in the Contents API. */
-  readonly getPath: () => string;
 }
 
 /** The operations of edits that return a notebook to an earlier state. */
@@ -70,16 +69,17 @@ function isReversal({ operations }: FileChange): boolean {
 export class NotebookSync {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    private readonly _services: SyncServices
+    services: NbEditServices,
+    private readonly _parts: SyncParts
   ) {
-    this._notebook = new OpenNotebook(_context, _services);
+    this._notebook = new OpenNotebook(_context, services, _parts);
     this._incomingChanges = new IncomingChanges(this._notebook, (key, conflict, choice) =>
       this._run(() => {
         this._applyChoice(key, conflict, choice);
         this._report();
       })
     );
-    this._problemNotice = new FileProblemNotice(_services.trans);
+    this._problemNotice = new FileProblemNotice(services.trans);
     _context.disposed.connect(() => this._problemNotice.dismiss());
     this._save = _context.save.bind(_context);
     this._revert = _context.revert.bind(_context);
@@ -87,16 +87,15 @@ export class NotebookSync {
     _context.revert = () => this._reload();
     _context.saveState.connect(this._onSaveState);
     _context.model.stateChanged.connect(this._onStateChanged);
-    const stop = _services.running.addListener(() => {
+    const stop = _parts.running.addListener(() => {
       if (this._baseVersion?.hasDeferred === true) {
         this.requestSync();
       }
     });
     _context.disposed.connect(stop);
     const guard = new TabTypingGuard(_context, {
-      getPath: _services.getPath,
       getBase: () => this._baseVersion?.disk ?? null,
-      trans: _services.trans
+      trans: services.trans
     });
     unsavedTyping.add(guard);
     _context.disposed.connect(() => unsavedTyping.remove(guard));
@@ -176,7 +175,7 @@ export class NotebookSync {
     };
     return this._enqueue(async () => {
       for (let attempt = 0; attempt < MAX_ATTEMPTS && (await this._mergeBeforeSave()); attempt++) {
-        if (await this._services.saves.saveIfCurrent(this._context, save)) {
+        if (await this._parts.saves.saveIfCurrent(this._context, save)) {
           return;
         }
       }
@@ -215,7 +214,7 @@ export class NotebookSync {
   }
 
   private async _sync(): Promise<void> {
-    const { file } = this._services;
+    const { file } = this._parts;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (this._context.isDisposed || this._baseVersion === null) {
         return;
@@ -226,14 +225,14 @@ export class NotebookSync {
       if (await this._isCurrent()) {
         const changes = this._pendingChanges.splice(0, changeCount);
         this._baseVersion.addReports(changes);
-        this._services.tab.markApplied(changes);
+        this._parts.tab.markApplied(changes);
         return;
       }
       const { path } = this._context;
       const version = await file.fetch(path, this._baseVersion.disk, this._diskHash);
       if (this._context.model.dirty && this._pendingChanges.some(isReversal)) {
         // Whether it was asked for in this page is known when the reply has arrived.
-        await localEdits.whenUndone(this._services.getPath());
+        await localEdits.whenUndone(this._context.localPath);
       }
       if (generation === this._generation) {
         await this._adopt(this._baseVersion, version, changeCount);
@@ -254,7 +253,7 @@ export class NotebookSync {
     this._mayBeStale = false;
     const { path, contentsModel } = this._context;
     try {
-      return await this._services.file.isCurrent(path, this._diskHash, contentsModel);
+      return await this._parts.file.isCurrent(path, this._diskHash, contentsModel);
     } catch (error) {
       this._mayBeStale = true;
       throw error;
@@ -289,7 +288,7 @@ export class NotebookSync {
       this._isMerging = false;
     }
     this._diskHash = this._context.contentsModel?.hash ?? null;
-    this._services.tab.markApplied(changes);
+    this._parts.tab.markApplied(changes);
   }
 
   /**
@@ -306,10 +305,7 @@ export class NotebookSync {
       this._notebook.areEditorsCurrent()
     ) {
       const state = this._context.model.dirty ? 'merged' : 'shown';
-      this._services.tab.report(
-        this._diskHash,
-        this._incomingChanges.isWaiting ? 'waiting' : state
-      );
+      this._parts.tab.report(this._diskHash, this._incomingChanges.isWaiting ? 'waiting' : state);
     }
   }
 
@@ -370,7 +366,7 @@ export class NotebookSync {
 
   /** Each merge restarts JupyterLab's autosave timer: frequent edits would postpone it forever. */
   private _saveIfOverdue(): void {
-    const interval = this._services.autosaveInterval();
+    const interval = this._parts.autosaveInterval();
     const since = this._dirtySince;
     if (interval !== null && since !== null && Date.now() - since >= interval) {
       this._context.save().catch((error: unknown) => this._warn(error));
@@ -394,7 +390,7 @@ export class NotebookSync {
         editId: null,
         isUndoable: false
       }));
-      this._diskHash = this._services.saves.getSavedHash(this._context.path);
+      this._diskHash = this._parts.saves.getSavedHash(this._context.path);
       this._report();
     }
   };

@@ -1,13 +1,12 @@
 import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import type { DiffServices } from '../blocks/cellDiffView';
-import type { NotebookBlocks } from '../blocks/notebookBlocks';
+import type { INotebookBlocks } from '../blocks/blocksPlugin';
 import { flashCell } from '../notify/cellMarks';
 import { ConflictBlocks, getConflictEntryKey } from '../notify/conflictBlocks';
 import { DeferredChanges } from '../notify/deferredChanges';
 import { DeferredLines } from '../notify/deferredLines';
 import { OpenConflicts } from '../notify/openConflicts';
-import type { Settings } from '../notify/settings';
+import type { NbEditServices } from '../services/servicesPlugin';
 import { UserActivity } from '../notify/userActivity';
 import { getCellId } from '../ui/cellIds';
 import { goToCell, isCellVisible, preserveViewport, scrollToCellCenter } from '../ui/viewport';
@@ -35,9 +34,8 @@ export class NotebookViews {
       /** Return whether the user works in this view. */
       isCurrent(panel: NotebookPanel): boolean;
     },
-    private readonly _settings: Settings,
-    private readonly _getBlocks: (panel: NotebookPanel) => NotebookBlocks,
-    private readonly _diffs: DiffServices
+    private readonly _blocks: INotebookBlocks,
+    private readonly _services: NbEditServices
   ) {}
 
   /** What the user has to decide. */
@@ -49,9 +47,9 @@ export class NotebookViews {
   /** Add a view. */
   addPanel(panel: NotebookPanel): void {
     this._activity.addView(panel);
-    const blocks = this._getBlocks(panel);
-    new ConflictBlocks(blocks, this.conflicts, this._diffs);
-    new DeferredLines(blocks, this.deferred, this._diffs.trans);
+    const blocks = this._blocks.get(panel);
+    new ConflictBlocks(blocks, this.conflicts, this._services);
+    new DeferredLines(blocks, this.deferred, this._services.trans);
   }
 
   /** Return the keys of the cells that are active in some view. */
@@ -102,7 +100,7 @@ export class NotebookViews {
     for (const { content } of this._panels()) {
       const cells = content.widgets.filter(cell => changed.has(getCellId(cell)));
       cells.forEach(renderMarkdownNow);
-      if (this._settings.current.flash) {
+      if (this._services.settings.current.flash) {
         cells.forEach(flashCell);
       }
     }
@@ -115,7 +113,7 @@ export class NotebookViews {
   async followCells(keys: readonly string[]): Promise<void> {
     const panel = this._panels().find(each => this._shell.isCurrent(each));
     if (
-      !this._settings.current.follow ||
+      !this._services.settings.current.follow ||
       panel?.isVisible !== true ||
       this._activity.isBusy(panel)
     ) {
@@ -138,7 +136,7 @@ export class NotebookViews {
     }
     this._shell.reveal(panel);
     await panel.revealed;
-    const blocks = this._getBlocks(panel);
+    const blocks = this._blocks.get(panel);
     blocks.update();
     const entryKey = getConflictEntryKey(key);
     await (blocks.entries.some(entry => entry.key === entryKey)

@@ -13,7 +13,8 @@ import {
   type AttributedChange,
   type IncomingChange
 } from '../notify/attribution';
-import type { Settings } from '../notify/settings';
+import type { NbEditServices } from '../services/servicesPlugin';
+import type { Settings } from '../services/settings';
 import { findChangeKeys, getNewestEdit } from '../notify/netEffect';
 import { IncomingChangeToasts } from '../notify/toasts';
 import { describeError } from '../notify/wording';
@@ -41,24 +42,18 @@ const LATE_REPORT_DELAY = 30_000;
 /** The cost of moving a cell: others are moved around a running or active one. */
 const WEIGHT = { running: 1e12, active: 1e6, other: 1 };
 
-/** The services that an open notebook uses. */
-export interface NotebookServices {
+/** What an open notebook is made of. */
+export interface NotebookParts {
   readonly running: RunningCells;
   readonly views: NotebookViews;
-  readonly settings: Settings;
-  readonly trans: TranslationBundle;
-  /** Undo an edit of the notebook with this path. */
-  readonly undo: (path: string, edit: number) => Promise<unknown>;
-  /** Null if the server does not know what the user has seen. */
-  readonly unseen: UnseenModel | null;
-  readonly right: WriteRight;
 }
 
 /** An open notebook with all its views. */
 export class OpenNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    private readonly _services: NotebookServices
+    private readonly _services: NbEditServices,
+    private readonly _parts: NotebookParts
   ) {
     this._reader = new TabReader(_context.model);
     this._toasts = new IncomingChangeToasts(this, _services.trans);
@@ -66,7 +61,7 @@ export class OpenNotebook {
     this.views.deferred.undo = {
       canUndo: key => this._services.right.isGranted && this._findUnseenKeys([key]).length > 0,
       undo: async key => {
-        await this._services.unseen?.undo(_context.localPath, this._findUnseenKeys([key]));
+        await this._services.unseen.undo(_context.localPath, this._findUnseenKeys([key]));
       }
     };
     const refreshActions = (): void => {
@@ -78,16 +73,16 @@ export class OpenNotebook {
         refreshActions();
       }
     };
-    _services.unseen?.changed.connect(refreshToasts);
+    _services.unseen.changed.connect(refreshToasts);
     _services.right.changed.connect(refreshActions);
     _context.disposed.connect(() => {
-      _services.unseen?.changed.disconnect(refreshToasts);
+      _services.unseen.changed.disconnect(refreshToasts);
       _services.right.changed.disconnect(refreshActions);
     });
   }
 
   get views(): NotebookViews {
-    return this._services.views;
+    return this._parts.views;
   }
 
   get settings(): Settings {
@@ -117,7 +112,7 @@ export class OpenNotebook {
   }
 
   get unseen(): UnseenReply | null {
-    return this._services.unseen?.get(this._context.localPath) ?? null;
+    return this._services.unseen.get(this._context.localPath);
   }
 
   readContent(): TabContent {
@@ -258,10 +253,10 @@ export class OpenNotebook {
    * edit by edit, as far as it is possible.
    */
   async undoEdits(edits: readonly number[]): Promise<UndoResult> {
-    const { unseen } = this._services;
-    const { path, localPath } = this._context;
+    const { server, unseen } = this._services;
+    const { localPath } = this._context;
     const keys = findChangeKeys(this.unseen, edits);
-    if (unseen !== null && keys !== null) {
+    if (keys !== null) {
       try {
         await unseen.undo(localPath, keys, undefined, false);
         return makeUndoResult(edits.length);
@@ -274,7 +269,7 @@ export class OpenNotebook {
     }
     return undoEdits(
       edits,
-      edit => this._services.undo(path, edit),
+      edit => server.undo(localPath, edit),
       error => describeError(error, this.trans)
     );
   }
@@ -300,7 +295,7 @@ export class OpenNotebook {
     };
     if (changes.length > 0 && isEnabled()) {
       // A toast says what has changed all in all, and nothing of what is undone already.
-      const unseen = (await this._services.unseen?.read(this._context.localPath)) ?? null;
+      const unseen = await this._services.unseen.read(this._context.localPath);
       const isKnown = unseen !== null && getNewestEdit(changes) <= unseen.until;
       changes
         // With the server's comparison, there is no part of which the client is not known.
@@ -318,9 +313,9 @@ export class OpenNotebook {
       return;
     }
     // The conflict may have been shown before its change was known to be unseen.
-    await unseen?.read(localPath);
+    await unseen.read(localPath);
     const keys = this._findUnseenKeys(cellKeys);
-    if (unseen === null || keys.length === 0) {
+    if (keys.length === 0) {
       return;
     }
     try {
@@ -343,9 +338,7 @@ export class OpenNotebook {
     const { cells } = this._context.model;
     const states = this._reader.readStates();
     return new Set(
-      this.getKeys().filter((_, index) =>
-        this._services.running.has(cells.get(index), states[index])
-      )
+      this.getKeys().filter((_, index) => this._parts.running.has(cells.get(index), states[index]))
     );
   }
 

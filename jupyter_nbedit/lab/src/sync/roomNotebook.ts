@@ -2,8 +2,9 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import { isApplied, summarizeOperations } from '../notify/attribution';
 import type { FileChange } from '../server/fileChanges';
-import type { SyncServices } from './notebookSync';
-import { OpenNotebook, type NotebookServices } from './openNotebook';
+import type { NbEditServices } from '../services/servicesPlugin';
+import type { SyncParts } from './notebookSync';
+import { OpenNotebook } from './openNotebook';
 
 /** Maximum time between the event of an edit and its arrival in the room, in milliseconds. */
 const MAX_WAIT = 5000;
@@ -22,9 +23,10 @@ const SOCKET_DELAY = 250;
 export class RoomNotebook {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
-    private readonly _services: NotebookServices & Pick<SyncServices, 'tab'>
+    services: NbEditServices,
+    private readonly _parts: SyncParts
   ) {
-    this._notebook = new OpenNotebook(_context, _services);
+    this._notebook = new OpenNotebook(_context, services, _parts);
   }
 
   /** Show and report a change of the file. */
@@ -62,8 +64,8 @@ export class RoomNotebook {
       isApplied(change.operations, this._notebook.getKeys()) &&
       this._notebook.views.hasCurrentText(editedIds);
     if (isShown) {
-      this._services.tab.markApplied([change]);
-      this._services.tab.report(null, 'shown');
+      this._parts.tab.markApplied([change]);
+      this._parts.tab.report(null, 'shown');
     }
   }
 

@@ -1,26 +1,15 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { IEditorLanguageRegistry, IEditorThemeRegistry } from '@jupyterlab/codemirror';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import type { DocumentRegistry, IDocumentWidget } from '@jupyterlab/docregistry';
 import { IEditorTracker, type FileEditor } from '@jupyterlab/fileeditor';
 import { INotebookTracker, type INotebookModel, type NotebookPanel } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { INotebookBlocks } from '../blocks/blocksPlugin';
-import { INbEditSettings, type Settings } from '../notify/settings';
-import { NbEditClient } from '../server/client';
-import {
-  IFileChangeFeed,
-  type FileChange,
-  type FileChangeFeed,
-  type FileProblem
-} from '../server/fileChanges';
-import { IOpenPage } from '../server/openPage';
-import type { OpenTab, TabConnection } from '../server/tabReports';
-import { IUnseenModel, type UnseenModel } from '../server/unseenModel';
-import { IWriteRight, type WriteRight } from '../server/writeRight';
+import type { FileChange, FileProblem } from '../server/fileChanges';
+import { INbEditServices, type NbEditServices } from '../services/servicesPlugin';
+import { forEachPanel } from '../ui/panelMap';
 import { NotebookFile } from './diskVersion';
 import { ConditionalSaves } from './jupyterlabInternals';
-import { NotebookSync, type SyncServices } from './notebookSync';
+import { NotebookSync } from './notebookSync';
 import { NotebookViews } from './notebookViews';
 import { RoomNotebook } from './roomNotebook';
 import { RunningCells } from './runningCells';
@@ -40,50 +29,22 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:notebooks',
   description: 'Open notebooks follow edits made to their files.',
   autoStart: true,
-  requires: [
-    IFileChangeFeed,
-    INotebookTracker,
-    INotebookBlocks,
-    INbEditSettings,
-    IWriteRight,
-    IOpenPage,
-    IEditorLanguageRegistry
-  ],
-  optional: [IEditorThemeRegistry, IUnseenModel, IDocumentManager, ITranslator],
+  requires: [INbEditServices, INotebookTracker, INotebookBlocks],
+  optional: [IDocumentManager],
   activate: (
     app: JupyterFrontEnd,
-    files: FileChangeFeed,
+    services: NbEditServices,
     tracker: INotebookTracker,
     blocks: INotebookBlocks,
-    settings: Settings,
-    right: WriteRight,
-    tabs: TabConnection,
-    languages: IEditorLanguageRegistry,
-    themes: IEditorThemeRegistry | null,
-    unseen: UnseenModel | null,
-    documents: IDocumentManager | null,
-    translator: ITranslator | null
+    documents: IDocumentManager | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+    const { files, server, tabs } = services;
     const { contents } = app.serviceManager;
     const saves = new ConditionalSaves(contents);
     const running = new RunningCells();
-    const { serverSettings } = app.serviceManager;
-    const server = new NbEditClient(serverSettings, tabs);
-    const buildServices = (views: NotebookViews, tab: OpenTab): Omit<SyncServices, 'getPath'> => ({
-      file: new NotebookFile(contents, server),
-      saves,
-      running,
-      tab,
-      views,
-      settings,
-      trans,
-      undo: (path, edit) => server.undo(contents.localPath(path), edit),
-      unseen,
-      right,
-      autosaveInterval: () =>
-        documents?.autosave === true ? documents.autosaveInterval * 1000 : null
-    });
+    const file = new NotebookFile(contents, server);
+    const autosaveInterval = (): number | null =>
+      documents?.autosave === true ? documents.autosaveInterval * 1000 : null;
     const buildViews = (context: DocumentRegistry.IContext<INotebookModel>): NotebookViews =>
       new NotebookViews(
         () => tracker.filter(panel => panel.context === context),
@@ -91,9 +52,8 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
           reveal: panel => app.shell.activateById(panel.id),
           isCurrent: panel => app.shell.currentWidget === panel
         },
-        settings,
-        panel => blocks.get(panel),
-        { languages, themes, trans }
+        blocks,
+        services
       );
     const openDocuments = new Map<
       DocumentRegistry.IContext<INotebookModel>,
@@ -105,11 +65,11 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
       if (entry === undefined) {
         const views = buildViews(context);
         const Kind = context.model.collaborative ? RoomNotebook : NotebookSync;
-        const tab = tabs.open(contents.localPath(context.path));
-        const getPath = (): string => contents.localPath(context.path);
-        entry = { views, sync: new Kind(context, { ...buildServices(views, tab), getPath }) };
+        const tab = tabs.open(context.localPath);
+        const parts = { file, saves, running, tab, views, autosaveInterval };
+        entry = { views, sync: new Kind(context, services, parts) };
         openDocuments.set(context, entry);
-        context.pathChanged.connect((_, path) => tab.setPath(contents.localPath(path)));
+        context.pathChanged.connect(() => tab.setPath(context.localPath));
         context.disposed.connect(() => {
           openDocuments.delete(context);
           tabs.close(tab);
@@ -117,11 +77,10 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
       }
       entry.views.addPanel(panel);
     };
-    tracker.forEach(addPanel);
-    tracker.widgetAdded.connect((_, panel) => addPanel(panel));
+    forEachPanel(tracker, addPanel);
     const listSyncs = (path: string): DocumentSync[] =>
       [...openDocuments].flatMap(([context, { sync }]) =>
-        contents.localPath(context.path) === path ? [sync] : []
+        context.localPath === path ? [sync] : []
       );
     const requestSyncs = (): void => openDocuments.forEach(({ sync }) => sync.requestSync?.());
     files.addListener({
@@ -138,15 +97,8 @@ export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:text-files',
   description: 'Open text files without unsaved changes follow edits made to their files.',
   autoStart: true,
-  requires: [IFileChangeFeed, IEditorTracker],
-  optional: [ITranslator],
-  activate: (
-    app: JupyterFrontEnd,
-    files: FileChangeFeed,
-    tracker: IEditorTracker,
-    translator: ITranslator | null
-  ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+  requires: [INbEditServices, IEditorTracker],
+  activate: (app: JupyterFrontEnd, { files, trans }: NbEditServices, tracker: IEditorTracker) => {
     const { contents } = app.serviceManager;
     const syncs = new Map<DocumentRegistry.Context, TextFileSync>();
     const addWidget = ({ context }: IDocumentWidget<FileEditor>): void => {
@@ -163,7 +115,7 @@ export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
     files.addListener({
       onFileChange: ({ path }) => {
         for (const [context, sync] of syncs) {
-          if (contents.localPath(context.path) === path) {
+          if (context.localPath === path) {
             sync.requestSync();
           }
         }

@@ -23,7 +23,6 @@ export class TabTypingGuard implements TypingGuard {
   constructor(
     private readonly _context: DocumentRegistry.IContext<INotebookModel>,
     private readonly _services: {
-      readonly getPath: () => string;
       /** Return the version that the tab and its file have in common; null if it is unknown. */
       readonly getBase: () => Notebook | null;
       readonly trans: TranslationBundle;
@@ -31,7 +30,7 @@ export class TabTypingGuard implements TypingGuard {
   ) {}
 
   get path(): string {
-    return this._services.getPath();
+    return this._context.localPath;
   }
 
   get hasUnsavedTyping(): boolean {

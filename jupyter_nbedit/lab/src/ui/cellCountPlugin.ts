@@ -1,5 +1,6 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { INotebookTracker, type Notebook, type NotebookPanel } from '@jupyterlab/notebook';
+import { forEachPanel } from './panelMap';
 
 export const cellCountPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-nbedit:cell-count',
@@ -25,8 +26,7 @@ export const cellCountPlugin: JupyterFrontEndPlugin<void> = {
         })
       );
     };
-    tracker.forEach(addPanel);
-    tracker.widgetAdded.connect((_, panel) => addPanel(panel));
+    forEachPanel(tracker, addPanel);
   }
 };
 

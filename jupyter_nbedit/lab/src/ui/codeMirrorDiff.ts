@@ -27,13 +27,17 @@ export interface TextPair {
   readonly label: string;
 }
 
-/** What is needed to draw a diff. */
-export interface DiffOptions {
-  readonly texts: TextPair;
-  readonly layout: DiffLayout;
+/** What each diff is drawn with. */
+export interface DiffServices {
   readonly languages: IEditorLanguageRegistry;
   readonly themes: IEditorThemeRegistry | null;
   readonly trans: TranslationBundle;
+}
+
+/** What is needed to draw a diff. */
+export interface DiffOptions extends DiffServices {
+  readonly texts: TextPair;
+  readonly layout: DiffLayout;
   /** Lets the user edit the text after, in one column; called with the text after each change. */
   readonly onEdit?: ((text: string) => void) | undefined;
   /** The notebook that the addresses in rendered Markdown are relative to. */

@@ -44,7 +44,7 @@ beforeEach(() => {
 });
 
 function reportEdit(path = 'a.ipynb'): void {
-  listener.onFileChange({ path } as FileChange);
+  listener.onFileChange?.({ path } as FileChange);
 }
 
 async function settle(): Promise<void> {
@@ -112,7 +112,7 @@ test('a Keep in another browser is read', async () => {
 
 test('everything is read again if events may have been missed', async () => {
   await model.read('a.ipynb');
-  listener.onResync();
+  listener.onResync?.();
   await settle();
   expect(server.requests).toEqual(['get a.ipynb', 'get a.ipynb', 'list']);
 });
@@ -123,7 +123,7 @@ test('a hidden page does not list the notebooks after an event', async () => {
   await settle();
   expect(server.requests).toEqual([]);
   isPageVisible = true;
-  listener.onResync();
+  listener.onResync?.();
   await settle();
   expect(server.requests).toEqual(['list']);
 });

@@ -1,13 +1,13 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
+import { INbEdit, type EditNotice, type EditOptions } from '../server/api';
+import { NbEditClient } from '../server/client';
+import type { FileChange, FileChangeFeed } from '../server/fileChanges';
+import type { EditReply } from '../server/models';
 import { isCommandLinkClick } from '../ui/userGesture';
-import { INbEdit, type EditNotice, type EditOptions } from './api';
-import { NbEditClient } from './client';
-import { IFileChangeFeed, type FileChange, type FileChangeFeed } from './fileChanges';
-import type { EditReply } from './models';
+import { INbEditServices, type NbEditServices } from './servicesPlugin';
 
 const EDIT = 'nbedit:edit';
 const UNDO = 'nbedit:undo';
@@ -32,16 +32,15 @@ export const apiPlugin: JupyterFrontEndPlugin<INbEdit> = {
   id: 'jupyter-nbedit:api',
   description: 'Edits notebooks for other extensions, and tells them of edits.',
   autoStart: true,
-  requires: [IFileChangeFeed],
-  optional: [INotebookTracker, ITranslator],
+  requires: [INbEditServices],
+  optional: [INotebookTracker],
   provides: INbEdit,
   activate: (
     { commands, serviceManager }: JupyterFrontEnd,
-    files: FileChangeFeed,
-    tracker: INotebookTracker | null,
-    translator: ITranslator | null
+    { files, trans }: NbEditServices,
+    tracker: INotebookTracker | null
   ) => {
-    const trans = (translator ?? nullTranslator).load('jupyter_nbedit');
+    // What other extensions ask for counts as a program's: it has no id of the page.
     const nbEdit = new NbEditAPI(new NbEditClient(serviceManager.serverSettings), files);
     const parseArguments = (
       args: ReadonlyPartialJSONObject
@@ -50,8 +49,7 @@ export const apiPlugin: JupyterFrontEndPlugin<INbEdit> = {
         throw new Error(trans.__('The content of a document may not edit notebooks.'));
       }
       const { path, ...rest } = args as CommandArguments;
-      const current = tracker?.currentWidget?.context.path;
-      const targetPath = path ?? (current && serviceManager.contents.localPath(current));
+      const targetPath = path ?? tracker?.currentWidget?.context.localPath;
       if (targetPath === undefined) {
         throw new Error(trans.__('Expected the path of a notebook; found none.'));
       }
@@ -99,10 +97,7 @@ class NbEditAPI implements INbEdit {
     private readonly _client: NbEditClient,
     files: FileChangeFeed
   ) {
-    files.addListener({
-      onFileChange: change => this._onFileChange(change),
-      onResync: () => undefined
-    });
+    files.addListener({ onFileChange: change => this._onFileChange(change) });
   }
 
   get edited(): ISignal<INbEdit, EditNotice> {

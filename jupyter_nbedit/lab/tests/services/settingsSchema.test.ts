@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { DEFAULT_SETTINGS, parseSettings } from '../../src/notify/settingsSchema';
+import { DEFAULT_SETTINGS, parseSettings } from '../../src/services/settingsSchema';
 
 interface Schema {
   properties: Record<

@@ -1,10 +1,8 @@
 import type { Event } from '@jupyterlab/services';
 import { PromiseDelegate } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
-import type { ChosenSource, EditReply, Proposal, ProposedPart } from '../server/models';
-import { isUndoneAlready } from '../server/undoEdits';
-import type { ProposalCounts } from './modeModel';
-import { listPendingParts } from './wording';
+import type { ChosenSource, EditReply, Proposal, ProposedPart } from './models';
+import { isUndoneAlready } from './undoEdits';
 
 const PROPOSAL_SCHEMA = 'urn:jupyter-nbedit:proposal:v1';
 
@@ -17,6 +15,19 @@ const MAX_PROPOSALS = 200;
  */
 const MIN_EXPIRY_DELAY = 5000;
 const MAX_EXPIRY_DELAY = 2 ** 31 - 1;
+
+/** Number of changes that wait for a decision. */
+export interface ProposalCounts {
+  /** In the current notebook. */
+  readonly currentNotebook: number;
+  /** In all other notebooks. */
+  readonly otherNotebooks: number;
+}
+
+/** Return the parts that are not decided yet. */
+export function listPendingParts({ parts }: Proposal): ProposedPart[] {
+  return parts.filter(({ status }) => status === 'pending');
+}
 
 /** The requests that the model sends. */
 export interface ProposalClient {
