@@ -14,7 +14,7 @@ const LAYERS = [
   ['blocks'],
   ['notify'],
   ['sync'],
-  ['history', 'review', 'changes'],
+  ['history', 'modes', 'proposals', 'unseen'],
   ['badges', 'connect'],
   ['']
 ];

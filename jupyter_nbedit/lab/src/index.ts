@@ -1,13 +1,13 @@
 import { badgesPlugin } from './badges/badgesPlugin';
 import { blocksPlugin } from './blocks/blocksPlugin';
 import { cellMenuPlugin } from './blocks/cellMenuPlugin';
-import { changesPlugin } from './changes/changesPlugin';
+import { unseenPlugin } from './unseen/unseenPlugin';
 import { connectPlugin } from './connect/connectPlugin';
 import { historyPlugin } from './history/historyPlugin';
 import { toastFocusPlugin } from './notify/toastFocusPlugin';
-import { modePlugin } from './review/modePlugin';
-import { proposalToastsPlugin } from './review/proposalToastsPlugin';
-import { reviewPlugin } from './review/reviewPlugin';
+import { modePlugin } from './modes/modePlugin';
+import { proposalToastsPlugin } from './proposals/proposalToastsPlugin';
+import { proposalsPlugin } from './proposals/proposalsPlugin';
 import { apiPlugin } from './services/apiPlugin';
 import { servicesPlugin } from './services/servicesPlugin';
 import { notebookSyncPlugin, textFileSyncPlugin } from './sync/syncPlugin';
@@ -31,10 +31,10 @@ export default [
   notebookSyncPlugin,
   textFileSyncPlugin,
   historyPlugin,
-  reviewPlugin,
+  proposalsPlugin,
   proposalToastsPlugin,
   modePlugin,
-  changesPlugin,
+  unseenPlugin,
   connectPlugin,
   badgesPlugin
 ];

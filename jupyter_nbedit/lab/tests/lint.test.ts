@@ -83,7 +83,7 @@ test.each([
 test.each([
   ['src/notify/toasts.ts', "import { Views } from '../sync/notebookViews';"],
   ['src/merge/cellMerge.ts', "import { cleanName } from '../ui/displayText';"],
-  ['src/history/editRow.ts', "export type { ShownPart } from '../review/proposalPartView';"],
+  ['src/history/editRow.ts', "export type { ShownPart } from '../proposals/proposalPartView';"],
   ['src/server/client.ts', "const plugins = import('../index');"]
 ])('the linter refuses in %s: %s, which goes up', async (file, line) => {
   expect(await lint(line, file, ['imports/layers'])).toEqual([

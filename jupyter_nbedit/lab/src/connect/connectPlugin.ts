@@ -25,11 +25,11 @@ export const connectPlugin: JupyterFrontEndPlugin<void> = {
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null
   ) => {
-    const { files, server, trans } = services;
+    const { fileChanges, server, trans } = services;
     const { commands, shell } = app;
     const { serverSettings } = app.serviceManager;
     const tracker = new WidgetTracker<ConnectPanel>({ namespace: 'nbedit-connect' });
-    files.addListener({
+    fileChanges.addListener({
       onFileChange: () => tracker.currentWidget?.refresh(),
       onResync: () => tracker.currentWidget?.refresh()
     });

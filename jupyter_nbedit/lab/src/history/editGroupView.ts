@@ -4,10 +4,10 @@ import { makeElement, makeIcon } from '../ui/elements';
 import { EditRow, type EditRowHost } from './editRow';
 import type { ListItem } from './listItem';
 import type { RowEdits, EditGroup } from './editGroups';
-import { UndoBurstRow } from './undoBurstRow';
+import { UndoGroupRow } from './undoGroupRow';
 import { describeAuthor, describeIdentity, describeEditGroup } from './wording';
 
-type Row = EditRow | UndoBurstRow;
+type Row = EditRow | UndoGroupRow;
 
 /** The rows of a group below a heading that folds them. */
 export class EditGroupView implements ListItem {
@@ -100,7 +100,7 @@ export class EditGroupView implements ListItem {
     }
     return edits.length === 1
       ? new EditRow(edit, this._host)
-      : new UndoBurstRow(edits, this._host, this._findEdit);
+      : new UndoGroupRow(edits, this._host, this._findEdit);
   }
 
   private _renderHeading(): void {

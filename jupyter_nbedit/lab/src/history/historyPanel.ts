@@ -8,7 +8,7 @@ import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { HISTORY_PANEL } from '../ui/commands';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
 import { historyIcon } from '../ui/icons';
-import { CellTrace, type TracedCell } from './cellTrace';
+import { CellHistory, type CellIdentity } from './cellHistory';
 import { showDetail } from './editDetail';
 import { selectEdits } from './editFilter';
 import { EditList } from './editList';
@@ -34,7 +34,7 @@ export interface HistoryPanelHost {
 /** A cell whose history is shown. */
 interface ShownCell {
   readonly path: string;
-  readonly trace: CellTrace;
+  readonly history: CellHistory;
 }
 
 /** The edit history of the current notebook or of all, in the right sidebar. */
@@ -127,11 +127,11 @@ export class HistoryPanel extends Widget {
    *
    * @param name The name of the cell, as users see it.
    */
-  showCellHistory(path: string, cell: TracedCell, name: string): void {
+  showCellHistory(path: string, cell: CellIdentity, name: string): void {
     const { server } = this._host.services;
-    const trace = new CellTrace(cell, async ({ edit_id: id }) => server.getEdit(path, id));
+    const history = new CellHistory(cell, async ({ edit_id: id }) => server.getEdit(path, id));
     this._filterBar.clear();
-    this._showCell({ path, trace }, name);
+    this._showCell({ path, history }, name);
   }
 
   protected override onAfterShow(message: Message): void {
@@ -247,7 +247,7 @@ export class HistoryPanel extends Widget {
     if (cell !== null) {
       const loaded = edits;
       try {
-        edits = await cell.trace.select(loaded);
+        edits = await cell.history.select(loaded);
       } catch (error) {
         failure = error;
         edits = [];

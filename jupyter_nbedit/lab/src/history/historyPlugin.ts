@@ -42,7 +42,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
     documents: IDocumentManager,
     restorer: ILayoutRestorer | null
   ) => {
-    const { files, right, server, trans } = services;
+    const { fileChanges, right, server, trans } = services;
     const { commands, shell } = app;
     const model = new HistoryModel(server);
     const navigator = new NotebookNavigator(shell, tracker, documents);
@@ -56,7 +56,7 @@ export const historyPlugin: JupyterFrontEndPlugin<void> = {
     });
     shell.add(panel, 'right', { rank: 850, type: 'Edit History' });
     restorer?.add(panel, panel.id);
-    files.addListener({
+    fileChanges.addListener({
       onFileChange: ({ path, editId, client }) => {
         // Saves by other programs are not in the history.
         if (editId !== null || client !== null) {

@@ -4,7 +4,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { flashCell } from '../notify/cellMarks';
 import type { CellDiff } from '../server/models';
-import type { TracedCell } from './cellTrace';
+import type { CellIdentity } from './cellHistory';
 import { goToCell } from '../ui/viewport';
 
 /** Finds and opens notebooks by their paths on the server. */
@@ -33,7 +33,7 @@ export class NotebookNavigator {
   }
 
   /** The active cell of the current notebook, with its position from 1, or null. */
-  get currentCell(): (TracedCell & { readonly position: number }) | null {
+  get currentCell(): (CellIdentity & { readonly position: number }) | null {
     const notebook = this._tracker.currentWidget?.content;
     const model = notebook?.activeCell?.model;
     if (notebook?.model == null || model === undefined) {

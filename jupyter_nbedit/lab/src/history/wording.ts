@@ -149,7 +149,7 @@ export function formatPeriod(start: Date, end: Date, now: Date): string {
  *
  * @param edits The edits that were undone; undefined for those that are not loaded.
  */
-export function describeUndoBurst(
+export function describeUndoGroup(
   edits: readonly (HistoryEdit | undefined)[],
   trans: TranslationBundle
 ): string {

@@ -44,7 +44,7 @@ function findUnseenCells(
 }
 
 /** Return the edits that are kept or undone: they have no unseen change any more. */
-export function listForgotten(
+export function listDecidedEdits(
   unseen: UnseenReply | null,
   changes: readonly AttributedChange[]
 ): number[] {

@@ -5,7 +5,7 @@ import type { WriteRight } from '../server/writeRight';
 import type { UndoResult } from '../server/undoEdits';
 import { findBypassedMode, removeEdit, type AttributedChange } from './attribution';
 import { LiveToast, TOAST_TIME, type ToastContent } from './liveToast';
-import { listAffectedKeys, listForgotten, listMessages, summarizeEffect } from './netEffect';
+import { listAffectedKeys, listDecidedEdits, listMessages, summarizeEffect } from './netEffect';
 import { ViewButton } from './viewButton';
 import {
   describeIncomingChanges,
@@ -52,7 +52,7 @@ interface Toast {
 }
 
 /**
- * The toasts about incoming changes of one notebook: one for each client and burst.
+ * The toasts about incoming changes of one notebook: one for each client and series of edits.
  *
  * A toast shows only what is new to the user: no changes of a dismissed toast, and no edits that
  * were kept or undone, wherever that was done.
@@ -108,10 +108,10 @@ export class IncomingChangeToasts {
   }
 
   private _forget(changes: readonly AttributedChange[]): AttributedChange[] {
-    const forgotten = listForgotten(this._notebook.unseen, changes);
+    const decidedEdits = listDecidedEdits(this._notebook.unseen, changes);
     return changes.flatMap(
       change =>
-        forgotten.reduce<AttributedChange | null>(
+        decidedEdits.reduce<AttributedChange | null>(
           (rest, id) => rest && removeEdit(rest, id),
           change
         ) ?? []

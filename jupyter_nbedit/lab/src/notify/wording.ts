@@ -145,6 +145,11 @@ export function formatMoreClients(count: number, trans: TranslationBundle): stri
   return trans._n('%1 more agent', '%1 more agents', count);
 }
 
+/** Return "1 change" or "3 changes". */
+export function formatChangeCount(count: number, trans: TranslationBundle): string {
+  return trans._n('%1 change', '%1 changes', count, count);
+}
+
 /** Describe that a file is missing or unreadable. */
 export function describeFileProblem(
   file: string,

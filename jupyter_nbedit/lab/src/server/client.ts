@@ -20,7 +20,7 @@ import type {
   UnseenNotebook,
   UnseenReply
 } from './models';
-import type { PageIdentity } from './tabReports';
+import type { PageIdentity } from './tabConnection';
 
 /** The name of JupyterLab as a client in the history: a person has clicked in a page. */
 export const PAGE_CLIENT = 'JupyterLab';

@@ -73,7 +73,7 @@ export interface FileChangeListener {
  * Events are not repeated for pages that were not connected: whenever some may have been missed,
  * listeners are asked to resync.
  */
-export class FileChangeFeed {
+export class FileChangeEvents {
   /** @param _getUserName Returns the name of this page's user; null if it is not known. */
   constructor(
     private readonly _events: Event.IManager,

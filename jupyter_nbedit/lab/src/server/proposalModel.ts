@@ -29,6 +29,12 @@ export function listPendingParts({ parts }: Proposal): ProposedPart[] {
   return parts.filter(({ status }) => status === 'pending');
 }
 
+/** Return whether the proposals are about one notebook that exists. */
+export function isAboutOneNotebook(proposals: readonly Proposal[]): boolean {
+  const paths = new Set(proposals.map(({ path }) => path));
+  return paths.size === 1 && proposals.every(({ kind }) => kind === 'edit');
+}
+
 /** The requests that the model sends. */
 export interface ProposalClient {
   listProposals(options: { status: 'pending'; limit: number }): Promise<readonly Proposal[]>;

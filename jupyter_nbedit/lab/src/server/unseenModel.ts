@@ -1,7 +1,7 @@
 import type { Event } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { NbEditError } from './client';
-import type { FileChangeFeed } from './fileChanges';
+import type { FileChangeEvents } from './fileChanges';
 import type { UndoneCells } from './client';
 import type { UnseenNotebook, UnseenReply } from './models';
 import type { WriteRight } from './writeRight';
@@ -35,13 +35,13 @@ export class UnseenModel {
   /**
    * @param events The server's events: hints only. What is unseen is read from the server.
    * @param _isOpen Return whether a notebook is open: others are not read again after an event.
-   * @param _isPageVisible A hidden page does not list notebooks; `files` asks for a resync when it
+   * @param _isPageVisible A hidden page does not list notebooks; `fileChanges` asks for a resync when it
    *   is visible again.
    */
   constructor(
     private readonly _client: UnseenClient,
     events: Event.IManager,
-    files: Pick<FileChangeFeed, 'addListener'>,
+    fileChanges: Pick<FileChangeEvents, 'addListener'>,
     private readonly _isOpen: (path: string) => boolean,
     private readonly _isPageVisible: () => boolean,
     private readonly _right: WriteRight
@@ -52,7 +52,7 @@ export class UnseenModel {
         this._onChange(path.replace(/^\/+/, ''));
       }
     });
-    files.addListener({
+    fileChanges.addListener({
       onFileChange: ({ path }) => this._onChange(path),
       onResync: () => {
         this._notebookReads.schedule();

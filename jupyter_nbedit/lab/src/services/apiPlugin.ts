@@ -4,7 +4,7 @@ import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
 import { INbEdit, type EditNotice, type EditOptions } from '../server/api';
 import { NbEditClient } from '../server/client';
-import type { FileChange, FileChangeFeed } from '../server/fileChanges';
+import type { FileChange, FileChangeEvents } from '../server/fileChanges';
 import type { EditReply } from '../server/models';
 import { isCommandLinkClick } from '../ui/userGesture';
 import { INbEditServices, type NbEditServices } from './servicesPlugin';
@@ -37,11 +37,11 @@ export const apiPlugin: JupyterFrontEndPlugin<INbEdit> = {
   provides: INbEdit,
   activate: (
     { commands, serviceManager }: JupyterFrontEnd,
-    { files, trans }: NbEditServices,
+    { fileChanges, trans }: NbEditServices,
     tracker: INotebookTracker | null
   ) => {
     // What other extensions ask for counts as a program's: it has no id of the page.
-    const nbEdit = new NbEditAPI(new NbEditClient(serviceManager.serverSettings), files);
+    const nbEdit = new NbEditAPI(new NbEditClient(serviceManager.serverSettings), fileChanges);
     const parseArguments = (
       args: ReadonlyPartialJSONObject
     ): CommandArguments & { readonly path: string } => {
@@ -95,9 +95,9 @@ export const apiPlugin: JupyterFrontEndPlugin<INbEdit> = {
 class NbEditAPI implements INbEdit {
   constructor(
     private readonly _client: NbEditClient,
-    files: FileChangeFeed
+    fileChanges: FileChangeEvents
   ) {
-    files.addListener({ onFileChange: change => this._onFileChange(change) });
+    fileChanges.addListener({ onFileChange: change => this._onFileChange(change) });
   }
 
   get edited(): ISignal<INbEdit, EditNotice> {

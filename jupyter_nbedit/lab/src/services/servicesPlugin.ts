@@ -11,9 +11,9 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator, type TranslationBundle } from '@jupyterlab/translation';
 import { Token } from '@lumino/coreutils';
 import { NbEditClient, NbEditError } from '../server/client';
-import { FileChangeFeed } from '../server/fileChanges';
+import { FileChangeEvents } from '../server/fileChanges';
 import { ProposalModel } from '../server/proposalModel';
-import { TabConnection } from '../server/tabReports';
+import { TabConnection } from '../server/tabConnection';
 import { UnseenModel } from '../server/unseenModel';
 import { WriteRight } from '../server/writeRight';
 import { Settings } from './settings';
@@ -32,7 +32,7 @@ export class NbEditServices {
     const unidentified = new NbEditClient(serverSettings);
     this.tabs = new TabConnection(serverSettings, () => hasServerExtension(unidentified));
     this.server = new NbEditClient(serverSettings, this.tabs);
-    this.files = new FileChangeFeed(events, () => user.identity?.username ?? null);
+    this.fileChanges = new FileChangeEvents(events, () => user.identity?.username ?? null);
   }
 
   /** Tells the server what is open in this page, and which requests come from the person in it. */
@@ -42,7 +42,7 @@ export class NbEditServices {
   readonly server: NbEditClient;
 
   /** Tells of files that change on disk. */
-  readonly files: FileChangeFeed;
+  readonly fileChanges: FileChangeEvents;
 
   /** Whether the user may change notebooks; the plugin of modes keeps it up to date. */
   readonly right = new WriteRight();
@@ -78,7 +78,7 @@ export class NbEditServices {
     const model = new UnseenModel(
       this.server,
       this._manager.events,
-      this.files,
+      this.fileChanges,
       path =>
         this._tracker?.find(({ context }) => this.getLocalPath(context.path) === path) != null,
       () => document.visibilityState === 'visible',
@@ -90,7 +90,7 @@ export class NbEditServices {
 
   private _makeProposalModel(): ProposalModel {
     const model = new ProposalModel(this.server, this._manager.events);
-    this.files.addListener({ onResync: () => model.refresh() });
+    this.fileChanges.addListener({ onResync: () => model.refresh() });
     model.refresh();
     return model;
   }

@@ -1,3 +1,4 @@
+import { hasCarriageReturn } from './lineEnds';
 import type { ISharedCell, ISharedCodeCell, ISharedNotebook, SharedCell } from '@jupyter/ydoc';
 import type { ICellModel } from '@jupyterlab/cells';
 import type { INotebookModel } from '@jupyterlab/notebook';
@@ -163,11 +164,6 @@ function writeMetadata(
       target.setMetadata(key, value as Parameters<typeof target.setMetadata>[1]);
     }
   }
-}
-
-/** Return whether a text changes and one of its versions has a carriage return. */
-function hasCarriageReturn(from: string, to: string): boolean {
-  return from !== to && (from.includes('\r') || to.includes('\r'));
 }
 
 /** Which cells stay in their order, with their models, while all others are inserted. */

@@ -1,3 +1,4 @@
+import { toEditorText } from './lineEnds';
 import type { Cell } from '@jupyterlab/cells';
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import type { Notebook } from '@jupyterlab/notebook';
@@ -55,9 +56,8 @@ export function preserveCaret(notebook: Notebook, change: () => void): void {
   }
 }
 
-/** Return the text as editors count it: they show each kind of line end as a new line. */
 function readText({ model }: Cell): string {
-  return model.sharedModel.getSource().replace(/\r\n?/g, '\n');
+  return toEditorText(model.sharedModel.getSource());
 }
 
 function readSelections(editor: CodeEditor.IEditor): Selection[] {

@@ -10,7 +10,7 @@ import { mergeTouchingChanges } from '../merge/textMerge';
 import type { FileChange, FileProblem } from '../server/fileChanges';
 import type { NbEditServices } from '../services/servicesPlugin';
 import { localEdits } from '../server/localEdits';
-import type { OpenTab } from '../server/tabReports';
+import type { OpenTab } from '../server/tabConnection';
 import { unsavedTyping } from '../server/unsavedTyping';
 import type { NotebookFile } from './diskVersion';
 import { IncomingChanges } from './incomingChanges';

@@ -13,6 +13,7 @@ import { goToCell, isCellVisible, preserveViewport, scrollToCellCenter } from '.
 import { preserveCaret } from './caret';
 import { updateCollapsedHeadings } from './collapsedHeadings';
 import { renderMarkdownNow } from './jupyterlabInternals';
+import { toEditorText } from './lineEnds';
 
 /** Return whether a cell's editor has the text of its model, or is not rendered yet. */
 function isTextCurrent({ editor, model }: Cell): boolean {
@@ -20,8 +21,7 @@ function isTextCurrent({ editor, model }: Cell): boolean {
     return true;
   }
   const lines = Array.from({ length: editor.lineCount }, (_, line) => editor.getLine(line));
-  // An editor shows each kind of line end as a new line.
-  return lines.join('\n') === model.sharedModel.getSource().replace(/\r\n?/g, '\n');
+  return lines.join('\n') === toEditorText(model.sharedModel.getSource());
 }
 
 /** The views of one notebook. */

@@ -38,7 +38,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
     blocks: INotebookBlocks,
     documents: IDocumentManager | null
   ) => {
-    const { files, server, tabs } = services;
+    const { fileChanges, server, tabs } = services;
     const { contents } = app.serviceManager;
     const saves = new ConditionalSaves(contents);
     const running = new RunningCells();
@@ -83,7 +83,7 @@ export const notebookSyncPlugin: JupyterFrontEndPlugin<void> = {
         context.localPath === path ? [sync] : []
       );
     const requestSyncs = (): void => openDocuments.forEach(({ sync }) => sync.requestSync?.());
-    files.addListener({
+    fileChanges.addListener({
       onFileChange: change => listSyncs(change.path).forEach(sync => sync.onFileChange(change)),
       onFileProblem: problem =>
         listSyncs(problem.path).forEach(sync => sync.onFileProblem?.(problem)),
@@ -98,7 +98,11 @@ export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
   description: 'Open text files without unsaved changes follow edits made to their files.',
   autoStart: true,
   requires: [INbEditServices, IEditorTracker],
-  activate: (app: JupyterFrontEnd, { files, trans }: NbEditServices, tracker: IEditorTracker) => {
+  activate: (
+    app: JupyterFrontEnd,
+    { fileChanges, trans }: NbEditServices,
+    tracker: IEditorTracker
+  ) => {
     const { contents } = app.serviceManager;
     const syncs = new Map<DocumentRegistry.Context, TextFileSync>();
     const addWidget = ({ context }: IDocumentWidget<FileEditor>): void => {
@@ -112,7 +116,7 @@ export const textFileSyncPlugin: JupyterFrontEndPlugin<void> = {
     tracker.forEach(addWidget);
     tracker.widgetAdded.connect((_, widget) => addWidget(widget));
     const requestSyncs = (): void => syncs.forEach(sync => sync.requestSync());
-    files.addListener({
+    fileChanges.addListener({
       onFileChange: ({ path }) => {
         for (const [context, sync] of syncs) {
           if (context.localPath === path) {

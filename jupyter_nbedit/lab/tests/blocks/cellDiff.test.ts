@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { getTextPair } from '../../src/blocks/cellDiff';
-import { makeCellState, makeChangedPart, makeDeletePart, makeInsertPart } from '../review/parts';
+import { makeCellState, makeChangedPart, makeDeletePart, makeInsertPart } from '../proposals/parts';
 
 describe('The texts that are compared', () => {
   test('are the sources, of which a new and a deleted cell have one', () => {

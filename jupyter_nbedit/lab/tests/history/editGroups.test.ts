@@ -5,7 +5,7 @@ import { getAuthorKey, groupEdits } from '../../src/history/editGroups';
 import {
   describeLines,
   describeEditGroup,
-  describeUndoBurst,
+  describeUndoGroup,
   formatLineCounts,
   formatSnippet
 } from '../../src/history/wording';
@@ -86,9 +86,9 @@ describe('A group', () => {
 test('undos in one go say whose edits they have undone, if that is known', () => {
   const claude = makeEdit(1, { client: 'Claude', user: USER });
   const codex = makeEdit(2, { client: 'Codex', user: USER });
-  expect(describeUndoBurst([claude, claude], trans)).toBe('Undid 2 edits of Claude');
-  expect(describeUndoBurst([claude, codex], trans)).toBe('Undid 2 edits');
-  expect(describeUndoBurst([claude, undefined], trans)).toBe('Undid 2 edits');
+  expect(describeUndoGroup([claude, claude], trans)).toBe('Undid 2 edits of Claude');
+  expect(describeUndoGroup([claude, codex], trans)).toBe('Undid 2 edits');
+  expect(describeUndoGroup([claude, undefined], trans)).toBe('Undid 2 edits');
 });
 
 test('the changed lines are counted, and shown without what reverses or hides text', () => {

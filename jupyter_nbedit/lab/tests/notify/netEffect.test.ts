@@ -4,7 +4,7 @@ import { summarizeOperations } from '../../src/notify/attribution';
 import {
   findChangeKeys,
   listAffectedKeys,
-  listForgotten,
+  listDecidedEdits,
   listMessages,
   summarizeEffect,
   type NetEffect
@@ -183,8 +183,8 @@ test('each change has a cell to view, also of several at one place and of the me
 test('an edit without an unseen change is kept or undone, unless the server has not seen it', () => {
   const unseen = makeUnseen(3, [makeChange('2.0', 'a', 0)]);
   const changes = [makeArrival([1, 2, 3, 4].map(id => makeReport(id)))];
-  expect(listForgotten(unseen, changes)).toEqual([1, 3]);
-  expect(listForgotten(null, changes)).toEqual([]);
+  expect(listDecidedEdits(unseen, changes)).toEqual([1, 3]);
+  expect(listDecidedEdits(null, changes)).toEqual([]);
 });
 
 test('changes are undone in one step only if no other edit is in them', () => {

@@ -1,6 +1,6 @@
 import type { Event } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { FileChangeFeed, type FileChange, type FileProblem } from '../../src/server/fileChanges';
+import { FileChangeEvents, type FileChange, type FileProblem } from '../../src/server/fileChanges';
 
 const EDIT = 'urn:jupyter-nbedit:edit:v1';
 const CHANGE = 'urn:jupyter-nbedit:outside-change:v1';
@@ -29,7 +29,7 @@ beforeEach(() => {
   };
   vi.stubGlobal('WebSocket', { OPEN: 1 });
   manager = Object.assign({ stream }, { _socket: null });
-  const feed = new FileChangeFeed(manager as unknown as Event.IManager, () => 'anna');
+  const feed = new FileChangeEvents(manager as unknown as Event.IManager, () => 'anna');
   feed.addListener({
     onFileChange: change => changes.push(change),
     onFileProblem: problem => problems.push(problem),

@@ -2,7 +2,7 @@ import type { Event } from '@jupyterlab/services';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { ProposalModel, type ProposalClient } from '../../src/server/proposalModel';
 import type { EditReply, Proposal } from '../../src/server/models';
-import { makeChangedPart, makeProposal } from '../review/parts';
+import { makeChangedPart, makeProposal } from '../proposals/parts';
 
 const SCHEMA = 'urn:jupyter-nbedit:proposal:v1';
 

@@ -1,0 +1,217 @@
+/** Texts of unseen changes. Texts from files and clients are cleaned. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { getKind } from '../notify/netEffect';
+import { formatClients } from '../notify/wording';
+import { PAGE_CLIENT } from '../server/client';
+import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
+import { cleanText, isAnonymousUserName } from '../ui/displayText';
+
+/** Maximum length of the messages of a change. */
+const MAX_MESSAGE_LENGTH = 200;
+
+/** Return the edits that made these changes, oldest first. */
+export function listEdits(
+  cells: readonly UnseenCell[],
+  { edits }: Pick<UnseenReply, 'edits'>
+): EditOrigin[] {
+  const ids = new Set(cells.flatMap(({ edit_ids }) => edit_ids));
+  return edits.filter(({ edit_id }) => ids.has(edit_id));
+}
+
+/** Return the names of those who made edits. */
+export function formatAuthors(edits: readonly EditOrigin[], trans: TranslationBundle): string {
+  const isOutside = edits.some(({ kind }) => kind === 'outside');
+  const clients = edits
+    .filter(({ kind }) => kind !== 'outside')
+    // A person in a page: what this account does itself is not unseen.
+    .map(({ client, user }) =>
+      client === PAGE_CLIENT && !isAnonymousUserName(user) ? user : (client ?? user)
+    );
+  const names = formatClients(clients, trans);
+  if (!isOutside) {
+    return names === '' ? trans.__('An agent') : names;
+  }
+  return names === '' ? trans.__('Another program') : trans.__('%1 and another program', names);
+}
+
+/** Describe what is known of those who made edits: the names of clients are not verified. */
+export function describeIdentity(edits: readonly EditOrigin[], trans: TranslationBundle): string {
+  const users = [
+    ...new Set(edits.filter(({ kind }) => kind !== 'outside').map(({ user }) => user))
+  ];
+  const names = formatClients(
+    users.filter(user => !isAnonymousUserName(user)),
+    trans
+  );
+  if (users.length === 0) {
+    return trans.__('The file was written by a program that did not use this server');
+  }
+  return names === ''
+    ? trans.__('Signed in with the server’s token, without a user name')
+    : trans.__('Signed in as %1', names);
+}
+
+/** Return the messages of edits, newest first, or ''. */
+export function formatMessages(edits: readonly EditOrigin[]): string {
+  const messages = edits.map(({ message }) => cleanText(message ?? '', MAX_MESSAGE_LENGTH));
+  const unique = new Set(messages.filter(message => message !== '').reverse());
+  return cleanText([...unique].join(' · '), MAX_MESSAGE_LENGTH);
+}
+
+/** Return the newest message of edits and how many others there are, or ''. */
+export function summarizeMessages(edits: readonly EditOrigin[], trans: TranslationBundle): string {
+  const messages = edits
+    .map(({ message }) => cleanText(message ?? '', MAX_MESSAGE_LENGTH))
+    .filter(message => message !== '');
+  const others = new Set(messages).size - 1;
+  const newest = messages.at(-1) ?? '';
+  return others > 0 ? trans._n('%2, and %1 more', '%2, and %1 more', others, newest) : newest;
+}
+
+/** What was done to a cell, in the order in which it is listed. */
+type Verb = 'change' | 'convert' | 'move' | 'clear';
+
+/** Describe a change of a cell that is in the notebook, as a phrase after a name. */
+export function describeChange(cell: UnseenCell, trans: TranslationBundle): string {
+  const { before, after } = cell;
+  if (before === null) {
+    return trans.__('added this cell');
+  }
+  const verbs: readonly Verb[] = [
+    ...(before.source === after?.source ? [] : ['change' as const]),
+    ...(before.cell_type === after?.cell_type ? [] : ['convert' as const]),
+    ...(cell.moved ? ['move' as const] : []),
+    ...(cell.outputs_cleared ? ['clear' as const] : [])
+  ];
+  const phrases = verbs.map((verb, index) =>
+    index === 0 ? getFirstPhrase(verb, cell, trans) : getNextPhrase(verb, cell, trans)
+  );
+  const last = phrases.pop();
+  if (last === undefined) {
+    return JSON.stringify(before.metadata) === JSON.stringify(after?.metadata)
+      ? trans.__('changed the outputs, the run number or the attachments of this cell')
+      : trans.__('changed the metadata of this cell');
+  }
+  return phrases.length === 0 ? last : trans.__('%1 and %2', phrases.join(', '), last);
+}
+
+function getFirstPhrase(
+  verb: Verb,
+  { after, index_before: index }: UnseenCell,
+  trans: TranslationBundle
+): string {
+  switch (verb) {
+    case 'change':
+      return trans.__('changed this cell');
+    case 'convert':
+      return trans.__('made this cell a %1 cell', `${after?.cell_type}`);
+    case 'move':
+      return trans.__('moved this cell here from position %1', (index ?? 0) + 1);
+    case 'clear':
+      return trans.__('cleared the outputs of this cell');
+  }
+}
+
+function getNextPhrase(
+  verb: Verb,
+  { after, index_before: index }: UnseenCell,
+  trans: TranslationBundle
+): string {
+  switch (verb) {
+    case 'change':
+      return trans.__('changed it');
+    case 'convert':
+      return trans.__('made it a %1 cell', `${after?.cell_type}`);
+    case 'move':
+      return trans.__('moved it here from position %1', (index ?? 0) + 1);
+    case 'clear':
+      return trans.__('cleared its outputs');
+  }
+}
+
+/** Describe changes that have no cell: deleted cells, or the metadata of the notebook. */
+export function describeMissing(cells: readonly UnseenCell[], trans: TranslationBundle): string {
+  return cells.some(cell => getKind(cell) === 'metadata')
+    ? trans.__('changed the metadata of the notebook')
+    : trans._n('deleted %1 cell', 'deleted %1 cells', cells.length);
+}
+
+/** Return the label of the mark at a cell. */
+export function describeMark(
+  cell: UnseenCell,
+  edits: readonly EditOrigin[],
+  trans: TranslationBundle
+): string {
+  const isOutside = edits.length > 0 && edits.every(({ kind }) => kind === 'outside');
+  const sentence = isOutside
+    ? getMarkTextOfDisk(cell, trans)
+    : getMarkText(cell, formatAuthors(edits, trans), trans);
+  const messages = formatMessages(edits);
+  return messages === ''
+    ? trans.__('%1. Show what changed', sentence)
+    : trans.__('%1: %2. Show what changed', sentence, messages.replace(/[.!?]$/u, ''));
+}
+
+function getMarkText(cell: UnseenCell, authors: string, trans: TranslationBundle): string {
+  switch (getKind(cell)) {
+    case 'added':
+      return trans.__('Added by %1', authors);
+    case 'moved':
+      return trans.__('Moved here from position %2 by %1', authors, (cell.index_before ?? 0) + 1);
+    default:
+      return trans.__('Changed by %1', authors);
+  }
+}
+
+/** Return what another program did: it has no name. */
+function getMarkTextOfDisk(cell: UnseenCell, trans: TranslationBundle): string {
+  switch (getKind(cell)) {
+    case 'added':
+      return trans.__('Added on disk');
+    case 'moved':
+      return trans.__('Moved here from position %1 on disk', (cell.index_before ?? 0) + 1);
+    default:
+      return trans.__('Changed on disk');
+  }
+}
+
+/** Describe all changes: "Claude changed 5 cells, deleted 1". */
+export function describeChanges(
+  { cells, edits }: Pick<UnseenReply, 'cells' | 'edits'>,
+  trans: TranslationBundle
+): string {
+  const kinds = cells.map(getKind);
+  const count = (kind: (typeof kinds)[number]): number =>
+    kinds.filter(each => each === kind).length;
+  const [changed, added, moved, deleted] = [
+    count('changed'),
+    count('added'),
+    count('moved'),
+    count('deleted')
+  ];
+  // The first phrase has the noun.
+  const phrases = [
+    changed > 0 && {
+      first: trans._n('changed %1 cell', 'changed %1 cells', changed),
+      next: trans._n('changed %1', 'changed %1', changed)
+    },
+    added > 0 && {
+      first: trans._n('added %1 cell', 'added %1 cells', added),
+      next: trans._n('added %1', 'added %1', added)
+    },
+    moved > 0 && {
+      first: trans._n('moved %1 cell', 'moved %1 cells', moved),
+      next: trans._n('moved %1', 'moved %1', moved)
+    },
+    deleted > 0 && {
+      first: trans._n('deleted %1 cell', 'deleted %1 cells', deleted),
+      next: trans._n('deleted %1', 'deleted %1', deleted)
+    }
+  ].filter(phrase => phrase !== false);
+  const texts = phrases.map(({ first, next }, index) => (index === 0 ? first : next));
+  const all = [
+    ...texts,
+    ...(count('metadata') > 0 ? [trans.__('changed the metadata of the notebook')] : [])
+  ];
+  return trans.__('%1 %2', formatAuthors(listEdits(cells, { edits }), trans), all.join(', '));
+}
