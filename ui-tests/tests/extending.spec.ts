@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { installExample } from './extension';
 import { expect, test } from './fixtures';
 import { getToasts } from './lab';
@@ -92,5 +94,18 @@ test.describe('Another extension', () => {
     await notebook.edit([replace('x', 'x = 2')]);
     await expect(tab.editor(0)).toHaveText('Edited 1 times, last by Test agent.');
     await expect(tab.editor(1)).toHaveText('x = 2');
+  });
+});
+
+test.describe('The documentation', () => {
+  test('lists the plugins of the extension, and no others', async ({ folder, open }) => {
+    folder.write('listed.ipynb', formatNotebook(makeManyCells(1)));
+    const { page } = await open('listed.ipynb');
+    const text = readFileSync(join(__dirname, '../../docs/extending.md'), 'utf-8');
+    const listed = [...text.matchAll(/^\| `(jupyter-nbedit:[\w-]+)` \|/gm)].map(([, id]) => id);
+    const plugins = await page.evaluate(() =>
+      window.jupyterapp.listPlugins().filter(id => id.startsWith('jupyter-nbedit:'))
+    );
+    expect(listed.sort()).toEqual(plugins.sort());
   });
 });
