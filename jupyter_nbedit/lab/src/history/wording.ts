@@ -1,7 +1,7 @@
 /** Texts of the history panel. Texts from files and clients are cleaned. */
 import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { describeError } from '../notify/wording';
+import { describeError, formatCells } from '../notify/wording';
 import { isUndoCancelled, NbEditError } from '../server/client';
 import type {
   CellDiff,
@@ -207,7 +207,7 @@ export function describeCells(
   if (positions.length + unlistedCount === 0) {
     return trans.__('the notebook’s metadata');
   }
-  return formatCells(positions, unlistedCount, trans);
+  return formatCells(positions, unlistedCount, MAX_LISTED_CELLS, trans);
 }
 
 /** Return the position of a cell diff: "Cell 3". */
@@ -295,7 +295,10 @@ function describeOperations(
   }
   const phrases = [...groups].map(([formatPhrase, entries]) => {
     const unplacedCount = entries.filter(({ index }) => index === null).length;
-    return formatPhrase(formatCells(listPositions(entries), unplacedCount, trans), trans);
+    return formatPhrase(
+      formatCells(listPositions(entries), unplacedCount, MAX_LISTED_CELLS, trans),
+      trans
+    );
   });
   return [...phrases, ...(truncated ? [trans.__('and others')] : [])].join(', ');
 }
@@ -311,24 +314,6 @@ function listPositions(operations: readonly OperationEntry[]): number[] {
     ...cells.map(cell => cell.index)
   ]);
   return [...new Set(positions)].sort((a, b) => a - b);
-}
-
-/** Return "cells 3, 5 and 7"; cells that are not listed are counted. */
-function formatCells(
-  positions: readonly number[],
-  unlistedCount: number,
-  trans: TranslationBundle
-): string {
-  const names = positions.slice(0, MAX_LISTED_CELLS).map(index => `${index + 1}`);
-  const more = positions.length - names.length + unlistedCount;
-  if (names.length === 0) {
-    return trans._n('%1 cell', '%1 cells', more, more);
-  }
-  const last = more > 0 ? trans.__('%1 more', more) : names.pop();
-  const text = names.length > 0 ? trans.__('%1 and %2', names.join(', '), last) : last;
-  return positions.length + unlistedCount === 1
-    ? trans.__('cell %1', text)
-    : trans.__('cells %1', text);
 }
 
 /** Say what an undo or a redo has done: the undo of what a person has undone brings it back. */

@@ -29,11 +29,6 @@ export function splitLines(text: string): string[] {
   return text === '' ? [] : text.split('\n');
 }
 
-/** Return the differences of the lines of two texts. */
-export function compareLines(before: string, after: string): Difference[] {
-  return listDifferences(splitLines(before), splitLines(after));
-}
-
 /**
  * Return the differences of two lists of lines, in order; no two are adjacent.
  *

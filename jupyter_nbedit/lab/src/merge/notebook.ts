@@ -98,12 +98,6 @@ export function readMetadata(value: unknown): JsonObject {
   return removeDefaultMetadata(toObject(value));
 }
 
-/** Return the notebook with the keys by which a tab identifies its cells. */
-export function setKeys(notebook: Notebook, keys: readonly string[]): Notebook {
-  const cells = notebook.cells.map((cell, index) => ({ ...cell, key: keys[index] ?? null }));
-  return { ...notebook, cells };
-}
-
 /** Return keys for cells with these ids; a repeated id gets a number. */
 export function buildKeys(ids: readonly string[]): string[] {
   return numberRepetitions(ids).map(key => key ?? '');

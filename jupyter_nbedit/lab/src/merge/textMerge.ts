@@ -36,17 +36,6 @@ export function computeHunks(from: string, to: string): Hunk[] {
   return result;
 }
 
-/** Apply hunks to the text they were computed for. */
-export function applyHunks(text: string, hunks: readonly Hunk[]): string {
-  let result = '';
-  let offset = 0;
-  for (const hunk of hunks) {
-    result += text.slice(offset, hunk.start) + hunk.text;
-    offset = hunk.end;
-  }
-  return result + text.slice(offset);
-}
-
 /** Map an offset of the old text to the new one; an offset inside a hunk maps to its start. */
 export function mapOffset(offset: number, hunks: readonly Hunk[]): number {
   let shift = 0;

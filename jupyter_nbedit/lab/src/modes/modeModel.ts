@@ -1,6 +1,7 @@
 import type { Event } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Signal, type ISignal } from '@lumino/signaling';
+import type { NbEditClient } from '../server/client';
 import type { Mode, ModeReply } from '../server/models';
 import type { WriteRight } from '../server/writeRight';
 import { describeMissingRight } from './wording';
@@ -8,10 +9,7 @@ import { describeMissingRight } from './wording';
 const MODE_SCHEMA = 'urn:jupyter-nbedit:mode:v1';
 
 /** The requests that the model sends. */
-export interface ModeClient {
-  getMode(path: string | null): Promise<ModeReply>;
-  setMode(path: string | null, mode: Mode | null): Promise<ModeReply>;
-}
+export type ModeClient = Pick<NbEditClient, 'getMode' | 'setMode'>;
 
 /** The mode of the current notebook, and of the server. */
 export class ModeModel {

@@ -202,7 +202,8 @@ function summarizeReports(
   };
 }
 
-function countKinds(kinds: readonly Kind[], isTruncated: boolean): NetEffect {
+/** Count the cells of each kind. */
+export function countKinds(kinds: readonly Kind[], isTruncated: boolean): NetEffect {
   const count = (kind: Kind): number => kinds.filter(each => each === kind).length;
   return {
     changed: count('changed'),

@@ -110,29 +110,40 @@ export function fitMessage(
   return describe('');
 }
 
+/** Return the phrases of the counts that are not 0: the first one has the noun. */
+export function chooseCountPhrases(
+  phrases: readonly (readonly [count: number, first: string, next: string])[]
+): string[] {
+  return phrases
+    .filter(([count]) => count > 0)
+    .map(([, first, next], index) => (index === 0 ? first : next));
+}
+
 /** Describe a net effect: "2 cells changed, 1 deleted". */
 function describeEffect(effect: NetEffect, trans: TranslationBundle): string {
   const { changed, added, moved, deleted, hasMetadataChange, isTruncated } = effect;
-  // The first phrase has the noun.
-  const phrases = [
-    changed > 0 && {
-      first: trans._n('%1 cell changed', '%1 cells changed', changed),
-      next: trans._n('%1 changed', '%1 changed', changed)
-    },
-    added > 0 && {
-      first: trans._n('%1 cell added', '%1 cells added', added),
-      next: trans._n('%1 added', '%1 added', added)
-    },
-    moved > 0 && {
-      first: trans._n('%1 cell moved', '%1 cells moved', moved),
-      next: trans._n('%1 moved', '%1 moved', moved)
-    },
-    deleted > 0 && {
-      first: trans._n('%1 cell deleted', '%1 cells deleted', deleted),
-      next: trans._n('%1 deleted', '%1 deleted', deleted)
-    }
-  ].filter(phrase => phrase !== false);
-  const texts = phrases.map(({ first, next }, index) => (index === 0 ? first : next));
+  const texts = chooseCountPhrases([
+    [
+      changed,
+      trans._n('%1 cell changed', '%1 cells changed', changed),
+      trans._n('%1 changed', '%1 changed', changed)
+    ],
+    [
+      added,
+      trans._n('%1 cell added', '%1 cells added', added),
+      trans._n('%1 added', '%1 added', added)
+    ],
+    [
+      moved,
+      trans._n('%1 cell moved', '%1 cells moved', moved),
+      trans._n('%1 moved', '%1 moved', moved)
+    ],
+    [
+      deleted,
+      trans._n('%1 cell deleted', '%1 cells deleted', deleted),
+      trans._n('%1 deleted', '%1 deleted', deleted)
+    ]
+  ]);
   return [
     ...texts,
     ...(hasMetadataChange || texts.length === 0 ? [trans.__('the metadata changed')] : []),
@@ -215,7 +226,7 @@ export function describeUndoResult(
             '%2 has changed since',
             '%2 have changed since',
             positions.length,
-            formatCells(positions, trans)
+            formatCells(positions, 0, MAX_LISTED_CELLS, trans)
           )
         ]
       : []),
@@ -418,12 +429,23 @@ function formatEdits(edits: number, clientNames: string, trans: TranslationBundl
     : trans._n('the edit by %2', '%1 edits by %2', edits, clientNames);
 }
 
-function formatCells(cells: readonly number[], trans: TranslationBundle): string {
-  const listedCells = cells.slice(0, MAX_LISTED_CELLS).map(index => `${index + 1}`);
-  const more = cells.length - listedCells.length;
-  const last = more > 0 ? trans.__('%1 more', more) : (listedCells.pop() ?? '');
-  const text = listedCells.length > 0 ? trans.__('%1 and %2', listedCells.join(', '), last) : last;
-  return cells.length === 1 ? trans.__('cell %1', text) : trans.__('cells %1', text);
+/** Return "cells 3, 5 and 7"; cells that are not listed are counted. */
+export function formatCells(
+  positions: readonly number[],
+  unlistedCount: number,
+  maxCount: number,
+  trans: TranslationBundle
+): string {
+  const names = positions.slice(0, maxCount).map(index => `${index + 1}`);
+  const more = positions.length - names.length + unlistedCount;
+  if (names.length === 0) {
+    return trans._n('%1 cell', '%1 cells', more, more);
+  }
+  const last = more > 0 ? trans.__('%1 more', more) : names.pop();
+  const text = names.length > 0 ? trans.__('%1 and %2', names.join(', '), last) : last;
+  return positions.length + unlistedCount === 1
+    ? trans.__('cell %1', text)
+    : trans.__('cells %1', text);
 }
 
 function shortenReason(text: string): string {

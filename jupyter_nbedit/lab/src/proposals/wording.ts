@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { isAboutNotebook } from '../blocks/cellDiff';
+import { isAboutNotebook, joinPhrases } from '../blocks/cellDiff';
 import { fitMessage, formatChangeCount } from '../notify/wording';
 import type { CellDiff, ConflictingCell, Proposal } from '../server/models';
 import { listPendingParts } from '../server/proposalModel';
@@ -50,52 +50,27 @@ export function describePart(part: CellDiff, trans: TranslationBundle): string {
   if (part.after === null) {
     return trans.__('proposes to delete this cell');
   }
-  const verbs: readonly Verb[] = [
-    ...(part.before?.source === part.after.source ? [] : ['change' as const]),
-    ...(part.before?.cell_type === part.after.cell_type ? [] : ['convert' as const]),
-    ...(part.moved ? ['move' as const] : []),
-    ...(part.outputs_cleared ? ['clear' as const] : [])
-  ];
-  const phrases = verbs.map((verb, index) =>
-    index === 0 ? getFirstPhrase(verb, part, trans) : getNextPhrase(verb, part, trans)
+  const type = `${part.after.cell_type}`;
+  const position = (part.index ?? 0) + 1;
+  const phrase = joinPhrases(
+    part,
+    {
+      change: [trans.__('change this cell'), trans.__('change it')],
+      convert: [trans.__('make this cell a %1 cell', type), trans.__('make it a %1 cell', type)],
+      move: [
+        trans.__('move this cell to position %1', position),
+        trans.__('move it to position %1', position)
+      ],
+      clear: [trans.__('clear the outputs of this cell'), trans.__('clear its outputs')]
+    },
+    trans
   );
-  const last = phrases.pop();
-  if (last === undefined) {
-    return JSON.stringify(part.before?.metadata) === JSON.stringify(part.after.metadata)
-      ? trans.__('proposes to change the outputs, the run number or the attachments of this cell')
-      : trans.__('proposes to change the metadata of this cell');
+  if (phrase !== null) {
+    return trans.__('proposes to %1', phrase);
   }
-  const all = phrases.length === 0 ? last : trans.__('%1 and %2', phrases.join(', '), last);
-  return trans.__('proposes to %1', all);
-}
-
-/** What can be done to a cell, in the order in which it is listed. */
-type Verb = 'change' | 'convert' | 'move' | 'clear';
-
-function getFirstPhrase(verb: Verb, { after, index }: CellDiff, trans: TranslationBundle): string {
-  switch (verb) {
-    case 'change':
-      return trans.__('change this cell');
-    case 'convert':
-      return trans.__('make this cell a %1 cell', `${after?.cell_type}`);
-    case 'move':
-      return trans.__('move this cell to position %1', (index ?? 0) + 1);
-    case 'clear':
-      return trans.__('clear the outputs of this cell');
-  }
-}
-
-function getNextPhrase(verb: Verb, { after, index }: CellDiff, trans: TranslationBundle): string {
-  switch (verb) {
-    case 'change':
-      return trans.__('change it');
-    case 'convert':
-      return trans.__('make it a %1 cell', `${after?.cell_type}`);
-    case 'move':
-      return trans.__('move it to position %1', (index ?? 0) + 1);
-    case 'clear':
-      return trans.__('clear its outputs');
-  }
+  return JSON.stringify(part.before?.metadata) === JSON.stringify(part.after.metadata)
+    ? trans.__('proposes to change the outputs, the run number or the attachments of this cell')
+    : trans.__('proposes to change the metadata of this cell');
 }
 
 /** Describe all proposals for a notebook. */

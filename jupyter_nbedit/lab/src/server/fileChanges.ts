@@ -39,6 +39,17 @@ export interface FileChange {
   readonly bypassedMode: BypassedMode | null;
 }
 
+/** A save by another program, of which nothing else is reported. */
+const UNREPORTED: Omit<FileChange, 'path'> = {
+  hash: null,
+  client: null,
+  editId: null,
+  isUndoable: false,
+  operations: [],
+  isTruncated: false,
+  bypassedMode: null
+};
+
 /** A mode in which a person decides on edits, which cannot stop other programs. */
 export type BypassedMode = 'review' | 'plan';
 
@@ -126,30 +137,20 @@ export class FileChangeEvents {
       const client = this._findAuthor(toTextOrNull(emission.client), toTextOrNull(emission.user));
       const operations = parseOperations(emission.operations);
       const editId = toIntegerOrNull(emission.edit_id);
-      this._notify({
-        path,
+      const isTruncated = emission.truncated === true;
+      this._notify(path, {
         hash,
         client,
         editId,
         isUndoable: editId !== null,
         operations,
-        isTruncated: emission.truncated === true,
-        bypassedMode: null
+        isTruncated
       });
       if (!isNext) {
         this._resync();
       }
     } else if (schema === CONTENTS_SCHEMA && emission.action === 'save') {
-      this._notify({
-        path,
-        hash: null,
-        client: null,
-        editId: null,
-        isUndoable: false,
-        operations: [],
-        isTruncated: false,
-        bypassedMode: null
-      });
+      this._notify(path, {});
     }
   }
 
@@ -177,10 +178,8 @@ export class FileChangeEvents {
     }
     const isOutside = emission.is_outside === true;
     const metadata = { op: 'set_metadata', cell_id: null, index: null };
-    this._notify({
-      path,
+    this._notify(path, {
       hash: toTextOrNull(emission.hash),
-      client: null,
       editId: toIntegerOrNull(emission.edit_id),
       isUndoable: emission.undoable === true,
       operations: [
@@ -192,9 +191,9 @@ export class FileChangeEvents {
     });
   }
 
-  private _notify(change: FileChange): void {
+  private _notify(path: string, report: Partial<FileChange>): void {
     for (const listener of this._listeners) {
-      listener.onFileChange?.({ ...change, path: change.path.replace(/^\/+/, '') });
+      listener.onFileChange?.({ ...UNREPORTED, ...report, path: path.replace(/^\/+/, '') });
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Event } from '@jupyterlab/services';
 import { PromiseDelegate } from '@lumino/coreutils';
 import { Signal, type ISignal } from '@lumino/signaling';
+import type { NbEditClient } from './client';
 import type { ChosenSource, EditReply, Proposal, ProposedPart } from './models';
 import { isUndoneAlready } from './undoEdits';
 
@@ -36,20 +37,16 @@ export function isAboutOneNotebook(proposals: readonly Proposal[]): boolean {
 }
 
 /** The requests that the model sends. */
-export interface ProposalClient {
-  listProposals(options: { status: 'pending'; limit: number }): Promise<readonly Proposal[]>;
-  getProposal(id: number): Promise<Proposal>;
-  /** Return the source hash of a cell, by its id or index. */
-  getSourceHash(path: string, cell: string | number): Promise<string>;
-  acceptProposal(
-    id: number,
-    parts?: readonly number[],
-    options?: { readonly sources?: readonly ChosenSource[] }
-  ): Promise<EditReply>;
-  rejectProposal(id: number, parts?: readonly number[], reason?: string): Promise<Proposal>;
-  reopenProposal(id: number, parts?: readonly number[]): Promise<Proposal>;
-  undo(path: string, id: number): Promise<EditReply>;
-}
+export type ProposalClient = Pick<
+  NbEditClient,
+  | 'listProposals'
+  | 'getProposal'
+  | 'getSourceHash'
+  | 'acceptProposal'
+  | 'rejectProposal'
+  | 'reopenProposal'
+  | 'undo'
+>;
 
 /** The pending proposals. */
 export class ProposalModel {

@@ -1,6 +1,6 @@
 import type { Event } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
-import { NbEditError } from './client';
+import { NbEditError, type NbEditClient } from './client';
 import type { FileChangeEvents } from './fileChanges';
 import type { UndoneCells } from './client';
 import type { UnseenNotebook, UnseenReply } from './models';
@@ -18,17 +18,7 @@ const LIST_DELAY = 1_000;
 const UNAVAILABLE_STATUSES: readonly number[] = [403, 404, 503];
 
 /** The requests that the model sends. */
-export interface UnseenClient {
-  getUnseen(path: string): Promise<UnseenReply>;
-  listUnseen(): Promise<readonly UnseenNotebook[]>;
-  keep(path: string, cells?: readonly string[], until?: number): Promise<UnseenReply>;
-  undoCells(
-    path: string,
-    cells: readonly string[],
-    until?: number,
-    canKeep?: boolean
-  ): Promise<UndoneCells>;
-}
+export type UnseenClient = Pick<NbEditClient, 'getUnseen' | 'listUnseen' | 'keep' | 'undoCells'>;
 
 /** The changes of edits that this user has not kept. Paths are those of the Contents API. */
 export class UnseenModel {

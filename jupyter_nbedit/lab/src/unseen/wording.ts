@@ -1,7 +1,8 @@
 /** Texts of unseen changes. Texts from files and clients are cleaned. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { getKind } from '../notify/netEffect';
-import { formatClients } from '../notify/wording';
+import { joinPhrases } from '../blocks/cellDiff';
+import { countKinds, getKind } from '../notify/netEffect';
+import { chooseCountPhrases, formatClients } from '../notify/wording';
 import { PAGE_CLIENT } from '../server/client';
 import type { EditOrigin, UnseenCell, UnseenReply } from '../server/models';
 import { cleanText, isAnonymousUserName } from '../ui/displayText';
@@ -68,65 +69,33 @@ export function summarizeMessages(edits: readonly EditOrigin[], trans: Translati
   return others > 0 ? trans._n('%2, and %1 more', '%2, and %1 more', others, newest) : newest;
 }
 
-/** What was done to a cell, in the order in which it is listed. */
-type Verb = 'change' | 'convert' | 'move' | 'clear';
-
 /** Describe a change of a cell that is in the notebook, as a phrase after a name. */
 export function describeChange(cell: UnseenCell, trans: TranslationBundle): string {
   const { before, after } = cell;
   if (before === null) {
     return trans.__('added this cell');
   }
-  const verbs: readonly Verb[] = [
-    ...(before.source === after?.source ? [] : ['change' as const]),
-    ...(before.cell_type === after?.cell_type ? [] : ['convert' as const]),
-    ...(cell.moved ? ['move' as const] : []),
-    ...(cell.outputs_cleared ? ['clear' as const] : [])
-  ];
-  const phrases = verbs.map((verb, index) =>
-    index === 0 ? getFirstPhrase(verb, cell, trans) : getNextPhrase(verb, cell, trans)
+  const type = `${after?.cell_type}`;
+  const position = (cell.index_before ?? 0) + 1;
+  const phrase = joinPhrases(
+    cell,
+    {
+      change: [trans.__('changed this cell'), trans.__('changed it')],
+      convert: [trans.__('made this cell a %1 cell', type), trans.__('made it a %1 cell', type)],
+      move: [
+        trans.__('moved this cell here from position %1', position),
+        trans.__('moved it here from position %1', position)
+      ],
+      clear: [trans.__('cleared the outputs of this cell'), trans.__('cleared its outputs')]
+    },
+    trans
   );
-  const last = phrases.pop();
-  if (last === undefined) {
-    return JSON.stringify(before.metadata) === JSON.stringify(after?.metadata)
-      ? trans.__('changed the outputs, the run number or the attachments of this cell')
-      : trans.__('changed the metadata of this cell');
+  if (phrase !== null) {
+    return phrase;
   }
-  return phrases.length === 0 ? last : trans.__('%1 and %2', phrases.join(', '), last);
-}
-
-function getFirstPhrase(
-  verb: Verb,
-  { after, index_before: index }: UnseenCell,
-  trans: TranslationBundle
-): string {
-  switch (verb) {
-    case 'change':
-      return trans.__('changed this cell');
-    case 'convert':
-      return trans.__('made this cell a %1 cell', `${after?.cell_type}`);
-    case 'move':
-      return trans.__('moved this cell here from position %1', (index ?? 0) + 1);
-    case 'clear':
-      return trans.__('cleared the outputs of this cell');
-  }
-}
-
-function getNextPhrase(
-  verb: Verb,
-  { after, index_before: index }: UnseenCell,
-  trans: TranslationBundle
-): string {
-  switch (verb) {
-    case 'change':
-      return trans.__('changed it');
-    case 'convert':
-      return trans.__('made it a %1 cell', `${after?.cell_type}`);
-    case 'move':
-      return trans.__('moved it here from position %1', (index ?? 0) + 1);
-    case 'clear':
-      return trans.__('cleared its outputs');
-  }
+  return JSON.stringify(before.metadata) === JSON.stringify(after?.metadata)
+    ? trans.__('changed the outputs, the run number or the attachments of this cell')
+    : trans.__('changed the metadata of this cell');
 }
 
 /** Describe changes that have no cell: deleted cells, or the metadata of the notebook. */
@@ -180,38 +149,32 @@ export function describeChanges(
   { cells, edits }: Pick<UnseenReply, 'cells' | 'edits'>,
   trans: TranslationBundle
 ): string {
-  const kinds = cells.map(getKind);
-  const count = (kind: (typeof kinds)[number]): number =>
-    kinds.filter(each => each === kind).length;
-  const [changed, added, moved, deleted] = [
-    count('changed'),
-    count('added'),
-    count('moved'),
-    count('deleted')
-  ];
-  // The first phrase has the noun.
-  const phrases = [
-    changed > 0 && {
-      first: trans._n('changed %1 cell', 'changed %1 cells', changed),
-      next: trans._n('changed %1', 'changed %1', changed)
-    },
-    added > 0 && {
-      first: trans._n('added %1 cell', 'added %1 cells', added),
-      next: trans._n('added %1', 'added %1', added)
-    },
-    moved > 0 && {
-      first: trans._n('moved %1 cell', 'moved %1 cells', moved),
-      next: trans._n('moved %1', 'moved %1', moved)
-    },
-    deleted > 0 && {
-      first: trans._n('deleted %1 cell', 'deleted %1 cells', deleted),
-      next: trans._n('deleted %1', 'deleted %1', deleted)
-    }
-  ].filter(phrase => phrase !== false);
-  const texts = phrases.map(({ first, next }, index) => (index === 0 ? first : next));
-  const all = [
-    ...texts,
-    ...(count('metadata') > 0 ? [trans.__('changed the metadata of the notebook')] : [])
-  ];
-  return trans.__('%1 %2', formatAuthors(listEdits(cells, { edits }), trans), all.join(', '));
+  const effect = countKinds(cells.map(getKind), false);
+  const { changed, added, moved, deleted } = effect;
+  const phrases = chooseCountPhrases([
+    [
+      changed,
+      trans._n('changed %1 cell', 'changed %1 cells', changed),
+      trans._n('changed %1', 'changed %1', changed)
+    ],
+    [
+      added,
+      trans._n('added %1 cell', 'added %1 cells', added),
+      trans._n('added %1', 'added %1', added)
+    ],
+    [
+      moved,
+      trans._n('moved %1 cell', 'moved %1 cells', moved),
+      trans._n('moved %1', 'moved %1', moved)
+    ],
+    [
+      deleted,
+      trans._n('deleted %1 cell', 'deleted %1 cells', deleted),
+      trans._n('deleted %1', 'deleted %1', deleted)
+    ]
+  ]);
+  if (effect.hasMetadataChange) {
+    phrases.push(trans.__('changed the metadata of the notebook'));
+  }
+  return trans.__('%1 %2', formatAuthors(listEdits(cells, { edits }), trans), phrases.join(', '));
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareLines, listDifferences, splitLines } from '../../src/merge/lineDiff';
+import { listDifferences, splitLines } from '../../src/merge/lineDiff';
 
 type Runs = readonly (readonly [string, number])[];
 
@@ -52,5 +52,7 @@ test('the differences make one list of the other, and no equal line is in both s
 test('lines end at line feeds only', () => {
   expect(splitLines('')).toEqual([]);
   expect(splitLines('a\r\nb\u2028c\f\n')).toEqual(['a\r', 'b\u2028c\f', '']);
-  expect(compareLines('a\nb', 'a\nb\nc')).toEqual([{ start: 2, stop: 2, newStart: 2, newStop: 3 }]);
+  expect(listDifferences(['a', 'b'], ['a', 'b', 'c'])).toEqual([
+    { start: 2, stop: 2, newStart: 2, newStop: 3 }
+  ]);
 });

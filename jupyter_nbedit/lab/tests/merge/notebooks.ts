@@ -1,6 +1,12 @@
 /** Notebooks and edits for the property tests. */
 import fc from 'fast-check';
-import { readNotebook, setKeys, type Cell, type Notebook } from '../../src/merge/notebook';
+import { readNotebook, type Cell, type Notebook } from '../../src/merge/notebook';
+
+/** Return the notebook with the keys by which a tab identifies its cells. */
+export function setKeys(notebook: Notebook, keys: readonly string[]): Notebook {
+  const cells = notebook.cells.map((cell, index) => ({ ...cell, key: keys[index] ?? null }));
+  return { ...notebook, cells };
+}
 
 export type Edit =
   | { op: 'write'; cell: number; source: string }

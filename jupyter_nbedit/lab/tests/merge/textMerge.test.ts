@@ -2,14 +2,24 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  applyHunks,
   computeHunks,
   mapOffset,
   mergeLines,
   mergeText,
-  mergeTouchingChanges
+  mergeTouchingChanges,
+  type Hunk
 } from '../../src/merge/textMerge';
 import { text } from './notebooks';
+
+function applyHunks(text: string, hunks: readonly Hunk[]): string {
+  let result = '';
+  let offset = 0;
+  for (const hunk of hunks) {
+    result += text.slice(offset, hunk.start) + hunk.text;
+    offset = hunk.end;
+  }
+  return result + text.slice(offset);
+}
 
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
