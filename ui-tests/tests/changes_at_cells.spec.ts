@@ -21,17 +21,10 @@ function getLines(tab: Tab): Locator {
 }
 
 test.describe('What agents have changed', () => {
-  test('is marked at its cells, shown there, and kept or undone', async ({
-    agent,
-    folder,
-    open,
-    page
-  }) => {
+  test('is marked at its cells, shown there, and kept or undone', async ({ openWith, page }) => {
     const before = formatNotebook(makeManyCells(10));
-    folder.write('work.ipynb', before);
-    const path = folder.getPath('work.ipynb');
-    const tab = await open('work.ipynb');
-    await agent.edit(path, WORK, CLIENT, { message: MESSAGE });
+    const { notebook, tab } = await openWith(before);
+    await notebook.edit(WORK, CLIENT, { message: MESSAGE });
     await expect(tab.bar).toContainText('Claude changed 1 cell, added 1, moved 1, deleted 2');
     await expect(tab.bar).toContainText('Drop the test account.');
     // 8 0 1 2 | 5 6 added 7 9
@@ -64,7 +57,7 @@ test.describe('What agents have changed', () => {
     await tab.bar.getByRole('button', { name: 'Undo all changes' }).click();
     await expect(tab.bar).toBeHidden();
     await expect.poll(async () => tab.listMarkedCells()).toEqual([]);
-    await expect.poll(() => folder.readText('work.ipynb')).toBe(before);
+    await expect.poll(() => notebook.readText()).toBe(before);
   });
 
   test.describe(() => {

@@ -207,42 +207,36 @@ test.describe('The history panel', () => {
   });
 
   test('takes an edit back and makes it again, in the file and in the tab', async ({
-    agent,
-    folder,
+    create,
     open,
     page
   }) => {
-    const original = formatNotebook(makeManyCells(6));
-    folder.write('undo.ipynb', original);
-    const path = folder.getPath('undo.ipynb');
-    await agent.edit(path, [replace(1, 'old = 1')]);
-    await agent.edit(path, [replace(3, 'new = 1')]);
-    const edited = folder.readText('undo.ipynb');
-    const tab = await open('undo.ipynb');
+    const notebook = create(makeManyCells(6));
+    const original = notebook.readSources();
+    await notebook.edit([replace(1, 'old = 1')]);
+    await notebook.edit([replace(3, 'new = 1')]);
+    const edited = notebook.readText();
+    const tab = await open(notebook.name);
     const panel = await HistoryPanel.show(page);
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
     await expect(panel.titles).toHaveText(['Undo: cell 2', 'cell 4 changed', 'cell 2 changed']);
     await expect(panel.rows.nth(2)).toContainText('undone');
     await expect.poll(async () => tab.getSource(1)).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
-    expect(folder.readSources('undo.ipynb')[3]).toBe('new = 1');
-    expect(folder.readSources('undo.ipynb')[1]).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
+    expect(notebook.readSources()[3]).toBe('new = 1');
+    expect(notebook.readSources()[1]).toBe('first_1 = 1\nsecond_1 = 1\nprint(1)');
 
     await panel.rows.nth(2).hover();
     await panel.action(2, 'Redo').click();
     await expect(panel.titles.first()).toHaveText('Redo: cell 2');
     await expect(panel.rows.nth(3)).not.toContainText('undone');
     await expect.poll(async () => tab.getSource(1)).toBe('old = 1');
-    expect(folder.readText('undo.ipynb')).toBe(edited);
+    expect(notebook.readText()).toBe(edited);
 
     // The commands undo what is newest, byte by byte.
     await panel.runCommand('nbedit:undo-last');
     await panel.runCommand('nbedit:undo-last');
-    expect(folder.readSources('undo.ipynb')).toEqual(
-      (JSON.parse(original) as { cells: { source: string[] }[] }).cells.map(({ source }) =>
-        source.join('')
-      )
-    );
+    expect(notebook.readSources()).toEqual(original);
     await panel.runCommand('nbedit:redo-last');
     await expect
       .poll(async () => (await tab.getSources())[3])

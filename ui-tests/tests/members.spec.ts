@@ -29,46 +29,40 @@ async function undo(tab: Tab, index: number): Promise<void> {
 
 test.describe('What JupyterLab stores about looks', () => {
   test('a fold of an output leaves the mark of a change, and its undo', async ({
-    agent,
-    folder,
-    open,
+    openWith,
     page
   }) => {
-    folder.write('fold.ipynb', makeText());
-    const path = folder.getPath('fold.ipynb');
-    const tab = await open('fold.ipynb');
-    await agent.edit(path, [EDIT]);
+    const { notebook, tab } = await openWith(makeText());
+    await notebook.edit([EDIT]);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
 
     await tab.cell(1).locator('.jp-InputPrompt').click();
     await run(page, 'notebook:hide-cell-outputs');
     await tab.save();
-    expect(folder.readNotebook('fold.ipynb').cells[1]?.metadata).toEqual(FOLD);
+    expect(notebook.readContent().cells[1]?.metadata).toEqual(FOLD);
     // A change elsewhere makes the page ask again.
-    await agent.edit(path, [{ ...EDIT, cell: 'title', source: '# New' }]);
+    await notebook.edit([{ ...EDIT, cell: 'title', source: '# New' }]);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([0, 1]);
     await undo(tab, 1);
-    const cell = folder.readNotebook('fold.ipynb').cells[1];
+    const cell = notebook.readContent().cells[1];
     expect(cell).toMatchObject({ metadata: FOLD, execution_count: 1, source: ['x = 1'] });
   });
 
   test('JupyterLab completes a fold when it saves: the mark stays, and so does the undo', async ({
-    agent,
-    folder,
+    create,
     open
   }) => {
-    folder.write('old.ipynb', makeText({ collapsed: true }));
-    const path = folder.getPath('old.ipynb');
-    await agent.edit(path, [EDIT]);
-    const tab = await open('old.ipynb');
+    const notebook = create(makeText({ collapsed: true }));
+    await notebook.edit([EDIT]);
+    const tab = await open(notebook.name);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
 
     await tab.typeText(2, '# typed\n');
     await tab.save();
-    expect(folder.readNotebook('old.ipynb').cells[1]?.metadata).toEqual(FOLD);
-    await agent.edit(path, [{ op: 'insert', at: 'end', cell_type: 'code', source: 'z', id: 'z' }]);
+    expect(notebook.readContent().cells[1]?.metadata).toEqual(FOLD);
+    await notebook.edit([{ op: 'insert', at: 'end', cell_type: 'code', source: 'z', id: 'z' }]);
     await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 3]);
     await undo(tab, 1);
-    expect(folder.readNotebook('old.ipynb').cells[1]?.metadata).toEqual(FOLD);
+    expect(notebook.readContent().cells[1]?.metadata).toEqual(FOLD);
   });
 });
