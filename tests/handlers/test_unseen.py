@@ -445,6 +445,18 @@ def test_an_undone_undo_leaves_what_was_kept_before_and_after_it(
         assert list_keys(notebook) == [alpha]
 
 
+def test_a_change_that_an_undone_undo_has_returned_can_be_kept(
+    notebook: Notebook, page: dict[str, str]
+) -> None:
+    notebook.edit(replace("alpha", "x = 2"), replace("beta", "text"))
+    alpha, beta = list_keys(notebook)
+    undone = notebook.undo(cells=[alpha], headers=page).json["edit_id"]
+    assert notebook.undo(edit_id=undone, headers=page).status == 200
+    assert list_keys(notebook) == [alpha, beta]
+    notebook.keep(cells=[alpha])
+    assert list_keys(notebook) == [beta]
+
+
 def test_what_an_agent_has_undone_and_redone_since_the_keep_is_unseen(notebook: Notebook) -> None:
     edit_id = notebook.edit(replace("alpha", "x = 2"), replace("beta", "text"))
     [_, beta] = list_keys(notebook)
