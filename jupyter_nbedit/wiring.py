@@ -24,7 +24,7 @@ from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.edits.undoable import UndoConflictFinder
 from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.service import HistoryService
-from jupyter_nbedit.services.history.store import EditHistory
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.copies import VersionCopies
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
@@ -61,7 +61,7 @@ class WiredServices:
 
     context: HandlerContext
     database: Database
-    edit_history: EditHistory
+    edit_history: EditStore
     #: What follows renames and deletions of notebooks.
     path_observers: Sequence[PathObserver]
     log: Logger
@@ -168,7 +168,7 @@ def connect_services(
     documents, versions = DocumentCache(), VersionCache()
     tabs = TabRegistry(names, has_server)
     events = EventEmitter(resources.event_logger)
-    edit_history = EditHistory(database, names=names, max_bytes=settings.history_max_bytes)
+    edit_history = EditStore(database, names=names, max_bytes=settings.history_max_bytes)
     seen = SeenEditStore(database, names=names)
     modes = ModeManager(
         database,

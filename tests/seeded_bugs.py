@@ -194,17 +194,19 @@ def _ignore_idempotency_keys() -> None:
 
 
 def _skip_history() -> None:
-    from jupyter_nbedit.services.history.store import EditHistory
+    from jupyter_nbedit.services.history.store import EditStore
 
     async def add(*_: object) -> int:
         return 1
 
-    EditHistory.add = add
+    EditStore.add = add
 
 
 def _ignore_decisions() -> None:
-    from jupyter_nbedit.services.models import Claim
     from jupyter_nbedit.services.proposals import store
+    from jupyter_nbedit.services.requests import (
+        Claim,
+    )
 
     vars(store)["check_pending"] = lambda *_: None
     Claim.covers = lambda *_: False

@@ -41,8 +41,11 @@ from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.all_services import Services
-from jupyter_nbedit.services.models import MAX_LABEL_LENGTH, Author
 from jupyter_nbedit.services.policy import Decision, build_refusal, decide
+from jupyter_nbedit.services.requests import (
+    MAX_LABEL_LENGTH,
+    Author,
+)
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.text.errors import render_error
 

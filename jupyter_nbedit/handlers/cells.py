@@ -35,13 +35,13 @@ from jupyter_nbedit.notebook.operations import (
     SetMetadata,
     validate_metadata,
 )
-from jupyter_nbedit.services.models import (
+from jupyter_nbedit.services.reading.models import CellOptions, ReadOptions
+from jupyter_nbedit.services.requests import (
     CellChangeBody,
     ChangeMetadata,
     Rev,
     get_or_none,
 )
-from jupyter_nbedit.services.reading.models import CellOptions, ReadOptions
 
 _METADATA = (
     Annotated[

@@ -22,9 +22,11 @@ from jupyter_nbedit.handlers.spec import (
     Reply,
 )
 from jupyter_nbedit.notebook.operations import Insert, Position
-from jupyter_nbedit.services.models import (
-    ChangeMetadata,
+from jupyter_nbedit.services.replies import (
     EditReply,
+)
+from jupyter_nbedit.services.requests import (
+    ChangeMetadata,
     WriteRequest,
     get_or_none,
 )

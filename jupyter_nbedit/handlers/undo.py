@@ -8,7 +8,7 @@ from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit
 from jupyter_nbedit.handlers.spec import Route
-from jupyter_nbedit.services.models import (
+from jupyter_nbedit.services.requests import (
     RedoBody,
     UndoBody,
     check_redo_body,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from jupyter_nbedit.errors import Forbidden, PlanMode
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.services.models import Author
     from jupyter_nbedit.services.modes import Mode
+    from jupyter_nbedit.services.requests import (
+        Author,
+    )
 
 #: A change of a notebook, or of another file by tools.
 Change = Literal["edit", "create", "restore", "undo", "redo", "edit_text_file"]

@@ -20,9 +20,11 @@ from jupyter_nbedit.db.link_paths import resolve_link_paths
 from jupyter_nbedit.db.schema import SCHEMA
 from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.models import NewEntry, encode_entry
-from jupyter_nbedit.services.history.store import EditHistory
-from jupyter_nbedit.services.models import Author
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.requests import (
+    Author,
+)
 from jupyter_nbedit.services.unseen.store import SeenEditStore
 from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
@@ -127,7 +129,7 @@ async def test_histories_of_one_file_come_together_and_what_was_unseen_stays_so(
     )
     database = await migrate(services)
     names = FolderNames(folder="/r")
-    history = EditHistory(database, names=names)
+    history = EditStore(database, names=names)
     edits = await history.list_page("sub/x.ipynb", limit=20)
     assert [edit.edit_id for edit in edits] == list(range(9, 0, -1))
     seen = await SeenEditStore(database, names=names).read("sub/x.ipynb", "ada")
@@ -217,12 +219,12 @@ async def test_links_of_the_release_before_are_resolved(
     await resolve_link_paths(database, LOG)
     names = FolderNames(folder=str(root))
     for path in ("one.ipynb", "two/x.ipynb"):
-        edits = await EditHistory(database, names=names).list_page(path, limit=20)
+        edits = await EditStore(database, names=names).list_page(path, limit=20)
         assert [edit.edit_id for edit in edits] == [4, 3, 2, 1]
         assert await build_modes(services, database, str(root)).read_own(path) == ("plan", None)
         seen = await SeenEditStore(database, names=names).read(path, "ada")
         assert sorted(seen.whole_edits) == [2, 4]
-    listed = await EditHistory(database, names=names).list_page(None, limit=20)
+    listed = await EditStore(database, names=names).list_page(None, limit=20)
     assert {edit.path for edit in listed} <= {"one.ipynb", "two/x.ipynb"}
     # An older release looks there.
     rows = select(folder, "SELECT root, name, mode FROM modes")
@@ -244,7 +246,7 @@ async def test_a_file_system_that_does_not_answer_holds_no_start(
 
     monkeypatch.setattr(os.path, "realpath", hang)
     task = asyncio.create_task(resolve_link_paths(database, LOG))
-    history = EditHistory(database, names=FolderNames(folder="/r"))
+    history = EditStore(database, names=FolderNames(folder="/r"))
     assert await history.list_page("x.ipynb", limit=1) == []
     assert not task.done()
     os.write(end, b"x")
@@ -289,7 +291,7 @@ async def test_an_older_release_finds_a_mode_by_the_new_path_of_a_link(
     modes = build_modes(services, database, str(root))
     await modes.change("old.ipynb", "plan", "ada")
     (root / "old.ipynb").rename(root / "new.ipynb")
-    for observer in (EditHistory(database, names=FolderNames(folder=str(root))), modes):
+    for observer in (EditStore(database, names=FolderNames(folder=str(root))), modes):
         await observer.on_renamed("old.ipynb", "new.ipynb")
     rows = select(folder, "SELECT * FROM modes")
     assert (str(root), "new.ipynb", "plan") in rows

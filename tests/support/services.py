@@ -20,14 +20,19 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.emitter import EventEmitter, register_schemas
 from jupyter_nbedit.services.events.models import EVENTS, EditEvent
-from jupyter_nbedit.services.history.store import EditHistory
-from jupyter_nbedit.services.models import EditReply, WriteRequest
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.services.reading.service import ReadService
+from jupyter_nbedit.services.replies import (
+    EditReply,
+)
+from jupyter_nbedit.services.requests import (
+    WriteRequest,
+)
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.services.unseen.service import UnseenService
 from jupyter_nbedit.settings import NbEditSettings
@@ -47,7 +52,7 @@ class EditingServices:
     """The services of one server that change notebooks, over one database."""
 
     database: Database
-    history: EditHistory
+    history: EditStore
     editor: EditService
     reader: ReadService
     tabs: TabRegistry
@@ -126,10 +131,10 @@ class ServiceBuilder:
         self._databases.append(database)
         return database
 
-    def build_history(self, *, max_days: float = 30, **options: Any) -> EditHistory:
+    def build_history(self, *, max_days: float = 30, **options: Any) -> EditStore:
         """Build an edit history on a connection of its own."""
         options = {"names": FolderNames(), **options}
-        return EditHistory(self.build_database(max_days=max_days), **options)
+        return EditStore(self.build_database(max_days=max_days), **options)
 
     def build_modes(
         self, root: str = "/root", database: Database | None = None, **options: Any

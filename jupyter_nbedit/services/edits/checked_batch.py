@@ -13,9 +13,12 @@ from jupyter_nbedit.notebook.document import CellAddress
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.services.edits.planned_edit import BatchPlanner, PlannedEdit
 from jupyter_nbedit.services.history.numbered_ids import check_numbered_ids
-from jupyter_nbedit.services.history.store import EditHistory
-from jupyter_nbedit.services.models import OperationFactory, WriteRequest
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.requests import (
+    OperationFactory,
+    WriteRequest,
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class CheckedBatchPlanner:
 
     operations: Sequence[Operation] | OperationFactory
     request: WriteRequest
-    history: EditHistory
+    history: EditStore
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
         """Plan the batch."""

@@ -14,10 +14,12 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.services.edits.planned_edit import EditResult, PlannedEdit
 from jupyter_nbedit.services.events.models import EditEvent
 from jupyter_nbedit.services.history.models import NewEntry
-from jupyter_nbedit.services.history.store import EditHistory, FollowUndo
-from jupyter_nbedit.services.models import WriteRequest
+from jupyter_nbedit.services.history.store import EditStore, FollowUndo
 from jupyter_nbedit.services.reading.read_tracker import ReadTracker
 from jupyter_nbedit.services.reading.versions import VersionCache
+from jupyter_nbedit.services.requests import (
+    WriteRequest,
+)
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.storage.base import Storage, WriteResult
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 class Publisher:
     """Does everything that follows a write; readers and tabs have the ``versions``."""
 
-    history: EditHistory
+    history: EditStore
     read_tracker: ReadTracker
     versions: VersionCache
     tabs: TabRegistry
@@ -57,7 +59,7 @@ class Publisher:
         signature
             Signs the notebook, which was trusted before; None if it was not.
         follow_undo
-            See `EditHistory.add`.
+            See `EditStore.add`.
 
         Returns
         -------

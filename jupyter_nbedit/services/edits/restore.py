@@ -20,13 +20,18 @@ from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.services.edits.planned_edit import EditResult, PlannedEdit
 from jupyter_nbedit.services.history.models import CellDiff, Entry, build_cell_diffs
 from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
-from jupyter_nbedit.services.models import EditReply, WriteRequest
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.replies import (
+    EditReply,
+)
+from jupyter_nbedit.services.requests import (
+    WriteRequest,
+)
 from jupyter_nbedit.storage.base import Storage
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 if TYPE_CHECKING:
-    from jupyter_nbedit.services.history.store import EditHistory
+    from jupyter_nbedit.services.history.store import EditStore
 
 # The most edits after the state that is restored.
 _MAX_EDITS = 1_000
@@ -62,7 +67,7 @@ class PlannedRestore(PlannedEdit):
 class RestorePlanner:
     """Plans to return a notebook to what it was after an edit."""
 
-    history: EditHistory
+    history: EditStore
     edit_id: int
 
     async def plan(self, notebook: LoadedNotebook) -> PlannedRestore:

@@ -16,9 +16,14 @@ from jupyter_nbedit.notebook.undo.record import CellUndo, UndonePart, UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.history.models import UNDOABLE_KINDS, Entry, HistoryEdit, SeenParts
-from jupyter_nbedit.services.history.store import EditHistory
-from jupyter_nbedit.services.models import Author, UndoneEdit
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.replies import (
+    UndoneEdit,
+)
+from jupyter_nbedit.services.requests import (
+    Author,
+)
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 # How many edits in a row are skipped because they were undone by hand; each is computed.
@@ -35,7 +40,7 @@ class UndoPlanner:
     by ``author`` that can be redone; with None as the author, the newest of all.
     """
 
-    history: EditHistory
+    history: EditStore
     edit_id: int | None
     redo: bool
     author: Author | None
@@ -50,7 +55,7 @@ class UndoPlanner:
         path, before = notebook.path, None
         for _ in range(_MAX_SKIPPED):
             entry = await self._select_entry(path, before)
-            repeat = await self._find_newest_repeat(notebook, entry)
+            repeat = await self._find_last_redo(notebook, entry)
             # A notebook that is as the edit left it needs no history to find the cells.
             is_exact = notebook.hash == repeat.hash
             related: Sequence[PastEdit] = []
@@ -81,7 +86,7 @@ class UndoPlanner:
     ) -> PlannedEdit:
         """Plan to revert an edit; if it was redone, plan to revert its last redo.
 
-        ``related`` are the edits of `EditHistory.list_related`, or none if they are not needed.
+        ``related`` are the edits of `EditStore.list_related`, or none if they are not needed.
         """
         op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
         record = _decode_record(repeat)
@@ -153,12 +158,12 @@ class UndoPlanner:
                 return await self.history.get_entry(entry.path, entry.undoes)
         return entry
 
-    async def _find_newest_repeat(self, notebook: LoadedNotebook, entry: Entry) -> Entry:
+    async def _find_last_redo(self, notebook: LoadedNotebook, entry: Entry) -> Entry:
         """Return the last redo of an edit; the edit itself if there is none.
 
         The notebook, and the order of its cells, may have been different by then.
         """
-        number = await self.history.find_newest_repeat(entry.path, entry.edit_id)
+        number = await self.history.find_last_redo(entry.path, entry.edit_id)
         if number == entry.edit_id:
             return entry
         repeat = await self.history.get_entry(entry.path, number)

@@ -14,7 +14,7 @@ from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 if TYPE_CHECKING:
     from jupyter_nbedit.services.history.models import Entry, HistoryEdit
-    from jupyter_nbedit.services.history.store import EditHistory
+    from jupyter_nbedit.services.history.store import EditStore
     from jupyter_nbedit.services.reading.loading import DocumentCache
     from jupyter_nbedit.storage.resolver import StorageResolver
 
@@ -29,7 +29,7 @@ _EDIT_WEIGHT = 2_000
 class UndoConflictFinder:
     """Compares the newest edits of a notebook with the notebook as it is now."""
 
-    history: EditHistory
+    history: EditStore
     storages: StorageResolver
     documents: DocumentCache
 

@@ -9,11 +9,11 @@ from jupyter_nbedit.notebook.cell_names import is_numbered_id
 
 if TYPE_CHECKING:
     from jupyter_nbedit.notebook.document import CellAddress, Document
-    from jupyter_nbedit.services.history.store import EditHistory
+    from jupyter_nbedit.services.history.store import EditStore
 
 
 async def check_numbered_ids(
-    history: EditHistory, path: str, document: Document, addresses: Iterable[CellAddress]
+    history: EditStore, path: str, document: Document, addresses: Iterable[CellAddress]
 ) -> None:
     """Raise `CellNotFound` if an address is the id of a cell that the notebook no longer has.
 

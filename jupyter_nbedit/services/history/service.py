@@ -17,7 +17,7 @@ from jupyter_nbedit.services.history.models import (
     HistoryEdit,
     build_cell_diffs,
 )
-from jupyter_nbedit.services.history.store import EditHistory
+from jupyter_nbedit.services.history.store import EditStore
 
 if TYPE_CHECKING:
     from jupyter_nbedit.storage.resolver import StorageResolver
@@ -80,7 +80,7 @@ class ConflictFinder(Protocol):
 class HistoryService:
     """Lists, shows and purges edits. Methods raise `NbEditError` for what cannot be read."""
 
-    history: EditHistory
+    history: EditStore
     storages: StorageResolver
     conflicts: ConflictFinder
 

@@ -37,7 +37,9 @@ from jupyter_nbedit.services.history.models import (
     get_deciding_account,
 )
 from jupyter_nbedit.services.history.seen_parts import list_unseen_parts, mark_parts_unseen
-from jupyter_nbedit.services.models import Author
+from jupyter_nbedit.services.requests import (
+    Author,
+)
 
 #: Stores what follows an undo or redo. It gets the edits that the new edit undoes, directly or
 #: through other edits, and whether each is in effect now.
@@ -64,7 +66,7 @@ _BY_AUTHOR = (
 
 
 @dataclass
-class EditHistory:
+class EditStore:
     """Stores the edits of all notebooks, and deletes the oldest ones when there are too many.
 
     Every method raises `HistoryUnavailable` if the database fails.
@@ -240,7 +242,7 @@ class EditHistory:
         ]
         return entries, has_more
 
-    async def find_newest_repeat(self, path: str, edit_id: int) -> int:
+    async def find_last_redo(self, path: str, edit_id: int) -> int:
         """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did."""
         root, name = self.names.find(path)
 

@@ -23,7 +23,7 @@ from jupyter_nbedit.services.outside.open_notebook import KnownVersion, OpenNote
 if TYPE_CHECKING:
     from jupyter_nbedit.services.events.emitter import EventEmitter
     from jupyter_nbedit.services.history.rename_listener import PathObserver
-    from jupyter_nbedit.services.history.store import EditHistory
+    from jupyter_nbedit.services.history.store import EditStore
     from jupyter_nbedit.services.modes import Mode, ModeManager
     from jupyter_nbedit.services.outside.copies import VersionCopy
     from jupyter_nbedit.storage.base import Content
@@ -57,7 +57,7 @@ class Difference:
 class OutsideChangeRecorder:
     """Stores outside changes, and tells the tabs about them and about files that are gone."""
 
-    history: EditHistory
+    history: EditStore
     trust: TrustManager
     modes: ModeManager
     events: EventEmitter

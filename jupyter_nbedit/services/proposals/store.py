@@ -17,7 +17,6 @@ from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSA
 from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values, store_path
 from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
-from jupyter_nbedit.services.models import Claim, ProposalOrigin
 from jupyter_nbedit.services.proposals.models import (
     Proposal,
     ProposalContent,
@@ -27,6 +26,10 @@ from jupyter_nbedit.services.proposals.models import (
     build_closed_error,
     build_final_error,
     check_pending,
+)
+from jupyter_nbedit.services.requests import (
+    Claim,
+    ProposalOrigin,
 )
 
 if TYPE_CHECKING:

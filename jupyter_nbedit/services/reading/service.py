@@ -30,8 +30,7 @@ from jupyter_nbedit.notebook.views import (
     render_within_budget,
 )
 from jupyter_nbedit.services.history.numbered_ids import check_numbered_ids
-from jupyter_nbedit.services.history.store import EditHistory
-from jupyter_nbedit.services.models import get_or_none
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.reading.delta import list_parts, read_metadata
 from jupyter_nbedit.services.reading.loading import (
     DocumentCache,
@@ -50,6 +49,9 @@ from jupyter_nbedit.services.reading.models import (
 )
 from jupyter_nbedit.services.reading.read_tracker import ReadTracker
 from jupyter_nbedit.services.reading.versions import VersionCache, build_unknown_error
+from jupyter_nbedit.services.requests import (
+    get_or_none,
+)
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust.manager import TrustManager
@@ -75,7 +77,7 @@ class ReadService:
     versions: VersionCache
     documents: DocumentCache = field(default_factory=DocumentCache)
     #: Knows the ids of deleted cells; None if there is no history.
-    history: EditHistory | None = None
+    history: EditStore | None = None
     # The versions that tabs have reported last, by the paths that are being read for them.
     _shown_hashes: dict[str, str] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)

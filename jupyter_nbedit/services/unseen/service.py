@@ -23,11 +23,16 @@ from jupyter_nbedit.services.history.models import (
     Entry,
     build_cell_diffs,
 )
-from jupyter_nbedit.services.models import EditReply, WriteRequest
 from jupyter_nbedit.services.reading.loading import (
     LoadedNotebook,
     load_notebook,
     repeat_while_changed,
+)
+from jupyter_nbedit.services.replies import (
+    EditReply,
+)
+from jupyter_nbedit.services.requests import (
+    WriteRequest,
 )
 from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.services.unseen.planner import (
@@ -43,7 +48,7 @@ from jupyter_nbedit.system.lru import LRUCache
 
 if TYPE_CHECKING:
     from jupyter_nbedit.services.events.emitter import EventEmitter
-    from jupyter_nbedit.services.history.store import EditHistory
+    from jupyter_nbedit.services.history.store import EditStore
 
 #: The most edits whose net change is computed; older ones count as seen.
 MAX_EDITS = 200
@@ -63,7 +68,7 @@ class UnseenService:
     """
 
     edits: EditService
-    history: EditHistory
+    history: EditStore
     seen: SeenEditStore
     events: EventEmitter
     log: Logger

@@ -55,7 +55,7 @@ class SeenEditStore:
     """Stores what users have seen. Every method raises `HistoryUnavailable` if the database fails.
 
     Users are named by their accounts. The names of notebooks and the number of days are the same as
-    in `EditHistory`. It deletes the rows with its edits, and moves them when notebooks are renamed.
+    in `EditStore`. It deletes the rows with its edits, and moves them when notebooks are renamed.
     """
 
     database: Database

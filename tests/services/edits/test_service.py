@@ -24,9 +24,11 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import Expect, Insert, Operation, Replace
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.services.history.models import NewEntry
-from jupyter_nbedit.services.history.store import EditHistory, FollowUndo
-from jupyter_nbedit.services.models import WriteRequest
+from jupyter_nbedit.services.history.store import EditStore, FollowUndo
 from jupyter_nbedit.services.reading.models import ReadOptions
+from jupyter_nbedit.services.requests import (
+    WriteRequest,
+)
 from jupyter_nbedit.storage.base import Content, WriteResult
 from tests.support import samples
 from tests.support.clock import Clock
@@ -136,7 +138,7 @@ async def test_an_edit_that_an_out_of_band_change_already_made_succeeds(
     assert await services.list_events() == []
 
 
-class FailingHistory(EditHistory):
+class FailingHistory(EditStore):
     """Has no room for anything."""
 
     async def add(

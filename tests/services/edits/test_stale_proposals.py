@@ -30,9 +30,15 @@ from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.undo.revert import ChosenSource, Resolution
 from jupyter_nbedit.services.edits.accept import AcceptService
-from jupyter_nbedit.services.models import Author, EditReply, WriteRequest
 from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart
 from jupyter_nbedit.services.proposals.service import ProposalService
+from jupyter_nbedit.services.replies import (
+    EditReply,
+)
+from jupyter_nbedit.services.requests import (
+    Author,
+    WriteRequest,
+)
 from tests.notebook.undo.oracle import list_cell_bytes
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly

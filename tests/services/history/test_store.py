@@ -12,8 +12,10 @@ import pytest
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 from jupyter_nbedit.services.history.models import NewEntry
-from jupyter_nbedit.services.history.store import EditHistory
-from jupyter_nbedit.services.models import Author
+from jupyter_nbedit.services.history.store import EditStore
+from jupyter_nbedit.services.requests import (
+    Author,
+)
 from tests.support.clock import Clock
 from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
@@ -29,7 +31,7 @@ def build_entry(path: str = "a.ipynb", message: str | None = None, **fields: Any
 
 
 async def list_numbers(
-    history: EditHistory, path: str | None = "a.ipynb", limit: int = 50
+    history: EditStore, path: str | None = "a.ipynb", limit: int = 50
 ) -> list[int]:
     return [entry.edit_id for entry in await history.list_page(path, limit=limit)]
 

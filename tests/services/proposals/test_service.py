@@ -13,7 +13,6 @@ import pytest
 from jupyter_nbedit.errors import ProposalClosed, ProposalNotFound, TooManyProposals
 from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.services.events.models import ProposalEvent
-from jupyter_nbedit.services.models import Author, Claim, ProposalOrigin
 from jupyter_nbedit.services.proposals.models import (
     Proposal,
     ProposalContent,
@@ -21,6 +20,11 @@ from jupyter_nbedit.services.proposals.models import (
     Verdict,
 )
 from jupyter_nbedit.services.proposals.service import ProposalService
+from jupyter_nbedit.services.requests import (
+    Author,
+    Claim,
+    ProposalOrigin,
+)
 from tests.support import samples
 from tests.support.names import FolderNames
 from tests.support.sampling import is_nightly

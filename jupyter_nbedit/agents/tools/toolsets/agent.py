@@ -26,16 +26,18 @@ from jupyter_nbedit.notebook.operations import MAX_INTEGER, CellType, Insert
 from jupyter_nbedit.notebook.search import Hit, Scope
 from jupyter_nbedit.notebook.shown_text import quote_name
 from jupyter_nbedit.notebook.text_cells import DEFAULT_CHARACTERS, TextOutputs, TextView
-from jupyter_nbedit.services.models import (
+from jupyter_nbedit.services.reading.models import ReadOptions
+from jupyter_nbedit.services.replies import (
+    EditReply,
+)
+from jupyter_nbedit.services.requests import (
     MAX_LABEL_LENGTH,
     MAX_OPERATIONS,
     REV_PATTERN,
     Author,
-    EditReply,
     WriteRequest,
     get_or_none,
 )
-from jupyter_nbedit.services.reading.models import ReadOptions
 from jupyter_nbedit.services.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.text.edit import render_edit
 from jupyter_nbedit.text.errors import render_error
