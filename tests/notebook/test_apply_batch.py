@@ -12,7 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidNotebook, InvalidOperation
+from jupyter_nbedit.errors import (
+    CellChanged,
+    CellProtected,
+    InvalidNotebook,
+    InvalidOperation,
+    TooLarge,
+)
+from jupyter_nbedit.notebook.apply_batch import MAX_ADDED_LINES
 from jupyter_nbedit.notebook.apply_operation import apply_operation
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.diff import render_unified_diff
@@ -312,6 +319,28 @@ def test_an_error_has_the_number_of_the_operation() -> None:
         edit(ABC, move("a", at="end"), replace("a", "", expect={"source": "b"}))
 
     assert raised.value.details["operation"] == 1
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\u2028"])
+def test_a_batch_may_add_a_limited_number_of_lines(line_end: str) -> None:
+    def replace(source: str) -> dict[str, Any]:
+        return {"op": "replace", "cell": "a", "source": source}
+
+    document = notebook(samples.code("x\r\n" * 9, "a"))
+    assert edit(document, replace("x" * (MAX_ADDED_LINES + 9))).splices
+    assert edit(document, replace(line_end * (MAX_ADDED_LINES + 9))).splices
+    with pytest.raises(TooLarge) as error:
+        edit(document, replace(line_end * (MAX_ADDED_LINES + 10)))
+    assert error.value.details == {"limit": MAX_ADDED_LINES}
+
+
+def test_lines_that_a_batch_moves_to_another_cell_are_not_added() -> None:
+    many = "x\n" * (MAX_ADDED_LINES + 1)
+    insert = {"op": "insert", "at": "end", "cell_type": "raw", "source": many}
+    document = notebook(samples.code(many, "a"))
+    assert edit(document, insert, {"op": "delete", "cell": "a"}).splices
+    with pytest.raises(TooLarge):
+        edit(document, insert)
 
 
 def test_expect_compares_the_cell_before_the_batch() -> None:

@@ -288,6 +288,7 @@ def test_without_a_folder_the_root_is_identified_by_class_and_location(place: Ro
         for one in (BucketManager(), BucketManager(), other, InheritingManager())
     ]
     assert names[0] == names[1]
+    assert storages(place, other).names.find("/sub/a.ipynb") == (names[2], "sub/a.ipynb")
     assert len({*names, storages(place, AsyncContentsManager()).names.get_root_name()}) == 4
 
 
