@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import NbEditError, TooLarge
-from jupyter_nbedit.notebook.apply_operation import AffectedCells, apply_operation
+from jupyter_nbedit.notebook.apply_operation import ChangedCells, apply_operation
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import CellChange, CellResult, EditPlan, OperationResult
@@ -66,7 +66,7 @@ def apply_operations(
         If the batch adds too many lines.
     """
     working_copy = WorkingCopy(document, fresh_id, is_current)
-    results: list[tuple[int, Operation, AffectedCells]] = []
+    results: list[tuple[int, Operation, ChangedCells]] = []
     for number, operation in enumerate(operations):
         try:
             validate_operation(operation)
@@ -105,7 +105,7 @@ def build_plan(
 
 
 def _build_result(
-    order: FinalOrder, number: int, operation: Operation, affected_cells: AffectedCells
+    order: FinalOrder, number: int, operation: Operation, affected_cells: ChangedCells
 ) -> OperationResult:
     is_clearing = isinstance(operation, _OUTPUT_CLEARING_OPERATIONS)
 

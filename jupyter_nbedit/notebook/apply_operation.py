@@ -40,11 +40,11 @@ _EXECUTION, _STARTED, _ENDED = "execution", "iopub.execute_input", "shell.execut
 
 #: The one cell that an operation addresses or inserts, if there is exactly one, and all cells that
 #: it affects, if it can affect several.
-AffectedCells = tuple[EditedCell | None, Sequence[EditedCell] | None]
+ChangedCells = tuple[EditedCell | None, Sequence[EditedCell] | None]
 
 
 @singledispatch
-def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int) -> AffectedCells:
+def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int) -> ChangedCells:
     """Apply a valid operation, the one with an index in the batch; return what it is about.
 
     Raises
@@ -56,7 +56,7 @@ def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int
 
 
 @apply_operation.register
-def _replace(operation: Replace, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+def _replace(operation: Replace, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     working_copy.check_editable(cell)
     if operation.source is not UNSET:
@@ -87,7 +87,7 @@ def _check_members(
 
 
 @apply_operation.register
-def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     working_copy.check_editable(cell)
     try:
@@ -104,7 +104,7 @@ def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: in
 
 
 @apply_operation.register
-def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell_id = working_copy.create_id(operation.id)
     point = working_copy.find_insertion_point(operation)
     metadata = {} if operation.metadata is UNSET else operation.metadata
@@ -122,7 +122,7 @@ def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> Affec
 
 def _find_addressed_cells(
     working_copy: WorkingCopy, operation: Delete | Move | ClearOutputs
-) -> tuple[Sequence[EditedCell], AffectedCells]:
+) -> tuple[Sequence[EditedCell], ChangedCells]:
     """Return the cells that an operation addresses, and what it is about."""
     if operation.cells is not UNSET:
         cells = working_copy.get_cells(operation.cells)
@@ -132,7 +132,7 @@ def _find_addressed_cells(
 
 
 @apply_operation.register
-def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> AffectedCells:
+def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> ChangedCells:
     cells, affected_cells = _find_addressed_cells(working_copy, operation)
     for cell in cells:
         working_copy.remove(cell, number)
@@ -140,7 +140,7 @@ def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> Affect
 
 
 @apply_operation.register
-def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     (first, *other_cells), affected_cells = _find_addressed_cells(working_copy, operation)
     cell_order = working_copy.cell_order
     cell_order.move(first.token, working_copy.find_insertion_point(operation))
@@ -150,7 +150,7 @@ def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> AffectedC
 
 
 @apply_operation.register
-def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     working_copy.check_editable(cell)
     working_copy.text_budget.spend(cell.lines_weight)
@@ -191,7 +191,7 @@ def _is_running(cell: EditedCell) -> bool:
 
 
 @apply_operation.register
-def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> AffectedCells:
+def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> ChangedCells:
     cells = working_copy.get_cells(operation.cells)
     first, *other_cells = cells
     following_tokens = working_copy.cell_order.iterate_after(first.token)
@@ -248,7 +248,7 @@ def _gather_attachments(
 @apply_operation.register
 def _clear_outputs(
     operation: ClearOutputs, working_copy: WorkingCopy, _number: int
-) -> AffectedCells:
+) -> ChangedCells:
     if operation.all is UNSET:
         cells, affected_cells = _find_addressed_cells(working_copy, operation)
     else:
@@ -261,7 +261,7 @@ def _clear_outputs(
 
 
 @apply_operation.register
-def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     if operation.cell is UNSET:
         notebook_style = working_copy.style.get_notebook_style()
         metadata = working_copy.metadata or b"{}"
@@ -285,7 +285,7 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
 @apply_operation.register
 def _append_to_section(
     operation: AppendToSection, working_copy: WorkingCopy, _number: int
-) -> AffectedCells:
+) -> ChangedCells:
     section = working_copy.outline.find_section(operation.section)
     if not section.ends_within_cell:
         point = working_copy.cell_order.get_point_in_gap(section.cells.stop)
@@ -301,7 +301,7 @@ def _append_to_section(
 @apply_operation.register
 def _replace_section(
     operation: ReplaceSection, working_copy: WorkingCopy, number: int
-) -> AffectedCells:
+) -> ChangedCells:
     section = working_copy.outline.find_section(operation.section)
     first, *others = section.cells
     heading_cell = _get_markdown_cell(working_copy, section, first)
@@ -330,7 +330,7 @@ def _replace_section(
 
 
 @apply_operation.register
-def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: int) -> AffectedCells:
+def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     section = working_copy.outline.find_section(operation.section)
     affected_cells: list[EditedCell] = []
     for index in section.cells:

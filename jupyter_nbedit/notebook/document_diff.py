@@ -14,7 +14,7 @@ from typing import Any
 from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook.cell_matching import match_cells
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan
+from jupyter_nbedit.notebook.edit_plan import AffectedCell, CellChange, EditPlan
 from jupyter_nbedit.notebook.edited_cell import list_filled_members
 from jupyter_nbedit.notebook.json_spans import Span, decode
 from jupyter_nbedit.notebook.lazy.buffer import iterate_chunks
@@ -47,15 +47,15 @@ class DocumentDiff:
     #: Whether too many bytes differ for a record.
     is_too_large: bool
 
-    def list_entries(self) -> list[dict[str, Any]]:
+    def list_affected(self) -> list[AffectedCell]:
         """Return the changed cells as events list them, in the order of the notebook."""
         changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
         return [
-            {
-                "op": change.operation,
-                "cell_id": None if cell is None else cell.id,
-                "index": change.index_before if change.index is None else change.index,
-            }
+            AffectedCell(
+                change.operation,
+                None if cell is None else cell.id,
+                change.index_before if change.index is None else change.index,
+            )
             for change in changes
             for cell in (change.before if change.after is None else change.after,)
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -76,6 +76,14 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class AffectedCell(msgspec.Struct, frozen=True):
+    """One cell that an operation affected; null fields mean the same as in the edit event."""
+
+    op: str
+    cell_id: str | None
+    index: int | None
+
+
 class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one operation did.
 
@@ -105,10 +113,10 @@ class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
         fields = nothing if cell is None else msgspec.structs.asdict(cell)
         return cls(op=op, cells=cells, **fields)
 
-    def iterate_entries(self) -> Iterator[dict[str, Any]]:
-        """Yield the entries of an event: one for each affected cell."""
-        for cell in [self] if self.cells is UNSET else self.cells:
-            yield {"op": self.op, "cell_id": cell.cell_id, "index": cell.index}
+    def list_affected(self) -> list[AffectedCell]:
+        """Return each affected cell, as events and the history list it."""
+        cells = [self] if self.cells is UNSET else self.cells
+        return [AffectedCell(self.op, cell.cell_id, cell.index) for cell in cells]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.diff import render_hunks
+from jupyter_nbedit.notebook.edit_plan import AffectedCell
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.services.history.models import (
@@ -15,7 +16,6 @@ from jupyter_nbedit.services.history.models import (
     CellDiff,
     EditOrigin,
     HistoryEdit,
-    TouchedCellEntry,
 )
 from jupyter_nbedit.services.history.service import AllHistoryReply, DetailedEdit, HistoryReply
 from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart
@@ -63,7 +63,7 @@ def describe_author(edit: EditOrigin) -> str:
     return f"{author}: {make_line(edit.message, MAX_LABEL_LENGTH)}" if edit.message else author
 
 
-def _describe_operations(operations: Sequence[TouchedCellEntry], *, is_cut: bool) -> str:
+def _describe_operations(operations: Sequence[AffectedCell], *, is_cut: bool) -> str:
     shown = [
         f"{entry.op} {'notebook' if entry.index is None else entry.index}"
         for entry in operations[:_SHOWN_OPERATIONS]

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import astuple
 
 from jupyter_nbedit.errors import (
     CellChanged,
@@ -427,7 +428,7 @@ def test_results_have_the_final_index_of_each_cell() -> None:
         compute_source_hash("B"),
         True,
     )
-    assert [list(entry.values()) for one in applied.results for entry in one.iterate_entries()] == [
+    assert [[*astuple(cell)] for one in applied.results for cell in one.list_affected()] == [
         ["insert", "new", 0],
         ["move", "c", 1],
         ["delete", "a", 0],

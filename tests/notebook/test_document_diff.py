@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from jupyter_nbedit.errors import UndoConflict
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
+from jupyter_nbedit.notebook.edit_plan import AffectedCell
 from jupyter_nbedit.notebook.splices import apply_splices
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory, PastEdit
 from jupyter_nbedit.notebook.undo.revert import revert
@@ -31,7 +32,7 @@ def check_both_ways(before: bytes, after: bytes) -> None:
     old, new = Document.parse(before), Document.parse(after)
     diff = compare_documents(old, new)
     assert apply_splices(before, diff.plan.splices) == after
-    kinds = [entry["op"] for entry in diff.list_entries()]
+    kinds = [cell.op for cell in diff.list_affected()]
     assert len(new) - len(old) == kinds.count("insert") - kinds.count("delete")
     if parse_values(before) == parse_values(after):
         assert (kinds, diff.changes_metadata) == ([], False)
@@ -86,7 +87,7 @@ def test_a_cell_with_the_id_of_another_one_is_not_taken_for_it() -> None:
     before = notebook(first, second, first)
     after = notebook(first, second)
     diff = compare_documents(Document.parse(before), Document.parse(after))
-    assert diff.list_entries() == [{"op": "delete", "cell_id": "same", "index": 2}]
+    assert diff.list_affected() == [AffectedCell("delete", "same", 2)]
     record = diff.build_record()
     assert record is not None
     # The notebook was saved since.
@@ -100,7 +101,7 @@ def test_a_notebook_with_repeated_ids_that_is_only_formatted_anew_has_no_changes
     first, second = code("a", "same"), code("b", "same")
     before, after = notebook(first, second), notebook(first, second).replace(b": ", b":")
     diff = compare_documents(Document.parse(before), Document.parse(after))
-    assert (diff.list_entries(), diff.changes_metadata) == ([], False)
+    assert (diff.list_affected(), diff.changes_metadata) == ([], False)
     check_both_ways(before, after)
 
 
@@ -126,7 +127,7 @@ def test_equal_cells_without_ids_whose_members_are_reordered_have_no_changes() -
         for cells in (members, members[::-1])
     )
     diff = compare_documents(Document.parse(before), Document.parse(after))
-    assert diff.list_entries() == []
+    assert diff.list_affected() == []
     check_both_ways(before, after)
 
 
@@ -168,11 +169,11 @@ def test_each_changed_cell_is_listed_once_with_what_happened_to_it() -> None:
     before = Document.parse(notebook(first, second, third, code("d", "d")))
     after = notebook(code("new", "n"), third, code("a", "a"), second, metadata={"x": 1})
     diff = compare_documents(before, Document.parse(after))
-    assert diff.list_entries() == [
-        {"op": "insert", "cell_id": "n", "index": 0},
-        {"op": "move", "cell_id": "c", "index": 1},
-        {"op": "change", "cell_id": "a", "index": 2},
-        {"op": "delete", "cell_id": "d", "index": 3},
+    assert diff.list_affected() == [
+        AffectedCell("insert", "n", 0),
+        AffectedCell("move", "c", 1),
+        AffectedCell("change", "a", 2),
+        AffectedCell("delete", "d", 3),
     ]
     assert diff.changes_metadata
     (change,) = [change for change in diff.plan.changes if change.id == "a"]
@@ -192,7 +193,7 @@ def test_a_difference_that_is_too_large_to_be_kept_is_listed_without_a_record() 
     after = Document.parse(notebook(code("x" * (17 << 20), "a"), code("y", "b")))
     for old, new in ((before, after), (after, before)):
         diff = compare_documents(old, new)
-        assert diff.list_entries() == [{"op": "change", "cell_id": "a", "index": 0}]
+        assert diff.list_affected() == [AffectedCell("change", "a", 0)]
         assert diff.build_record() is None
 
 
@@ -200,7 +201,7 @@ def test_a_cell_that_cannot_be_read_has_no_record() -> None:
     before = Document.parse(notebook(code("x", "a")))
     after = Document.parse(notebook(code("x", "a")).replace(b'"x"', b"[1]"))
     diff = compare_documents(before, after)
-    assert [entry["op"] for entry in diff.list_entries()] == ["change"]
+    assert [cell.op for cell in diff.list_affected()] == ["change"]
     assert diff.build_record() is None
 
 
@@ -215,7 +216,7 @@ def test_a_text_that_is_written_as_lines_has_not_changed_but_json_has(mime: str)
         return Document.parse(notebook(code("a", "a", outputs=outputs), attached))
 
     diff = compare_documents(build("a\nb", "c\nd"), build(["a\n", "b"], ["c\n", "d"]))
-    assert [entry["cell_id"] for entry in diff.list_entries()] == ["a"] * (mime != "text/plain")
+    assert [cell.cell_id for cell in diff.list_affected()] == ["a"] * (mime != "text/plain")
     assert diff.plan.splices
 
 

@@ -16,7 +16,13 @@ from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.edit_plan import CellChange, EditPlan, Kind, OperationResult
+from jupyter_nbedit.notebook.edit_plan import (
+    AffectedCell,
+    CellChange,
+    EditPlan,
+    Kind,
+    OperationResult,
+)
 from jupyter_nbedit.notebook.operations import Operation, ReplaceText, TextEdit
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.services.history.models import SeenParts
@@ -141,7 +147,7 @@ class PlannedEdit:
         return self.notebook.hash or None
 
     @cached_property
-    def affected_cells(self) -> Sequence[dict[str, Any]]:
+    def affected_cells(self) -> Sequence[AffectedCell]:
         """The operations as events and the history list them: one entry for each cell.
 
         Accepting a proposal or undoing changes is one operation on many cells: an entry then says
@@ -154,14 +160,14 @@ class PlannedEdit:
         if op is not None and (op == "accept" or is_undo_of_cells) and self.plan.changes:
             changes = sorted(self.plan.changes, key=lambda change: change.sort_key)
             return [
-                {
-                    "op": _name_operation(change, op),
-                    "cell_id": change.id,
-                    "index": change.index_before if change.index is None else change.index,
-                }
+                AffectedCell(
+                    _name_operation(change, op),
+                    change.id,
+                    change.index_before if change.index is None else change.index,
+                )
                 for change in changes
             ]
-        return [entry for result in results for entry in result.iterate_entries()]
+        return [cell for result in results for cell in result.list_affected()]
 
     def build_reply(self, request: WriteRequest, storage: Storage, result: EditResult) -> EditReply:
         """Return the reply when all is done that belongs to the edit."""

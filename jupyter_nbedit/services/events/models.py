@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
+
+from jupyter_nbedit.notebook.edit_plan import AffectedCell
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +55,7 @@ class EditEvent(Event, frozen=True, kw_only=True):
     client: str | None
     total_cells: int
     #: All of them; the event has the first ones.
-    operations: Sequence[Mapping[str, Any]]
+    operations: Sequence[AffectedCell]
 
 
 class OutsideChangeEvent(Event, frozen=True, kw_only=True):
@@ -72,7 +74,7 @@ class OutsideChangeEvent(Event, frozen=True, kw_only=True):
     edit_id: int | None = None
     undoable: bool = False
     #: All of them; the event has the first ones.
-    cells: Sequence[Mapping[str, Any]] = []
+    cells: Sequence[AffectedCell] = []
     cells_changed: int | None = None
     metadata_changed: bool = False
     total_cells: int | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.changed_lines import MAX_SNIPPET_LENGTH
-from jupyter_nbedit.notebook.edit_plan import Kind
+from jupyter_nbedit.notebook.edit_plan import AffectedCell, Kind
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 from jupyter_nbedit.services.requests import (
     Author,
@@ -28,14 +28,6 @@ _OLD_CLIENT_OF_PAGES = "JupyterLab"
 _MAX_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
 _COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "reversed_parts", "author"))
-
-
-class TouchedCellEntry(msgspec.Struct, frozen=True):
-    """One cell that an operation affected; null fields mean the same as in the edit event."""
-
-    op: str
-    cell_id: str | None
-    index: int | None
 
 
 class SeenParts(NamedTuple):
@@ -62,7 +54,7 @@ class NewEntry:
     #: The account and the user who accepted it, if it was a proposal.
     decided_account: str | None = None
     accepted_by: str | None = None
-    operations: Sequence[Mapping[str, Any]] = ()
+    operations: Sequence[AffectedCell] = ()
     cells_changed: int = 0
     hash_before: str | None = None
     hash: str = ""
@@ -123,7 +115,7 @@ class HistoryEdit(EditOrigin, frozen=True, kw_only=True):
 
     path: Annotated[str, Meta(description="The current path of the notebook.")]
     operations: Annotated[
-        list[TouchedCellEntry],
+        list[AffectedCell],
         Meta(
             max_length=_MAX_OPERATIONS,
             description="The first 20; of an outside change, the `op` is `change`, `insert`, "
@@ -214,7 +206,7 @@ def encode_entry(entry: NewEntry, unseen_before: Sequence[SeenParts] = ()) -> by
         return msgspec.json.encode(payload)
     except UnicodeEncodeError:
         # An id with lone surrogates cannot be UTF-8, but JSON can escape them.
-        return json.dumps(payload).encode()
+        return json.dumps(msgspec.to_builtins(payload)).encode()
 
 
 def build_edit_from_row(row: Sequence[Any], path: str, model: type[_Edit]) -> _Edit:

@@ -80,7 +80,7 @@ class OutsideChangeRecorder:
         ``kind`` is the kind of the storage. ``is_outside`` is false if another server has written.
         """
         diff, lines, total_cells = difference.diff, difference.lines, len(found.document)
-        cells = [] if diff is None else diff.list_entries()
+        cells = [] if diff is None else diff.list_affected()
         entry = await self.find_newest_edit(notebook)
         if entry is not None:
             is_new = entry.edit_id > notebook.newest_edit

@@ -11,10 +11,11 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.errors import InvalidRequest, ProposalClosed
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import AffectedCell
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.part_states import PartStateName
 from jupyter_nbedit.notebook.undo.record import CellState
-from jupyter_nbedit.services.history.models import CellDiff, TouchedCellEntry
+from jupyter_nbedit.services.history.models import CellDiff
 
 Verdict = Literal["accepted", "rejected"]
 Status = Literal["pending", "accepted", "rejected", "partly_accepted", "expired"]
@@ -102,7 +103,7 @@ class ProposalContent(msgspec.Struct, frozen=True, kw_only=True):
         str | None, Meta(description="The version it was made for; null for a new notebook.")
     ]
     operations: Annotated[
-        list[TouchedCellEntry],
+        list[AffectedCell],
         Meta(description="The first 20 operations, as the event of an edit has them."),
     ]
     truncated: Annotated[bool, Meta(description="Whether there are more.")]

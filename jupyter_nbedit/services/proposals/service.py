@@ -23,7 +23,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.notebook.undo.part_states import PartState, list_part_states
 from jupyter_nbedit.notebook.undo.record import GapAnchor, UndoRecord
 from jupyter_nbedit.services.events.models import ProposalEvent
-from jupyter_nbedit.services.history.models import CellDiff, TouchedCellEntry, build_cell_diffs
+from jupyter_nbedit.services.history.models import CellDiff, build_cell_diffs
 from jupyter_nbedit.services.proposals.models import (
     Proposal,
     ProposalContent,
@@ -97,11 +97,7 @@ class ProposalService:
         the notebook that the plan is for.
         """
         parts, payload = await asyncio.to_thread(_build_proposal, plan, data)
-        entries = [
-            TouchedCellEntry(**entry)
-            for result in plan.results
-            for entry in result.iterate_entries()
-        ]
+        entries = [cell for result in plan.results for cell in result.list_affected()]
         content = ProposalContent(
             kind="edit" if data is None else "create",
             user=request.author.user,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from jupyter_nbedit.errors import NbEditError, UndoConflict
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import AffectedCell
 from jupyter_nbedit.notebook.splices import apply_splices
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
@@ -287,8 +288,8 @@ def test_the_result_of_each_cell_is_reported() -> None:
     back = revert(Document.parse(text), record, op="undo")
     again = revert(Document.parse(before), back.build_record(), op="redo")
 
-    assert [list(result.iterate_entries()) for result in undone.results] == [
-        [{"op": "undo", "cell_id": "n", "index": 0}, {"op": "undo", "cell_id": "c", "index": 2}]
+    assert [result.list_affected() for result in undone.results] == [
+        [AffectedCell("undo", "n", 0), AffectedCell("undo", "c", 2)]
     ]
     assert [result.outputs_cleared for result in (*back.results, *again.results)] == [False, True]
     assert [part.outputs_returned for part in back.build_record().parts] == [True]

@@ -61,6 +61,15 @@ export interface components {
             readonly sources: readonly components["schemas"]["SourceBody"][];
         };
         /**
+         * AffectedCell
+         * @description One cell that an operation affected; null fields mean the same as in the edit event.
+         */
+        readonly AffectedCell: {
+            readonly op: string;
+            readonly cell_id: string | null;
+            readonly index: number | null;
+        };
+        /**
          * AgentCell
          * @description A cell of a new notebook.
          */
@@ -576,7 +585,7 @@ export interface components {
             /** @description The current path of the notebook. */
             readonly path: string;
             /** @description The first 20; of an outside change, the `op` is `change`, `insert`, `delete` or `move`. */
-            readonly operations: readonly components["schemas"]["TouchedCellEntry"][];
+            readonly operations: readonly components["schemas"]["AffectedCell"][];
             /** @description Whether there were more operations. */
             readonly truncated: boolean;
             /** @description The number of cells that differ. */
@@ -771,7 +780,7 @@ export interface components {
             /** @description The current path of the notebook. */
             readonly path: string;
             /** @description The first 20; of an outside change, the `op` is `change`, `insert`, `delete` or `move`. */
-            readonly operations: readonly components["schemas"]["TouchedCellEntry"][];
+            readonly operations: readonly components["schemas"]["AffectedCell"][];
             /** @description Whether there were more operations. */
             readonly truncated: boolean;
             /** @description The number of cells that differ. */
@@ -1287,7 +1296,7 @@ export interface components {
             /** @description The version it was made for; null for a new notebook. */
             readonly hash_before: string | null;
             /** @description The first 20 operations, as the event of an edit has them. */
-            readonly operations: readonly components["schemas"]["TouchedCellEntry"][];
+            readonly operations: readonly components["schemas"]["AffectedCell"][];
             /** @description Whether there are more. */
             readonly truncated: boolean;
             /** @description What it would do, as a unified diff by cell. */
@@ -1934,15 +1943,6 @@ export interface components {
          */
         readonly ToolsReply: {
             readonly tools: readonly components["schemas"]["ToolDefinition"][];
-        };
-        /**
-         * TouchedCellEntry
-         * @description One cell that an operation affected; null fields mean the same as in the edit event.
-         */
-        readonly TouchedCellEntry: {
-            readonly op: string;
-            readonly cell_id: string | null;
-            readonly index: number | null;
         };
         /**
          * TruncationTotals
