@@ -28,6 +28,15 @@ export interface BarItem {
   readonly isEnabled: boolean;
 }
 
+/** What an item has if nothing can be done about its changes. */
+export const NO_ACTIONS = {
+  purpose: '',
+  notice: '',
+  noticeActions: [],
+  actions: [],
+  isEnabled: true
+};
+
 /** Where the user is among all changes. */
 export interface BarPosition {
   /** The numbers of the first and the last change at which the user is, from 1, or null. */

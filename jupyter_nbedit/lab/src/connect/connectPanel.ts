@@ -198,25 +198,16 @@ export class ConnectPanel extends Widget {
     const place = this._place;
     const step = client[place];
     const { title } = client;
-    const announce = (text: string): void => this._announce(text);
     const nodes: HTMLElement[] = [makeElement('h3', '', title)];
     if (step.write_command !== null) {
       nodes.push(
         makeElement('p', '', describeWriteCommand(step, trans)),
-        makeCopyableText(
-          { text: step.write_command, buttonName: trans.__('Copy the command for %1', title) },
-          announce,
-          trans
-        )
+        this._makeCopyable(step.write_command, trans.__('Copy the command for %1', title))
       );
     }
     nodes.push(
       makeElement('p', '', describeStep(step, place, trans)),
-      makeCopyableText(
-        { text: step.text, buttonName: trans.__('Copy the text for %1', title) },
-        announce,
-        trans
-      )
+      this._makeCopyable(step.text, trans.__('Copy the text for %1', title))
     );
     if (step.link !== '') {
       const link = makeElement('a', '', trans.__('Open this in %1', title));
@@ -267,7 +258,6 @@ export class ConnectPanel extends Widget {
   private _makeEndpointSection(): HTMLElement {
     const { trans, endpoint } = this._host;
     const node = makeElement('section', '');
-    const announce = (text: string): void => this._announce(text);
     const result = makeElement('div', 'jp-nbedit-connect-result');
     result.setAttribute('role', 'status');
     const button = makeElement(
@@ -289,17 +279,9 @@ export class ConnectPanel extends Widget {
         '',
         trans.__('For other clients: the address, and the header that has the token of the server.')
       ),
-      makeCopyableText(
-        { text: endpoint.url, buttonName: trans.__('Copy the address') },
-        announce,
-        trans
-      ),
-      makeCopyableText(
-        // eslint-disable-next-line nbedit/visible-text -- a header of HTTP
-        { text: 'Authorization: Bearer $JUPYTER_TOKEN', buttonName: trans.__('Copy the header') },
-        announce,
-        trans
-      ),
+      this._makeCopyable(endpoint.url, trans.__('Copy the address')),
+      // eslint-disable-next-line nbedit/visible-text -- a header of HTTP
+      this._makeCopyable('Authorization: Bearer $JUPYTER_TOKEN', trans.__('Copy the header')),
       makeElement(
         'p',
         'jp-nbedit-connect-hint',
@@ -339,9 +321,13 @@ export class ConnectPanel extends Widget {
     return node;
   }
 
-  private _announce(text: string): void {
-    this._announcement.textContent = text;
+  private _makeCopyable(text: string, buttonName: string): HTMLElement {
+    return makeCopyableText(text, buttonName, this._announce, this._host.trans);
   }
+
+  private readonly _announce = (text: string): void => {
+    this._announcement.textContent = text;
+  };
 
   private readonly _tabs: ClientTabs;
   private readonly _lastEdits: LastEditList;

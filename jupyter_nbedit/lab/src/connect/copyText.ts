@@ -4,16 +4,14 @@ import { makeElement } from '../ui/elements';
 /** How long a button says that its text was copied, in milliseconds. */
 const FEEDBACK_TIME = 3000;
 
-/** A text that users copy. */
-export interface TextToCopy {
-  readonly text: string;
-  /** What the text is, as screen readers name the button: "Copy the command for Zed". */
-  readonly buttonName: string;
-}
-
-/** Make a text with a button that copies it; `announce` is for screen readers. */
+/**
+ * Make a text with a button that copies it; `announce` is for screen readers.
+ *
+ * @param buttonName What the text is, as screen readers name it: "Copy the command for Zed".
+ */
 export function makeCopyableText(
-  { text, buttonName }: TextToCopy,
+  text: string,
+  buttonName: string,
   announce: (message: string) => void,
   trans: TranslationBundle
 ): HTMLElement {

@@ -1,56 +1,74 @@
-import type { CellDiff, DetailedEdit } from '../server/models';
-import type { WriteRight } from '../server/writeRight';
+import { describeError } from '../notify/wording';
+import type { NbEditClient } from '../server/client';
+import type { HistoryEdit } from '../server/models';
+import type { NbEditServices } from '../services/servicesPlugin';
+import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
-import { CellDiffList, type CellDiffListOptions } from './cellDiffList';
+import { CellDiffList } from './cellDiffList';
+import type { HistoryModel } from './historyModel';
+import type { NotebookNavigator } from './notebookNavigator';
+import { restoreNotebook } from './restoreDialog';
+import { describeUndoError } from './wording';
 
 /** What is needed to show the cell diffs of an edit. */
-export interface DetailHost extends CellDiffListOptions {
-  readonly right: WriteRight;
-  /** Request the edit with its cell diffs. */
-  fetchEdit(): Promise<DetailedEdit>;
-  /** Return the language of the notebook's code, by its MIME type or its name. */
-  getCodeLanguage(): Promise<string>;
-  /** Bring the notebook to the front and show a cell; return why it cannot be shown, or null. */
-  goToCell(part: CellDiff): Promise<string | null>;
-  /**
-   * Let the user restore the notebook to what it was after the edit.
-   *
-   * @returns What the user should know, or ''.
-   */
-  restore(): Promise<string>;
-  /** Called when the cell diffs are shown. */
-  onShown(): void;
-  /** Describe in words why something failed. */
-  describeError(error: unknown): string;
+export interface DetailHost {
+  readonly services: NbEditServices;
+  readonly model: HistoryModel;
+  readonly navigator: NotebookNavigator;
 }
 
 /**
  * Show the cell diffs of an edit in an element.
  *
+ * @param onShown Called when they are shown.
  * @returns A function that removes them.
  */
-export function showDetail(element: HTMLElement, host: DetailHost): () => void {
+export function showDetail(
+  element: HTMLElement,
+  edit: HistoryEdit,
+  layout: DiffLayout,
+  { services, model, navigator }: DetailHost,
+  onShown: () => void
+): () => void {
+  const { languages, right, server, themes, trans } = services;
+  const { path, edit_id: id } = edit;
+  const options = { trans, languages, themes, layout, path };
+  const getCodeLanguage = async (): Promise<string> =>
+    navigator.getCodeLanguage(path) ?? readLanguage(server, path);
+  const restore = async (): Promise<string> => {
+    try {
+      return await restoreNotebook(edit, server, await getCodeLanguage(), options);
+    } catch (error) {
+      return describeUndoError(error, 'undo', trans).join(' ');
+    } finally {
+      await model.refresh();
+    }
+  };
   let list: CellDiffList | null = null;
   let isOpen = true;
   element.setAttribute('aria-busy', 'true');
-  void Promise.all([host.fetchEdit(), host.getCodeLanguage()])
-    .then(([edit, code]) => {
+  void Promise.all([server.getEdit(path, id), getCodeLanguage()])
+    .then(([{ parts }, code]) => {
       if (!isOpen) {
         return;
       }
-      element.append(...host.right.offer([makeRestoreAction(host)]));
-      list = new CellDiffList(edit.parts, code, host);
+      element.append(...right.offer([makeRestoreAction(restore, services)]));
+      list = new CellDiffList(parts, code, {
+        ...options,
+        goToCell: async part =>
+          (await navigator.goToCell(path, part)) ? null : trans.__('This cell is gone.')
+      });
       element.append(list.node);
       return list.ready.then(() => {
         if (isOpen) {
-          host.onShown();
+          onShown();
         }
       });
     })
     .catch((error: unknown) => {
       if (isOpen) {
         const problem = makeElement('div', 'jp-nbedit-error');
-        showAlert(problem, [host.describeError(error)]);
+        showAlert(problem, [describeError(error, trans)]);
         element.append(problem);
       }
     })
@@ -62,16 +80,28 @@ export function showDetail(element: HTMLElement, host: DetailHost): () => void {
   };
 }
 
-/** Make the button that restores the notebook, with the place for a problem. */
-function makeRestoreAction(host: DetailHost): HTMLElement {
-  const { trans } = host;
+/**
+ * Make the button that restores the notebook, with the place for a problem.
+ *
+ * @param restore Returns what the user should know, or ''.
+ */
+function makeRestoreAction(restore: () => Promise<string>, { trans }: NbEditServices): HTMLElement {
   const node = makeElement('div', 'jp-nbedit-restore-action');
   const problem = makeElement('div', 'jp-nbedit-error');
   const button = makeButton(trans.__('Restore to here…'), () => {
     showAlert(problem, []);
-    void host.restore().then(text => showAlert(problem, [text]));
+    void restore().then(text => showAlert(problem, [text]));
   });
   button.title = trans.__('Show what restores the notebook to how it was after this edit');
   node.append(button, problem);
   return node;
+}
+
+/** If the notebook cannot be read, the language is unknown. */
+async function readLanguage(server: NbEditClient, path: string): Promise<string> {
+  try {
+    return (await server.getLanguage(path)) ?? 'text/plain';
+  } catch {
+    return 'text/plain';
+  }
 }

@@ -1,31 +1,24 @@
 import type { Message } from '@lumino/messaging';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import { describeError } from '../notify/wording';
-import type { NbEditClient } from '../server/client';
 import type { HistoryEdit } from '../server/models';
-import type { NbEditServices } from '../services/servicesPlugin';
 import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { HISTORY_PANEL } from '../ui/commands';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
 import { historyIcon } from '../ui/icons';
 import { CellHistory, type CellIdentity } from './cellHistory';
-import { showDetail } from './editDetail';
+import { showDetail, type DetailHost } from './editDetail';
 import { selectEdits } from './editFilter';
 import { EditList } from './editList';
 import type { EditRowHost } from './editRow';
 import { FilterBar } from './filterBar';
-import { getEditAction, type HistoryModel, type HistoryUpdate } from './historyModel';
-import type { NotebookNavigator } from './notebookNavigator';
-import { restoreNotebook } from './restoreDialog';
+import { getEditAction, type HistoryUpdate } from './historyModel';
 import { getAuthorKey } from './editGroups';
 import { makeToolbar, type Scope } from './toolbar';
 import { describeAuthor, describeEdit, describeUndoError } from './wording';
 
 /** What the panel needs. */
-export interface HistoryPanelHost {
-  readonly services: NbEditServices;
-  readonly model: HistoryModel;
-  readonly navigator: NotebookNavigator;
+export interface HistoryPanelHost extends DetailHost {
   openMenu(below: DOMRect): void;
   /** Show how agents are connected. */
   connectAgent(): void;
@@ -317,37 +310,14 @@ export class HistoryPanel extends Widget {
   }
 
   private _makeRowHost(): Omit<EditRowHost, 'getTime'> {
-    const { services, model, navigator } = this._host;
-    const { trans, right, server, languages, themes } = services;
+    const { services, model } = this._host;
+    const { trans, right, server } = services;
     return {
       trans,
       showsPath: this._scope === 'all',
       findAction: edit => right.offer([getEditAction(edit)])[0] ?? null,
-      showDetail: (edit, element, onShown) => {
-        const { path, edit_id: id } = edit;
-        const options = { trans, languages, themes, layout: this._diffLayout, path };
-        const getCodeLanguage = async (): Promise<string> =>
-          navigator.getCodeLanguage(path) ?? languageOnDisk(server, path);
-        return showDetail(element, {
-          ...options,
-          right,
-          fetchEdit: async () => server.getEdit(path, id),
-          getCodeLanguage,
-          goToCell: async part =>
-            (await navigator.goToCell(path, part)) ? null : trans.__('This cell is gone.'),
-          restore: async () => {
-            try {
-              return await restoreNotebook(edit, server, await getCodeLanguage(), options);
-            } catch (error) {
-              return describeUndoError(error, 'undo', trans).join(' ');
-            } finally {
-              await model.refresh();
-            }
-          },
-          onShown,
-          describeError: error => describeError(error, trans)
-        });
-      },
+      showDetail: (edit, element, onShown) =>
+        showDetail(element, edit, this._diffLayout, this._host, onShown),
       undoOrRedo: async (edit, action) => {
         try {
           await (action === 'undo'
@@ -379,13 +349,4 @@ export class HistoryPanel extends Widget {
   private _diffLayout: DiffLayout = 'inline';
   private _isStale = false;
   private _isNearEnd = false;
-}
-
-/** If the notebook cannot be read, the language is unknown. */
-async function languageOnDisk(server: NbEditClient, path: string): Promise<string> {
-  try {
-    return (await server.getLanguage(path)) ?? 'text/plain';
-  } catch {
-    return 'text/plain';
-  }
 }

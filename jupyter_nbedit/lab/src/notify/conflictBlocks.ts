@@ -1,8 +1,9 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Cell } from '@jupyterlab/cells';
-import { CellBlock, suppressShortcuts, type BlockAction } from '../blocks/cellBlock';
+import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff } from '../blocks/cellDiffView';
-import type { BarItem } from '../blocks/notebookBar';
+import { CellMarks } from '../blocks/cellMark';
+import { NO_ACTIONS, type BarItem } from '../blocks/notebookBar';
 import type {
   BlockEntry,
   BlockProvider,
@@ -14,12 +15,13 @@ import type { CellDiff, CellState } from '../server/models';
 import { getCellId } from '../ui/cellIds';
 import type { DiffServices } from '../ui/codeMirrorDiff';
 import type { DiffView } from '../ui/diffView';
-import { keepFocus, makeElement } from '../ui/elements';
+import { makeElement } from '../ui/elements';
 import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';
 import { describeConflict, describeConflictCount, describeSides, formatOpponents } from './wording';
 
 const CONFLICT_CLASS = 'jp-nbedit-conflict';
-const MARK_CLASS = 'jp-nbedit-conflict-mark';
+/** The marks of all notebooks. */
+const CONFLICT_MARKS = new CellMarks('jp-nbedit-conflict-mark');
 
 /** How long a user who types in a cell must pause until its diff is drawn again, in milliseconds. */
 const REDRAW_DELAY = 400;
@@ -55,7 +57,6 @@ export class ConflictBlocks implements BlockProvider {
     const { panel, requestUpdate } = _blocks;
     _conflicts.changed.connect(requestUpdate);
     panel.disposed.connect(() => {
-      _conflicts.changed.disconnect(requestUpdate);
       this._shownConflicts.forEach(({ redrawTimer }) => clearTimeout(redrawTimer));
     });
     _blocks.addProvider(this);
@@ -195,9 +196,7 @@ export class ConflictBlocks implements BlockProvider {
       after: theirs
     };
     const diff = drawCellDiff(cell, this._blocks.panel.content.codeMimetype, this._diffs);
-    await diff?.ready.catch((error: unknown) => {
-      console.warn('jupyter-nbedit: a difference could not be drawn.', error);
-    });
+    await diff?.whenDrawn();
     return diff;
   }
 
@@ -241,13 +240,16 @@ export class ConflictBlocks implements BlockProvider {
     for (const cell of cells) {
       const key = getCellId(cell);
       const shown = this._shownConflicts.get(key);
+      cell.toggleClass(CONFLICT_CLASS, shown !== undefined);
       if (shown === undefined) {
-        removeMark(cell);
+        CONFLICT_MARKS.set(cell, null);
       } else {
         const { clients, conflict } = shown.conflict;
         const sentence = describeConflict(clients, conflict.kind, trans);
-        const label = trans.__('%1. Show both', sentence);
-        setMark(cell, label, () => void this._blocks.goToEntry(getConflictEntryKey(key)));
+        CONFLICT_MARKS.set(cell, {
+          label: trans.__('%1. Show both', sentence),
+          onClick: () => void this._blocks.goToEntry(getConflictEntryKey(key))
+        });
       }
     }
   }
@@ -258,12 +260,10 @@ export class ConflictBlocks implements BlockProvider {
     const clients = [...new Set(conflicts.flatMap(conflict => conflict.clients))];
     const { length: count } = conflicts;
     return {
+      ...NO_ACTIONS,
       summary: describeConflictCount(clients, null, count, trans),
       shortSummary: trans._n('%1 conflict', '%1 conflicts', count),
       isNotified: true,
-      purpose: '',
-      notice: '',
-      noticeActions: [],
       actions: [
         {
           label: trans.__('All mine'),
@@ -277,8 +277,7 @@ export class ConflictBlocks implements BlockProvider {
           kind: 'accept',
           run: () => void this._conflicts.decide(conflicts, 'theirs')
         }
-      ],
-      isEnabled: true
+      ]
     };
   }
 
@@ -304,36 +303,4 @@ function makeEntry(shown: ShownConflict, trans: TranslationBundle): BlockEntry {
 
 function getState(cell: MergedCell | null): CellState | null {
   return cell === null ? null : { cell_type: cell.type, source: cell.source, metadata: {} };
-}
-
-/** The elements of the marks. */
-const markElements = new WeakMap<Cell, HTMLButtonElement>();
-
-/** Mark a cell that both sides changed. */
-function setMark(cell: Cell, label: string, onClick: () => void): void {
-  let node = markElements.get(cell);
-  if (node === undefined) {
-    node = makeElement('button', MARK_CLASS);
-    node.type = 'button';
-    suppressShortcuts(node);
-    keepFocus(node);
-    // At the end, because the cell's layout counts the elements before it.
-    cell.node.append(node);
-    markElements.set(cell, node);
-    cell.addClass(CONFLICT_CLASS);
-  }
-  node.onclick = onClick;
-  if (node.title !== label) {
-    node.title = label;
-    node.setAttribute('aria-label', label);
-  }
-}
-
-function removeMark(cell: Cell): void {
-  const node = markElements.get(cell);
-  if (node !== undefined) {
-    node.remove();
-    markElements.delete(cell);
-    cell.removeClass(CONFLICT_CLASS);
-  }
 }

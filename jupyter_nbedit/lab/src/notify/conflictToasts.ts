@@ -20,7 +20,6 @@ interface Toast {
   readonly live: LiveToast;
   readonly conflicts: readonly OpenConflict[];
   readonly viewButton: ViewButton;
-  message: string;
 }
 
 /** The toasts about conflicts in one notebook: one for each merge with the file. */
@@ -36,9 +35,8 @@ export class ConflictToasts {
   /** Tell of new conflicts, which are open. */
   show(conflicts: readonly OpenConflict[]): void {
     const viewButton = this._makeViewButton();
-    const content = this._describeOpen(conflicts, viewButton);
-    const live = new LiveToast(content);
-    this._toasts.push({ live, conflicts, viewButton, message: content.message });
+    const live = new LiveToast(this._describeOpen(conflicts, viewButton));
+    this._toasts.push({ live, conflicts, viewButton });
   }
 
   /** Tell that a setting has resolved conflicts. */
@@ -60,24 +58,12 @@ export class ConflictToasts {
       if (open.length === 0) {
         toast.live.dismiss();
       } else {
-        this._change(toast, open);
+        toast.live.change(this._describeOpen(open, toast.viewButton));
       }
     }
     this._toasts = this._toasts.filter(({ conflicts }) =>
       conflicts.some(conflict => this._conflicts.has(conflict))
     );
-  }
-
-  /** Show other conflicts in a toast; if it was closed, only in JupyterLab's list. */
-  private _change(toast: Toast, open: readonly OpenConflict[]): void {
-    const content = this._describeOpen(open, toast.viewButton);
-    if (content.message !== toast.message) {
-      toast.message = content.message;
-      toast.live.update(
-        () => content,
-        () => toast.live.updateList(content)
-      );
-    }
   }
 
   private _describeOpen(open: readonly OpenConflict[], viewButton: ViewButton): ToastContent {

@@ -1,17 +1,14 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ChangeLine } from '../blocks/changeLine';
-import type { BarItem } from '../blocks/notebookBar';
+import { NO_ACTIONS, type BarItem } from '../blocks/notebookBar';
 import type { BlockProvider, NotebookBlocks, ProviderState } from '../blocks/notebookBlocks';
-import { isUndoCancelled } from '../server/client';
 import { getCellId } from '../ui/cellIds';
 import type { DeferredChange, DeferredChanges } from './deferredChanges';
-import { describeDeferred, describeDeferredCount, describeError, formatClients } from './wording';
+import { carryOutDecision, type Decidable } from './decision';
+import { describeDeferred, describeDeferredCount, formatClients } from './wording';
 
-interface ShownLine {
+interface ShownLine extends Decidable {
   readonly line: ChangeLine;
-  /** Why the change was not undone, or ''. */
-  problem: string;
-  isBusy: boolean;
 }
 
 /** Says above running cells, in one view of a notebook, what happens when they have finished. */
@@ -24,9 +21,7 @@ export class DeferredLines implements BlockProvider {
     private readonly _deferred: DeferredChanges,
     private readonly _trans: TranslationBundle
   ) {
-    const { panel, requestUpdate } = _blocks;
-    _deferred.changed.connect(requestUpdate);
-    panel.disposed.connect(() => _deferred.changed.disconnect(requestUpdate));
+    _deferred.changed.connect(_blocks.requestUpdate);
     _blocks.addProvider(this);
   }
 
@@ -87,18 +82,10 @@ export class DeferredLines implements BlockProvider {
 
   private async _undo(key: string): Promise<void> {
     const shown = this._lines.get(key);
-    if (shown === undefined || shown.isBusy) {
-      return;
-    }
-    Object.assign(shown, { isBusy: true, problem: '' });
-    this._blocks.update();
-    try {
-      await this._deferred.undo?.undo(key);
-    } catch (error) {
-      shown.problem = isUndoCancelled(error) ? '' : describeError(error, this._trans);
-    } finally {
-      shown.isBusy = false;
-      this._blocks.update();
+    if (shown !== undefined) {
+      await carryOutDecision(shown, this._blocks, this._trans, async () =>
+        this._deferred.undo?.undo(key)
+      );
     }
   }
 
@@ -108,15 +95,7 @@ export class DeferredLines implements BlockProvider {
       changes.map(({ kind }) => kind),
       this._trans
     );
-    return {
-      summary,
-      shortSummary: summary,
-      purpose: '',
-      notice: '',
-      noticeActions: [],
-      actions: [],
-      isEnabled: true
-    };
+    return { ...NO_ACTIONS, summary, shortSummary: summary };
   }
 
   private _formatClients(changes: readonly DeferredChange[]): string {

@@ -22,6 +22,7 @@ export interface ToastContent {
 /** A toast whose content changes while it is shown. */
 export class LiveToast {
   constructor(content: ToastContent) {
+    this._message = content.message;
     this._id = emit(content);
     this._watchVisibility();
   }
@@ -55,6 +56,17 @@ export class LiveToast {
     }
   }
 
+  /** Show a content if it says something else; if the toast was closed, only in JupyterLab's list. */
+  change(content: ToastContent): void {
+    if (content.message !== this._message) {
+      this._message = content.message;
+      this.update(
+        () => content,
+        () => this._updateList(content)
+      );
+    }
+  }
+
   /** Show another content, in a new toast if this one is gone. */
   replace(content: ToastContent): void {
     this._getContent = () => content;
@@ -68,7 +80,7 @@ export class LiveToast {
   }
 
   /** Change the notification in JupyterLab's list, without a toast. */
-  updateList(content: ToastContent): void {
+  private _updateList(content: ToastContent): void {
     // JupyterLab shows a toast again if it is changed, except with this value.
     Notification.update({ id: this._id, ...content, autoClose: 0 });
   }
@@ -114,6 +126,7 @@ export class LiveToast {
   }
 
   private _id: string;
+  private _message: string;
   private _shownAt = Date.now();
   private _wasVisible = false;
   private _isUpdating = false;

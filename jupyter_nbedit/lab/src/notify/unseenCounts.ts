@@ -1,13 +1,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { UnseenNotebook, UnseenReply } from '../server/models';
+import type { UnseenModel } from '../server/unseenModel';
 
-/** What is known of unseen changes; `UnseenModel` is one. */
-export interface UnseenSource {
-  get(path: string): UnseenReply | null;
-  readonly notebooks: readonly UnseenNotebook[];
-  /** Whether the user may keep what is unseen. */
-  readonly canKeep: boolean;
-}
+/** What is known of unseen changes. */
+export type UnseenSource = Pick<UnseenModel, 'get' | 'notebooks' | 'canKeep'>;
 
 /**
  * Count what is unseen in a notebook: its changes if they are known, as they are of open notebooks,

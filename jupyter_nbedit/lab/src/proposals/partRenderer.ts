@@ -61,9 +61,7 @@ export class PartRenderer {
   private async _draw(shownPart: ShownPart): Promise<void> {
     const { drawnKey } = shownPart;
     const diffView = this._makeDiffView(shownPart);
-    await diffView?.ready.catch((error: unknown) => {
-      console.warn('jupyter-nbedit: a difference could not be drawn.', error);
-    });
+    await diffView?.whenDrawn();
     const isOutdated = shownPart.drawnKey !== drawnKey || !this._host.isShown(shownPart);
     if (isOutdated || this._panel.isDisposed) {
       diffView?.dispose();

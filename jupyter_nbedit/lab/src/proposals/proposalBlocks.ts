@@ -61,7 +61,6 @@ export class ProposalBlocks implements BlockProvider {
       requestUpdate
     });
     proposals.changed.connect(requestUpdate);
-    panel.disposed.connect(() => proposals.changed.disconnect(requestUpdate));
     _blocks.addProvider(this);
   }
 

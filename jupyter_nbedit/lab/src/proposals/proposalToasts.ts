@@ -56,12 +56,12 @@ export class ProposalToasts {
       const proposals = pending.filter(({ proposal_id: id }) => this._keys.get(id) === key);
       const toast = this._toasts.get(key);
       if (proposals.length === 0) {
-        toast?.live.dismiss();
+        toast?.dismiss();
         this._toasts.delete(key);
       } else if (newKeys.has(key)) {
         this._announce(key, proposals);
       } else if (toast !== undefined) {
-        this._change(toast, proposals);
+        toast.change(this._describe(proposals));
       }
     }
   }
@@ -70,31 +70,18 @@ export class ProposalToasts {
   private _chooseToast({ client, user, path }: Proposal): string {
     const key = JSON.stringify([client ?? user, path]);
     const shownToasts = [...this._toasts].filter(
-      ([other, { live }]) => other !== OTHERS && !live.isGone
+      ([other, toast]) => other !== OTHERS && !toast.isGone
     );
     return this._toasts.has(key) || shownToasts.length < MAX_TOASTS ? key : OTHERS;
   }
 
   private _announce(key: string, proposals: readonly Proposal[]): void {
     const toast = this._toasts.get(key);
-    if (toast !== undefined && !toast.live.isGone) {
-      this._change(toast, proposals);
+    if (toast !== undefined && !toast.isGone) {
+      toast.change(this._describe(proposals));
     } else if (proposals.length > 0 && this._host.shouldAnnounce(proposals)) {
-      toast?.live.dismiss();
-      const content = this._describe(proposals);
-      this._toasts.set(key, { live: new LiveToast(content), message: content.message });
-    }
-  }
-
-  /** Show other proposals in a toast; if it was closed, only in JupyterLab's list. */
-  private _change(toast: Toast, proposals: readonly Proposal[]): void {
-    const content = this._describe(proposals);
-    if (content.message !== toast.message) {
-      toast.message = content.message;
-      toast.live.update(
-        () => content,
-        () => toast.live.updateList(content)
-      );
+      toast?.dismiss();
+      this._toasts.set(key, new LiveToast(this._describe(proposals)));
     }
   }
 
@@ -116,10 +103,5 @@ export class ProposalToasts {
 
   /** The key of the toast of each pending proposal. */
   private readonly _keys = new Map<number, string>();
-  private readonly _toasts = new Map<string, Toast>();
-}
-
-interface Toast {
-  readonly live: LiveToast;
-  message: string;
+  private readonly _toasts = new Map<string, LiveToast>();
 }

@@ -16,8 +16,12 @@ import type {
   Mode,
   ModeReply,
   Proposal,
+  ProposalsReply,
+  PurgeReply,
+  ReadReply,
   RestoreReply,
   UnseenNotebook,
+  UnseenNotebooks,
   UnseenReply
 } from './models';
 import type { PageIdentity } from './tabConnection';
@@ -182,24 +186,17 @@ export class NbEditClient {
 
   /** Return the source hash of a cell, by its id or index. */
   async getSourceHash(path: string, cell: string | number): Promise<string> {
-    const { cells } = await this._request<{ cells: readonly { source_hash: string }[] }>(
-      'GET',
-      `${buildNotebookPath(path)}/cells/${encodeURIComponent(cell)}`,
-      { query: { view: 'outline' } }
-    );
+    const address = `${buildNotebookPath(path)}/cells/${encodeURIComponent(cell)}`;
+    const { cells } = await this._request<ReadReply>('GET', address, {
+      query: { view: 'outline' }
+    });
     return cells[0]?.source_hash ?? '';
   }
 
   /** Return the language of the notebook's code, if it is known. */
   async getLanguage(path: string): Promise<string | null> {
     const query = { view: 'outline', limit: 1 };
-    const { language } = await this._request<{ language: string | null }>(
-      'GET',
-      buildNotebookPath(path),
-      {
-        query
-      }
-    );
+    const { language } = await this._request<ReadReply>('GET', buildNotebookPath(path), { query });
     return language;
   }
 
@@ -220,10 +217,7 @@ export class NbEditClient {
 
   /** List the notebooks with edits that this user has not kept. */
   async listUnseen(): Promise<readonly UnseenNotebook[]> {
-    const { notebooks } = await this._request<{ notebooks: readonly UnseenNotebook[] }>(
-      'GET',
-      'unseen'
-    );
+    const { notebooks } = await this._request<UnseenNotebooks>('GET', 'unseen');
     return notebooks;
   }
 
@@ -281,10 +275,8 @@ export class NbEditClient {
 
   /** Delete the history of a notebook; return the number of deleted edits. */
   async purgeHistory(path: string): Promise<number> {
-    const { purged } = await this._request<{ purged: number }>(
-      'DELETE',
-      `${buildNotebookPath(path)}/history`
-    );
+    const address = `${buildNotebookPath(path)}/history`;
+    const { purged } = await this._request<PurgeReply>('DELETE', address);
     return purged;
   }
 
@@ -312,13 +304,9 @@ export class NbEditClient {
     readonly status?: 'pending' | 'all';
     readonly limit?: number;
   }): Promise<readonly Proposal[]> {
-    const { proposals } = await this._request<{ proposals: readonly Proposal[] }>(
-      'GET',
-      'proposals',
-      {
-        query: options
-      }
-    );
+    const { proposals } = await this._request<ProposalsReply>('GET', 'proposals', {
+      query: options
+    });
     return proposals;
   }
 

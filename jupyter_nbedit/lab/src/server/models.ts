@@ -21,11 +21,15 @@ export type ModeReply = Schemas['ModeReply'];
 export type Proposal = Schemas['Proposal'];
 export type ProposalStatus = Proposal['status'];
 export type ProposedPart = Schemas['ProposedPart'];
+export type ProposalsReply = Schemas['ProposalsReply'];
+export type PurgeReply = Schemas['PurgeReply'];
+export type ReadReply = Schemas['ReadReply'];
 export type RestoreReply = Schemas['RestoreReply'];
 export type SetupStep = Schemas['SetupStep'];
 export type TabCounts = Schemas['TabCounts'];
 export type UnseenCell = Schemas['UnseenCell'];
 export type UnseenNotebook = Schemas['UnseenNotebook'];
+export type UnseenNotebooks = Schemas['UnseenNotebooks'];
 export type UnseenReply = Schemas['UnseenReply'];
 
 /** One operation of an edit; only in the reply to an edit it has several cells. */

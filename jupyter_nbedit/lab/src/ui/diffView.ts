@@ -35,6 +35,15 @@ export class DiffView implements IDisposable {
     this.ready = this._draw();
   }
 
+  /** Wait until the diff is shown, also if it cannot be drawn. */
+  async whenDrawn(): Promise<void> {
+    try {
+      await this.ready;
+    } catch (error) {
+      console.warn('jupyter-nbedit: a difference could not be drawn.', error);
+    }
+  }
+
   /** Move the focus to the text. */
   focus(): void {
     this._source.querySelector<HTMLElement>('.cm-content')?.focus();

@@ -3,6 +3,7 @@ import type { Widget } from '@lumino/widgets';
 import { comparePositions } from '../blocks/blockPosition';
 import { CellBlock, type BlockAction } from '../blocks/cellBlock';
 import { drawCellDiff } from '../blocks/cellDiffView';
+import { CellMarks, type CellMark } from '../blocks/cellMark';
 import { ChangeLine, type LineAction } from '../blocks/changeLine';
 import type { BarItem } from '../blocks/notebookBar';
 import type {
@@ -12,6 +13,7 @@ import type {
   ProviderState
 } from '../blocks/notebookBlocks';
 import { showBriefToast } from '../notify/briefToast';
+import { carryOutDecision, type Decidable } from '../notify/decision';
 import { describeError, formatChangeCount } from '../notify/wording';
 import { isUndoCancelled } from '../server/client';
 import { isUndoneAlready } from '../server/undoEdits';
@@ -21,9 +23,11 @@ import type { NbEditServices } from '../services/servicesPlugin';
 import { getCellId } from '../ui/cellIds';
 import type { DiffView } from '../ui/diffView';
 import { preserveViewport } from '../ui/viewport';
-import { setMark, type UnseenMark } from './unseenMark';
 import { UnseenLocator, type UnseenPosition } from './unseenPosition';
 import * as wording from './wording';
+
+/** The marks of all notebooks. */
+const UNSEEN_MARKS = new CellMarks('jp-nbedit-mark');
 
 /** How long a toast about a decision on all changes is shown, in milliseconds. */
 const TOAST_TIME = 10_000;
@@ -32,7 +36,7 @@ const TOAST_TIME = 10_000;
 const REDRAW_DELAY = 400;
 
 /** Changes that are shown together: one of a cell, or all deleted cells of a gap. */
-interface ShownChange {
+interface ShownChange extends Decidable {
   readonly key: string;
   cells: readonly UnseenCell[];
   edits: readonly EditOrigin[];
@@ -50,9 +54,6 @@ interface ShownChange {
   /** The newest edit of what is shown. */
   until: number;
   redrawTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Why it was not decided on, or ''. */
-  problem: string;
-  isBusy: boolean;
 }
 
 /** The unseen changes of one notebook in one of its views. */
@@ -97,7 +98,7 @@ export class UnseenBlocks implements BlockProvider {
     const removedWidgets = this._updateChanges(reply, hiddenCells);
     this._shownReply = reply;
     if (this.isEmpty) {
-      this._problem = '';
+      this._allChanges.problem = '';
     }
     this._updateMarks();
     const shownChanges = [...this._shownChanges.values()];
@@ -178,21 +179,8 @@ export class UnseenBlocks implements BlockProvider {
     return cells.map(({ key }) => key);
   }
 
-  private async _decideAll(carryOut: () => Promise<void>): Promise<void> {
-    if (this._isBusy) {
-      return;
-    }
-    this._isBusy = true;
-    this._problem = '';
-    this._blocks.update();
-    try {
-      await carryOut();
-    } catch (error) {
-      this._problem = isUndoCancelled(error) ? '' : describeError(error, this._services.trans);
-    } finally {
-      this._isBusy = false;
-      this._blocks.update();
-    }
+  private _decideAll(carryOut: () => Promise<void>): Promise<void> {
+    return carryOutDecision(this._allChanges, this._blocks, this._services.trans, carryOut);
   }
 
   /** The path of the notebook in the Contents API. */
@@ -356,7 +344,7 @@ export class UnseenBlocks implements BlockProvider {
       block.details.append(...diffs.map(({ node }) => node));
       block.disposed.connect(() => diffs.forEach(each => each.dispose()));
     }
-    await Promise.all(diffs.map(whenDrawn));
+    await Promise.all(diffs.map(diff => diff.whenDrawn()));
     if (this._shownChanges.get(shown.key) !== shown || shown.whenDrawn === null) {
       block.dispose();
       return null;
@@ -439,25 +427,14 @@ export class UnseenBlocks implements BlockProvider {
     void (hasFocus ? this._blocks.decide(key, carryOut) : carryOut());
   }
 
-  private async _decide(shown: ShownChange, decision: Decision): Promise<void> {
+  private _decide(shown: ShownChange, decision: Decision): Promise<void> {
     const { unseen, trans } = this._services;
-    if (shown.isBusy) {
-      return;
-    }
     const keys = shown.cells.map(({ key }) => key);
-    Object.assign(shown, { isBusy: true, problem: '' });
-    this._blocks.update();
-    try {
-      const { until } = shown;
-      await (decision === 'keep'
-        ? unseen.keep(this._path, keys, until)
-        : unseen.undo(this._path, keys, until));
-    } catch (error) {
-      shown.problem = isUndoCancelled(error) ? '' : describeError(error, trans);
-    } finally {
-      shown.isBusy = false;
-      this._blocks.update();
-    }
+    return carryOutDecision(shown, this._blocks, trans, () =>
+      decision === 'keep'
+        ? unseen.keep(this._path, keys, shown.until)
+        : unseen.undo(this._path, keys, shown.until)
+    );
   }
 
   private _describe(shown: ShownChange): void {
@@ -489,8 +466,8 @@ export class UnseenBlocks implements BlockProvider {
       summary: wording.describeChanges(openReply, trans),
       shortSummary: wording.describeChanges(openReply, trans),
       purpose: wording.summarizeMessages(edits, trans),
-      notice: this._problem === '' ? truncation : this._problem,
       noticeActions: [],
+      notice: this._allChanges.problem === '' ? truncation : this._allChanges.problem,
       actions: right.offer<BlockAction>([
         {
           label: trans.__('Undo all'),
@@ -505,13 +482,13 @@ export class UnseenBlocks implements BlockProvider {
           run: () => void this.keepAll()
         }
       ]),
-      isEnabled: !this._isBusy
+      isEnabled: !this._allChanges.isBusy
     };
   }
 
   /** Show a mark at each changed cell, and at no other. */
   private _updateMarks(): void {
-    const marks = new Map<number, UnseenMark>();
+    const marks = new Map<number, CellMark>();
     const { trans } = this._services;
     for (const { key, cells, edits, line, position, whenDrawn } of this._shownChanges.values()) {
       const [cell] = cells;
@@ -526,7 +503,7 @@ export class UnseenBlocks implements BlockProvider {
     if (marks.size > 0 || this._hasMarks) {
       this._hasMarks = marks.size > 0;
       this._blocks.panel.content.widgets.forEach((cell, index) =>
-        setMark(cell, marks.get(index) ?? null)
+        UNSEEN_MARKS.set(cell, marks.get(index) ?? null)
       );
     }
   }
@@ -560,7 +537,7 @@ export class UnseenBlocks implements BlockProvider {
     shown.drawnTexts = this._describeTexts(shown);
     const diff = this._drawDiff(shown, cell);
     const { drawnTexts } = shown;
-    await (diff === null ? null : whenDrawn(diff));
+    await diff?.whenDrawn();
     if (shown.block === block && shown.drawnTexts === drawnTexts) {
       preserveViewport(this._blocks.panel.content, () => (block.diff = diff));
     } else {
@@ -603,8 +580,7 @@ export class UnseenBlocks implements BlockProvider {
   /** The reply with the changes that are shown. */
   private _shownReply: UnseenReply | null = null;
   private _hasMarks = false;
-  private _isBusy = false;
-  private _problem = '';
+  private readonly _allChanges: Decidable = { isBusy: false, problem: '' };
 }
 
 type Decision = 'keep' | 'undo';
@@ -644,12 +620,4 @@ function hasNoCell(cell: UnseenCell | undefined): boolean {
 /** Return whether changes are deleted cells. */
 function isRestorable([cell]: readonly UnseenCell[]): boolean {
   return cell?.after === null && cell.index_before !== null;
-}
-
-async function whenDrawn(diff: DiffView): Promise<void> {
-  try {
-    await diff.ready;
-  } catch (error) {
-    console.warn('jupyter-nbedit: a difference could not be drawn.', error);
-  }
 }
