@@ -18,9 +18,7 @@ from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.emitter import EventEmitter
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
+from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import (
     Author,
     ChangeBody,

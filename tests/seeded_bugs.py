@@ -204,9 +204,7 @@ def _skip_history() -> None:
 
 def _ignore_decisions() -> None:
     from jupyter_nbedit.services.proposals import store
-    from jupyter_nbedit.services.requests import (
-        Claim,
-    )
+    from jupyter_nbedit.services.requests import Claim
 
     vars(store)["check_pending"] = lambda *_: None
     Claim.covers = lambda *_: False

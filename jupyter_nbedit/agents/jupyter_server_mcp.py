@@ -23,9 +23,7 @@ from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError
 from jupyter_nbedit.agents.tools.toolsets.agent import TOOLS, AgentFailure, AgentOutput
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.decode_body import decode_body
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.requests import Author
 
 #: Where the settings of the web application have the `ToolContext`, if the tools are offered.
 OFFERED_TOOLS = "jupyter_nbedit_offered_tools"

@@ -18,9 +18,7 @@ from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.apply_batch import MAX_ADDED_LINES
 from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES, MAX_JSON_VALUES
 from jupyter_nbedit.services.modes import Mode
-from jupyter_nbedit.services.requests import (
-    MAX_OPERATIONS,
-)
+from jupyter_nbedit.services.requests import MAX_OPERATIONS
 from jupyter_nbedit.services.search.models import MAX_HITS
 from jupyter_nbedit.storage.base import Guard
 from jupyter_nbedit.storage.files.rename_exchange import list_guards

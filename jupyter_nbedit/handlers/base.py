@@ -31,10 +31,7 @@ from jupyter_nbedit.errors import (
 from jupyter_nbedit.handlers.context import CONTEXT, HandlerContext
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
-from jupyter_nbedit.handlers.large_requests import (
-    LARGE_BODY_BYTES,
-    LargeRequest,
-)
+from jupyter_nbedit.handlers.large_requests import LARGE_BODY_BYTES, LargeRequest
 from jupyter_nbedit.handlers.negotiation import TEXT_TYPE, prefers_text
 from jupyter_nbedit.handlers.spec import CLIENT, IDEMPOTENCY_KEY, PAGE, SESSION
 from jupyter_nbedit.notebook.decode_body import decode_body
@@ -42,10 +39,7 @@ from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.all_services import Services
 from jupyter_nbedit.services.policy import Decision, build_refusal, decide
-from jupyter_nbedit.services.requests import (
-    MAX_LABEL_LENGTH,
-    Author,
-)
+from jupyter_nbedit.services.requests import MAX_LABEL_LENGTH, Author
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.text.errors import render_error
 

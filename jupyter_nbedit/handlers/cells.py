@@ -36,12 +36,7 @@ from jupyter_nbedit.notebook.operations import (
     validate_metadata,
 )
 from jupyter_nbedit.services.reading.models import CellOptions, ReadOptions
-from jupyter_nbedit.services.requests import (
-    CellChangeBody,
-    ChangeMetadata,
-    Rev,
-    get_or_none,
-)
+from jupyter_nbedit.services.requests import CellChangeBody, ChangeMetadata, Rev, get_or_none
 
 _METADATA = (
     Annotated[

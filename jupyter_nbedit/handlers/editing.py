@@ -22,14 +22,8 @@ from jupyter_nbedit.handlers.spec import (
     Reply,
 )
 from jupyter_nbedit.notebook.operations import Insert, Position
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    ChangeMetadata,
-    WriteRequest,
-    get_or_none,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import ChangeMetadata, WriteRequest, get_or_none
 from jupyter_nbedit.text.edit import render_edit
 
 #: How long a reply may wait for open tabs, in milliseconds.

@@ -20,9 +20,7 @@ from jupyter_nbedit.services.history.service import (
     HistoryReply,
     PurgeReply,
 )
-from jupyter_nbedit.services.requests import (
-    get_or_none,
-)
+from jupyter_nbedit.services.requests import get_or_none
 from jupyter_nbedit.text.history import render_detailed_edit, render_history
 
 #: The most edits of one page.

@@ -12,9 +12,7 @@ from jupyter_nbedit import errors
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.spec import DECISION_HEADERS, OperationSpec, Reply, Route
 from jupyter_nbedit.services.modes import Mode
-from jupyter_nbedit.services.requests import (
-    get_or_none,
-)
+from jupyter_nbedit.services.requests import get_or_none
 
 _MODE_ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.StorageFailure)
 

@@ -23,12 +23,7 @@ from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
 from jupyter_nbedit.handlers.reading import READ_REPLIES, ReadingHandler
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.json_values import MAX_CREATED_JSON_VALUES
-from jupyter_nbedit.services.reading.models import (
-    DeltaOptions,
-    DeltaReply,
-    ReadOptions,
-    ReadReply,
-)
+from jupyter_nbedit.services.reading.models import DeltaOptions, DeltaReply, ReadOptions, ReadReply
 from jupyter_nbedit.services.requests import (
     MAX_LABEL_LENGTH,
     MAX_OPERATIONS,

@@ -17,13 +17,8 @@ from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.notebook.undo.revert import ChosenSource, Resolution
 from jupyter_nbedit.services.proposals.models import Proposal
 from jupyter_nbedit.services.proposals.service import MAX_WAIT
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    ClientName,
-    get_or_none,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import ClientName, get_or_none
 from jupyter_nbedit.text.history import render_proposal
 
 _MAX_LISTED = 200

@@ -7,9 +7,7 @@ from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit
 from jupyter_nbedit.handlers.spec import Route
 from jupyter_nbedit.services.edits.restore import RestoreReply
-from jupyter_nbedit.services.requests import (
-    RestoreBody,
-)
+from jupyter_nbedit.services.requests import RestoreBody
 
 
 class RestoreHandler(EditingHandler):

@@ -23,9 +23,7 @@ from jupyter_nbedit.handlers.errors import build_error_body, remove_operation
 from jupyter_nbedit.handlers.idempotency import StoredResponse
 from jupyter_nbedit.handlers.spec import Header, OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.decode_body import decode_body
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.requests import Author
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 

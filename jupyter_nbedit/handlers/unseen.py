@@ -14,10 +14,7 @@ from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
-from jupyter_nbedit.services.requests import (
-    KeepBody,
-    get_or_none,
-)
+from jupyter_nbedit.services.requests import KeepBody, get_or_none
 from jupyter_nbedit.services.unseen.models import UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.unseen import render_unseen, render_unseen_notebooks
 

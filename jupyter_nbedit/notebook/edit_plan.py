@@ -18,11 +18,7 @@ from jupyter_nbedit.errors import InvalidNotebook
 from jupyter_nbedit.notebook import json_edit
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Cell, Document
-from jupyter_nbedit.notebook.edited_cell import (
-    EXECUTION_MEMBERS,
-    EditedCell,
-    list_filled_members,
-)
+from jupyter_nbedit.notebook.edited_cell import EXECUTION_MEMBERS, EditedCell, list_filled_members
 from jupyter_nbedit.notebook.json_spans import decode_object
 from jupyter_nbedit.notebook.members import compute_short_hash, hash_attachments, hash_run
 from jupyter_nbedit.notebook.splices import Splice, invert_splices

@@ -21,11 +21,7 @@ from jupyter_nbedit.errors import InvalidOperation, TextMismatch
 from jupyter_nbedit.notebook.excerpt import build_excerpt, find_nearest_line
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 from jupyter_nbedit.notebook.sequence_diff import count_common_start
-from jupyter_nbedit.notebook.shown_text import (
-    escape_markup,
-    is_escaped,
-    unescape_markup,
-)
+from jupyter_nbedit.notebook.shown_text import escape_markup, is_escaped, unescape_markup
 
 _LINE_END = re.compile(r"\r?\n")
 _LINE_START = re.compile(r"[\r\n]")

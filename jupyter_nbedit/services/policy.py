@@ -9,9 +9,7 @@ from jupyter_nbedit.errors import Forbidden, PlanMode
 
 if TYPE_CHECKING:
     from jupyter_nbedit.services.modes import Mode
-    from jupyter_nbedit.services.requests import (
-        Author,
-    )
+    from jupyter_nbedit.services.requests import Author
 
 #: A change of a notebook, or of another file by tools.
 Change = Literal["edit", "create", "restore", "undo", "redo", "edit_text_file"]

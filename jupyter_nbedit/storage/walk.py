@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_core.paths import is_file_hidden
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.errors import (
-    Busy,
-    Forbidden,
-    InvalidRequest,
-    NbEditError,
-    NotebookNotFound,
-)
+from jupyter_nbedit.errors import Busy, Forbidden, InvalidRequest, NbEditError, NotebookNotFound
 from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedNotebook, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, check_visible
 from jupyter_nbedit.storage.contents.errors import map_contents_errors

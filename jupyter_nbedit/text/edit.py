@@ -10,13 +10,8 @@ from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
-from jupyter_nbedit.services.replies import (
-    EditReply,
-    RevisionChanges,
-)
-from jupyter_nbedit.services.requests import (
-    MAX_LABEL_LENGTH,
-)
+from jupyter_nbedit.services.replies import EditReply, RevisionChanges
+from jupyter_nbedit.services.requests import MAX_LABEL_LENGTH
 from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.text.notebook import NO_SERVER
 

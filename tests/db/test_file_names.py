@@ -22,9 +22,7 @@ from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.models import NewEntry, encode_entry
 from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.modes import ModeManager
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.requests import Author
 from jupyter_nbedit.services.unseen.store import SeenEditStore
 from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder

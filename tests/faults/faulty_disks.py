@@ -20,9 +20,7 @@ from typing import Any
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import WriteRequest
 from tests.faults.scenario import NAME, SMALL, FaultCase, Scenario, ScenarioServer
 
 NOBODY = 65534

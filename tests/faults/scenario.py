@@ -22,12 +22,8 @@ from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.operations import Delete, Insert, Operation, Replace
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from tests.support import samples

@@ -14,12 +14,7 @@ import pytest
 from jupyter_server.auth import Authorizer
 
 from jupyter_nbedit.agents.mcp.definitions import INSTRUCTIONS, load_definitions
-from tests.handlers.error_checks import (
-    assert_no_local_names,
-    build_nested,
-    get_error,
-    no_changes,
-)
+from tests.handlers.error_checks import assert_no_local_names, build_nested, get_error, no_changes
 from tests.handlers.mcp_messages import (
     LEGACY,
     MODERN,

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import WriteRequest
 from tests.handlers.error_checks import get_error
 from tests.handlers.requests import ODD, replace
 from tests.services.events.listener import open_listener

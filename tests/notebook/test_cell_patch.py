@@ -13,12 +13,7 @@ from jupyter_nbedit.notebook.cell_patch import (
     compute_patch,
     is_applied,
 )
-from tests.notebook.cell_lists import (
-    Cells,
-    code,
-    edits,
-    notebook,
-)
+from tests.notebook.cell_lists import Cells, code, edits, notebook
 
 
 def apply_patch(cells: Cells, steps: CellPatch) -> Cells:

@@ -12,11 +12,7 @@ import pytest
 
 from jupyter_nbedit.errors import AmbiguousCell, CellNotFound, InvalidNotebook, InvalidRequest
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
-from jupyter_nbedit.notebook.document import (
-    Document,
-    parse_index,
-    write_new_notebook,
-)
+from jupyter_nbedit.notebook.document import Document, parse_index, write_new_notebook
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from tests.notebook.lazy.fake_buffer import FakeBuffer
 from tests.support import samples

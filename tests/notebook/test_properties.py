@@ -8,9 +8,7 @@ from hypothesis import given, settings
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
-from tests.notebook.batches import (
-    cases,
-)
+from tests.notebook.batches import cases
 from tests.notebook.oracle import check_batch
 from tests.notebook.strategies import notebooks
 

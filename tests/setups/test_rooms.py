@@ -11,11 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.setups.contents_requests import (
-    follow_with_delta,
-    follow_with_full_reads,
-    get_hash,
-)
+from tests.setups.contents_requests import follow_with_delta, follow_with_full_reads, get_hash
 from tests.setups.room_clients import DocumentsBackend, RoomServer
 from tests.support import samples
 from tests.support.http import Answer

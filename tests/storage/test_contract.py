@@ -18,12 +18,8 @@ from jupyter_nbedit.errors import NotebookExists, NotebookNotFound, UndoConflict
 from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.base import StaleContent, Storage, WriteResult
 from tests.setups.needs import needs
 from tests.storage.conftest import run_other_tasks

@@ -27,12 +27,8 @@ from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.services.reading.service import ReadService
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.services.unseen.service import UnseenService
 from jupyter_nbedit.settings import NbEditSettings

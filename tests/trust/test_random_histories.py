@@ -26,9 +26,7 @@ from typing import Any
 import nbformat.reader
 
 from jupyter_nbedit.errors import NbEditError
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly

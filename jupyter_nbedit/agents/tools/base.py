@@ -23,12 +23,8 @@ from jupyter_nbedit.notebook.shown_text import quote_name, read_name
 from jupyter_nbedit.services.all_services import Services
 from jupyter_nbedit.services.policy import build_refusal, decide
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import Author
 from jupyter_nbedit.storage.api_paths import to_api_path
 from jupyter_nbedit.storage.paths import SUFFIX, check_suffix, is_unsafe
 from jupyter_nbedit.system.lru import LRUCache

@@ -12,12 +12,8 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import InvalidRequest
 from jupyter_nbedit.notebook.document import Document, parse_index
 from jupyter_nbedit.notebook.operations import CellType, Delete, Insert, Operation, Replace
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    OperationFactory,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import OperationFactory
 
 AnyPath = Annotated[
     str,

@@ -31,12 +31,7 @@ from jupyter_nbedit.notebook.members import (
     normalize_collapsed,
     refers_to,
 )
-from jupyter_nbedit.notebook.undo.record import (
-    CellState,
-    CellUndo,
-    UndoRecord,
-    compute_fingerprint,
-)
+from jupyter_nbedit.notebook.undo.record import CellState, CellUndo, UndoRecord, compute_fingerprint
 
 _RUN_NAMES = frozenset(f"metadata.{name}" for name in RUN_METADATA)
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from jupyter_nbedit.errors import (
-    CellChanged,
-    InvalidRequest,
-    UndoConflict,
-)
+from jupyter_nbedit.errors import CellChanged, InvalidRequest, UndoConflict
 from jupyter_nbedit.notebook.undo.known_history import KnownHistory
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import NO_RESOLUTION, Resolution, revert
@@ -20,15 +16,8 @@ from jupyter_nbedit.services.proposals.models import Proposal, choose_pending_pa
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    Author,
-    Claim,
-    ProposalOrigin,
-    WriteRequest,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import Author, Claim, ProposalOrigin, WriteRequest
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 # The name of the operation in replies and events.

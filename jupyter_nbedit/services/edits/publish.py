@@ -17,9 +17,7 @@ from jupyter_nbedit.services.history.models import NewEntry
 from jupyter_nbedit.services.history.store import EditStore, FollowUndo
 from jupyter_nbedit.services.reading.read_tracker import ReadTracker
 from jupyter_nbedit.services.reading.versions import VersionCache
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.storage.base import Storage, WriteResult
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large

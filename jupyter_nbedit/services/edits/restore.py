@@ -21,12 +21,8 @@ from jupyter_nbedit.services.edits.planned_edit import EditResult, PlannedEdit
 from jupyter_nbedit.services.history.models import CellDiff, Entry, build_cell_diffs
 from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.base import Storage
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 

@@ -42,10 +42,7 @@ from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
 from jupyter_nbedit.services.policy import Action, build_refusal, decide
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook, load_notebook
-from jupyter_nbedit.services.replies import (
-    EditReply,
-    RevisionChanges,
-)
+from jupyter_nbedit.services.replies import EditReply, RevisionChanges
 from jupyter_nbedit.services.requests import (
     Claim,
     OperationFactory,

@@ -18,12 +18,8 @@ from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.history.models import UNDOABLE_KINDS, Entry, HistoryEdit, SeenParts
 from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
-from jupyter_nbedit.services.replies import (
-    UndoneEdit,
-)
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.replies import UndoneEdit
+from jupyter_nbedit.services.requests import Author
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 # How many edits in a row are skipped because they were undone by hand; each is computed.

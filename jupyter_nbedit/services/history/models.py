@@ -15,9 +15,7 @@ from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.changed_lines import MAX_SNIPPET_LENGTH
 from jupyter_nbedit.notebook.edit_plan import AffectedCell, Kind
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.requests import Author
 
 #: The kinds of edits that an undo takes back. An undo itself is taken back by a redo.
 UNDOABLE_KINDS: tuple[Kind, ...] = ("edit", "undo_cells", "restore")

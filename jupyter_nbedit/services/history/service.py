@@ -12,11 +12,7 @@ from msgspec.structs import replace
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
 from jupyter_nbedit.notebook.undo.record import UndoRecord
-from jupyter_nbedit.services.history.models import (
-    CellDiff,
-    HistoryEdit,
-    build_cell_diffs,
-)
+from jupyter_nbedit.services.history.models import CellDiff, HistoryEdit, build_cell_diffs
 from jupyter_nbedit.services.history.store import EditStore
 
 if TYPE_CHECKING:

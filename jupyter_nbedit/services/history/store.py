@@ -37,9 +37,7 @@ from jupyter_nbedit.services.history.models import (
     get_deciding_account,
 )
 from jupyter_nbedit.services.history.seen_parts import list_unseen_parts, mark_parts_unseen
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.requests import Author
 
 #: Stores what follows an undo or redo. It gets the edits that the new edit undoes, directly or
 #: through other edits, and whether each is in effect now.

@@ -34,20 +34,14 @@ from jupyter_nbedit.services.proposals.models import (
 )
 from jupyter_nbedit.services.proposals.store import ProposalStore, UndoFollower
 from jupyter_nbedit.services.reading.loading import load_notebook, repeat_while_changed
-from jupyter_nbedit.services.requests import (
-    Claim,
-)
+from jupyter_nbedit.services.requests import Claim
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 if TYPE_CHECKING:
     from jupyter_nbedit.notebook.document import Document
     from jupyter_nbedit.notebook.edit_plan import EditPlan
     from jupyter_nbedit.services.events.emitter import EventEmitter
-    from jupyter_nbedit.services.requests import (
-        Author,
-        ProposalOrigin,
-        WriteRequest,
-    )
+    from jupyter_nbedit.services.requests import Author, ProposalOrigin, WriteRequest
     from jupyter_nbedit.storage.resolver import StorageResolver
 
 #: How long a request may wait for a decision, in seconds.

@@ -27,10 +27,7 @@ from jupyter_nbedit.services.proposals.models import (
     build_final_error,
     check_pending,
 )
-from jupyter_nbedit.services.requests import (
-    Claim,
-    ProposalOrigin,
-)
+from jupyter_nbedit.services.requests import Claim, ProposalOrigin
 
 if TYPE_CHECKING:
     from jupyter_nbedit.db.database import Database

@@ -11,9 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from jupyter_nbedit.notebook.operations import MAX_INTEGER, MAX_SECTION_NAME_LENGTH
 from jupyter_nbedit.notebook.views import CellView, OutputsDetail, View
-from jupyter_nbedit.services.requests import (
-    Rev,
-)
+from jupyter_nbedit.services.requests import Rev
 
 
 class Kernelspec(msgspec.Struct, frozen=True):

@@ -49,9 +49,7 @@ from jupyter_nbedit.services.reading.models import (
 )
 from jupyter_nbedit.services.reading.read_tracker import ReadTracker
 from jupyter_nbedit.services.reading.versions import VersionCache, build_unknown_error
-from jupyter_nbedit.services.requests import (
-    get_or_none,
-)
+from jupyter_nbedit.services.requests import get_or_none
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust.manager import TrustManager

@@ -9,31 +9,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jupyter_nbedit.errors import (
-    HistoryUnavailable,
-    NbEditError,
-)
-from jupyter_nbedit.notebook.undo.net_change import (
-    NetChange,
-)
+from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
+from jupyter_nbedit.notebook.undo.net_change import NetChange
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.models import UnseenEvent
-from jupyter_nbedit.services.history.models import (
-    EditOrigin,
-    Entry,
-    build_cell_diffs,
-)
+from jupyter_nbedit.services.history.models import EditOrigin, Entry, build_cell_diffs
 from jupyter_nbedit.services.reading.loading import (
     LoadedNotebook,
     load_notebook,
     repeat_while_changed,
 )
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenNotebooks, UnseenReply
 from jupyter_nbedit.services.unseen.planner import (
     NetUndoPlanner,

@@ -16,10 +16,7 @@ from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.services.edits.accept import AcceptService
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, WriteRequest
 from tests.support import corpora, jupyterlab, samples
 from tests.support.sampling import choose, seeded_random
 from tests.support.served_folder import operations

@@ -26,9 +26,7 @@ from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.services.history.models import NewEntry
 from jupyter_nbedit.services.history.store import EditStore, FollowUndo
 from jupyter_nbedit.services.reading.models import ReadOptions
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.base import Content, WriteResult
 from tests.support import samples
 from tests.support.clock import Clock

@@ -18,13 +18,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from jupyter_nbedit.errors import (
-    CellChanged,
-    Forbidden,
-    NbEditError,
-    NothingToUndo,
-    ProposalClosed,
-)
+from jupyter_nbedit.errors import CellChanged, Forbidden, NbEditError, NothingToUndo, ProposalClosed
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
@@ -32,13 +26,8 @@ from jupyter_nbedit.notebook.undo.revert import ChosenSource, Resolution
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart
 from jupyter_nbedit.services.proposals.service import ProposalService
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.replies import EditReply
+from jupyter_nbedit.services.requests import Author, WriteRequest
 from tests.notebook.undo.oracle import list_cell_bytes
 from tests.support import samples
 from tests.support.sampling import get_seed, is_nightly

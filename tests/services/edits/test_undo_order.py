@@ -16,9 +16,7 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import NbEditError, UndoConflict
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import WriteRequest
 from tests.support import samples
 from tests.support.sampling import is_nightly
 from tests.support.served_folder import ServedFolder, operations, serve_folder

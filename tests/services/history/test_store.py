@@ -13,9 +13,7 @@ from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
 from jupyter_nbedit.services.history.models import NewEntry
 from jupyter_nbedit.services.history.store import EditStore
-from jupyter_nbedit.services.requests import (
-    Author,
-)
+from jupyter_nbedit.services.requests import Author
 from tests.support.clock import Clock
 from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_nbedit.errors import CellNotFound
-from jupyter_nbedit.services.requests import (
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples
 from tests.support.served_folder import operations

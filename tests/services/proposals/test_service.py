@@ -20,11 +20,7 @@ from jupyter_nbedit.services.proposals.models import (
     Verdict,
 )
 from jupyter_nbedit.services.proposals.service import ProposalService
-from jupyter_nbedit.services.requests import (
-    Author,
-    Claim,
-    ProposalOrigin,
-)
+from jupyter_nbedit.services.requests import Author, Claim, ProposalOrigin
 from tests.support import samples
 from tests.support.names import FolderNames
 from tests.support.sampling import is_nightly

@@ -23,10 +23,7 @@ import pytest
 from jupyter_nbedit.errors import ChangeNotFound, EditNotFound, NbEditError, UndoConflict
 from jupyter_nbedit.notebook.line_merge import merge_lines
 from jupyter_nbedit.notebook.undo.record import CellState, UndoRecord
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, WriteRequest
 from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenReply
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples

@@ -9,10 +9,7 @@ from contextlib import asynccontextmanager
 from itertools import permutations
 from typing import Any
 
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, WriteRequest
 from jupyter_nbedit.services.unseen.models import UnseenCell
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from tests.support import samples

@@ -19,15 +19,7 @@ import pytest
 from jupyter_nbedit.errors import NotAPlainFile, NotebookExists, StorageFailure
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.files.rename_exchange import list_guards
-from tests.storage.conftest import (
-    EDITED,
-    NAME,
-    TEXT,
-    CallHook,
-    Root,
-    assert_unchanged,
-    list_names,
-)
+from tests.storage.conftest import EDITED, NAME, TEXT, CallHook, Root, assert_unchanged, list_names
 
 FULL_SYNC = 51
 SWAP, EXCLUSIVE = 2, 4

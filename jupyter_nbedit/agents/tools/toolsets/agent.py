@@ -27,9 +27,7 @@ from jupyter_nbedit.notebook.search import Hit, Scope
 from jupyter_nbedit.notebook.shown_text import quote_name
 from jupyter_nbedit.notebook.text_cells import DEFAULT_CHARACTERS, TextOutputs, TextView
 from jupyter_nbedit.services.reading.models import ReadOptions
-from jupyter_nbedit.services.replies import (
-    EditReply,
-)
+from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import (
     MAX_LABEL_LENGTH,
     MAX_OPERATIONS,

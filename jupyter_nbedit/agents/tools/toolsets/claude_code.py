@@ -47,10 +47,7 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
 from jupyter_nbedit.services.reading.models import ReadOptions
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, WriteRequest
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.paths import SUFFIX
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large

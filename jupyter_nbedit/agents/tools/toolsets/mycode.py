@@ -18,10 +18,7 @@ from jupyter_nbedit.agents.tools.cell_edit import (
 )
 from jupyter_nbedit.errors import Busy, HashMismatch, NotebookExists
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, WriteRequest
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "

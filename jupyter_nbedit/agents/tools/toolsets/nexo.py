@@ -18,10 +18,7 @@ from jupyter_nbedit.agents.tools.cell_edit import (
     describe_proposal,
     plan_edit,
 )
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, WriteRequest
 
 _DESCRIPTION = (
     "Replace, insert or delete one cell of a Jupyter notebook (.ipynb) that the Jupyter server can "

@@ -23,11 +23,7 @@ from jupyter_nbedit.notebook.operations import (
     Replace,
 )
 from jupyter_nbedit.notebook.source_edit import use_line_feeds
-from jupyter_nbedit.services.requests import (
-    Author,
-    OperationFactory,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, OperationFactory, WriteRequest
 
 _DESCRIPTION = (
     "Edit, insert or delete one cell of a Jupyter notebook (.ipynb) on the Jupyter server, "

@@ -21,10 +21,7 @@ from jupyter_nbedit.notebook.operations import (
     ReplaceSection,
 )
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
-from jupyter_nbedit.services.requests import (
-    Author,
-    WriteRequest,
-)
+from jupyter_nbedit.services.requests import Author, WriteRequest
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.paths import SUFFIX
 

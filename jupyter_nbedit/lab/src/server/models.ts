@@ -33,8 +33,7 @@ export type UnseenNotebooks = Schemas['UnseenNotebooks'];
 export type UnseenReply = Schemas['UnseenReply'];
 
 /** One operation of an edit; only in the reply to an edit it has several cells. */
-export type OperationEntry = Schemas['AffectedCell'] &
-  Pick<Schemas['OperationResult'], 'cells'>;
+export type OperationEntry = Schemas['AffectedCell'] & Pick<Schemas['OperationResult'], 'cells'>;
 
 /**
  * A cell that prevents an undo or the acceptance of a proposal, in the details of an error; the
