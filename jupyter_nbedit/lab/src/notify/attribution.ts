@@ -64,13 +64,7 @@ function getLastOperations(operations: readonly OperationEntry[]): Map<string, s
 }
 
 /** A change of a notebook that came from outside. */
-export interface IncomingChange {
-  /** Keys of the changed cells. */
-  readonly cells: readonly string[];
-  /** Number of removed cells. */
-  readonly removedCount: number;
-  /** Whether the notebook's metadata changed. */
-  readonly hasMetadataChange: boolean;
+export interface IncomingChange extends AffectedCells {
   /** Whether there may be more changes. */
   readonly isTruncated: boolean;
   /** The mode that another program has bypassed; null if there is none. */

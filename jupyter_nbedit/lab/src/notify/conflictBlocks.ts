@@ -10,6 +10,7 @@ import type {
   NotebookBlocks,
   ProviderState
 } from '../blocks/notebookBlocks';
+import { RedrawnBlock } from '../blocks/redrawnBlock';
 import type { Cell as MergedCell } from '../merge/notebook';
 import type { CellDiff, CellState } from '../server/models';
 import { getCellId } from '../ui/cellIds';
@@ -23,20 +24,15 @@ const CONFLICT_CLASS = 'jp-nbedit-conflict';
 /** The marks of all notebooks. */
 const CONFLICT_MARKS = new CellMarks('jp-nbedit-conflict-mark');
 
-/** How long a user who types in a cell must pause until its diff is drawn again, in milliseconds. */
-const REDRAW_DELAY = 400;
+class ShownConflict extends RedrawnBlock {
+  constructor(
+    readonly conflict: OpenConflict,
+    public cellIndex: number
+  ) {
+    super();
+  }
 
-interface ShownConflict {
-  readonly conflict: OpenConflict;
-  cellIndex: number;
-  /** Null while it is being drawn. */
-  block: CellBlock | null;
-  whenDrawn: Promise<void>;
-  /** What the diff shows. */
-  drawnTexts: string;
-  /** What it shows after the pause. */
-  awaitedTexts: string;
-  redrawTimer: ReturnType<typeof setTimeout> | undefined;
+  whenDrawn = Promise.resolve();
 }
 
 /** Return the key of a conflict among all that waits for the user. */
@@ -57,7 +53,7 @@ export class ConflictBlocks implements BlockProvider {
     const { panel, requestUpdate } = _blocks;
     _conflicts.changed.connect(requestUpdate);
     panel.disposed.connect(() => {
-      this._shownConflicts.forEach(({ redrawTimer }) => clearTimeout(redrawTimer));
+      this._shownConflicts.forEach(shown => shown.cancelRedraw());
     });
     _blocks.addProvider(this);
   }
@@ -72,16 +68,16 @@ export class ConflictBlocks implements BlockProvider {
     const removed = [...this._shownConflicts.values()].filter(
       ({ conflict }) => !this._conflicts.has(conflict) || !indexes.has(conflict.key)
     );
-    removed.forEach(({ conflict, redrawTimer }) => {
-      clearTimeout(redrawTimer);
-      this._shownConflicts.delete(conflict.key);
+    removed.forEach(shown => {
+      shown.cancelRedraw();
+      this._shownConflicts.delete(shown.conflict.key);
     });
     for (const conflict of this._conflicts.all) {
       const cellIndex = indexes.get(conflict.key);
       if (cellIndex !== undefined) {
         const shown = this._shownConflicts.get(conflict.key) ?? this._add(conflict, cellIndex);
         shown.cellIndex = cellIndex;
-        this._requestRedraw(shown);
+        shown.requestRedraw(this._formatTexts(shown), () => this._redraw(shown));
       }
     }
     this._updateMarks(cells);
@@ -98,15 +94,7 @@ export class ConflictBlocks implements BlockProvider {
   }
 
   private _add(conflict: OpenConflict, cellIndex: number): ShownConflict {
-    const shown: ShownConflict = {
-      conflict,
-      cellIndex,
-      block: null,
-      whenDrawn: Promise.resolve(),
-      drawnTexts: '',
-      awaitedTexts: '',
-      redrawTimer: undefined
-    };
+    const shown = new ShownConflict(conflict, cellIndex);
     this._shownConflicts.set(conflict.key, shown);
     shown.whenDrawn = this._makeBlock(shown);
     return shown;
@@ -200,20 +188,7 @@ export class ConflictBlocks implements BlockProvider {
     return diff;
   }
 
-  /** Draw the diff again if the user has changed the cell and pauses. */
-  private _requestRedraw(shown: ShownConflict): void {
-    const texts = this._formatTexts(shown);
-    // Other changes of the notebook, such as outputs of a running cell, do not begin a new pause.
-    if (shown.block === null || shown.drawnTexts === texts || shown.awaitedTexts === texts) {
-      return;
-    }
-    shown.awaitedTexts = texts;
-    clearTimeout(shown.redrawTimer);
-    shown.redrawTimer = setTimeout(() => void this._redraw(shown), REDRAW_DELAY);
-  }
-
   private async _redraw(shown: ShownConflict): Promise<void> {
-    shown.awaitedTexts = '';
     const diff = await this._draw(shown);
     if (this._shownConflicts.get(shown.conflict.key) === shown && shown.block !== null) {
       shown.block.diff = diff;

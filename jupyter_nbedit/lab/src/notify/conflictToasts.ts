@@ -1,20 +1,9 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { LiveToast, TOAST_TIME, type ToastContent } from './liveToast';
 import type { ConflictChoice, OpenConflict, OpenConflicts } from './openConflicts';
+import type { ToastHost } from './toasts';
 import { ViewButton } from './viewButton';
 import { describeConflicts } from './wording';
-
-/** The notebook that the toasts are about. */
-export interface ConflictToastHost {
-  /** The name of the file. */
-  readonly fileName: string;
-  /** Whether the user works in the notebook. */
-  readonly isCurrent: boolean;
-  /** Return the keys of its cells. */
-  getKeys(): string[];
-  /** Go to the conflict of a cell, or else to the cell. */
-  viewConflict(cell: string): void;
-}
 
 interface Toast {
   readonly live: LiveToast;
@@ -25,7 +14,7 @@ interface Toast {
 /** The toasts about conflicts in one notebook: one for each merge with the file. */
 export class ConflictToasts {
   constructor(
-    private readonly _notebook: ConflictToastHost,
+    private readonly _notebook: ToastHost,
     private readonly _conflicts: OpenConflicts,
     private readonly _trans: TranslationBundle
   ) {

@@ -36,6 +36,8 @@ export interface ToastHost {
   getPositions(cells: readonly string[]): number[];
   /** Go to a cell. */
   viewCell(cell: string): void;
+  /** Go to the conflict of a cell, or else to the cell. */
+  viewConflict(cell: string): void;
   /** Undo these edits. */
   undoEdits(edits: readonly number[]): Promise<UndoResult>;
 }

@@ -25,7 +25,7 @@ import {
 } from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
 import { listPendingParts } from '../server/proposalModel';
-import { getPartKey, makePartKey, sortParts, type ShownPart } from './proposalPartView';
+import { getPartKey, makePartKey, ShownPart, sortParts } from './proposalPartView';
 import * as wording from './wording';
 
 /** A part that waits for a decision. */
@@ -193,24 +193,9 @@ export class ProposalBlocks implements BlockProvider {
     if (cell !== undefined) {
       this._anchors.set(key, { id: cell.id, side: position.side });
     }
-    const shownPart: ShownPart = previous ?? {
-      proposal,
-      part,
-      position,
-      outcome,
-      standsForCell,
-      isCellShown: false,
-      editedSource: this._takeEdit(key, outcome),
-      hasEditor: false,
-      reason: null,
-      caret: null,
-      drawnKey: '',
-      block: null,
-      moveLine: null,
-      whenDrawn: Promise.resolve(),
-      problem: null,
-      isBusy: false
-    };
+    const shownPart =
+      previous ??
+      new ShownPart(proposal, part, position, outcome, standsForCell, this._takeEdit(key, outcome));
     rebaseEdit(shownPart, outcome.diff.before?.source ?? null);
     Object.assign(shownPart, { proposal, part, position, outcome, standsForCell });
     if (content.mode === 'edit' && content.activeCellIndex === position.cell) {

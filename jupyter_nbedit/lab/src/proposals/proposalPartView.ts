@@ -6,35 +6,40 @@ import type { ProposalBlock } from './proposalBlock';
 import { isInsert, type PartPosition } from './proposalPartPosition';
 
 /** A part of a proposal as shown in one view of the notebook. */
-export interface ShownPart {
-  proposal: Proposal;
-  part: ProposedPart;
-  position: PartPosition;
-  /** What accepting it makes of its cell. */
-  outcome: PartOutcome;
-  /** The source as the user has edited it, or null. */
-  editedSource: string | null;
+export class ShownPart {
+  /**
+   * @param outcome What accepting it makes of its cell.
+   * @param standsForCell Whether the block shows the text of the cell, too.
+   * @param editedSource The source as the user has edited it, or null.
+   */
+  constructor(
+    public proposal: Proposal,
+    public part: ProposedPart,
+    public position: PartPosition,
+    public outcome: PartOutcome,
+    public standsForCell: boolean,
+    public editedSource: string | null
+  ) {}
+
   /** Whether the editor for it has got the focus. */
-  hasEditor: boolean;
+  hasEditor = false;
   /** The reason that the user was typing when the block was removed, or null. */
-  reason: string | null;
+  reason: string | null = null;
   /** Where the caret was in the text of the block that was removed, or null. */
-  caret: number | null;
-  /** Whether the block shows the text of the cell, too. */
-  standsForCell: boolean;
+  caret: number | null = null;
   /** Whether the user wants to see a cell that a block stands for. */
-  isCellShown: boolean;
+  isCellShown = false;
   /** What the diff looks like that is drawn, or being drawn. */
-  drawnKey: string;
+  drawnKey = '';
   /** Null while the diff is being drawn. */
-  block: ProposalBlock | null;
+  block: ProposalBlock | null = null;
   /** The line at the target of a move. */
-  moveLine: MoveLine | null;
+  moveLine: MoveLine | null = null;
   /** Resolves when the diff is drawn. */
-  whenDrawn: Promise<void>;
+  whenDrawn = Promise.resolve();
   /** Why it was not accepted, and the source of the cell at that time. */
-  problem: { readonly text: string; readonly source: string | null } | null;
-  isBusy: boolean;
+  problem: { readonly text: string; readonly source: string | null } | null = null;
+  isBusy = false;
 }
 
 /** Return the key of a part. */

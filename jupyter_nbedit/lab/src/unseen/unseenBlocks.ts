@@ -6,6 +6,7 @@ import { drawCellDiff } from '../blocks/cellDiffView';
 import { CellMarks, type CellMark } from '../blocks/cellMark';
 import { ChangeLine, type LineAction } from '../blocks/changeLine';
 import type { BarItem } from '../blocks/notebookBar';
+import { RedrawnBlock } from '../blocks/redrawnBlock';
 import type {
   BlockEntry,
   BlockProvider,
@@ -32,28 +33,25 @@ const UNSEEN_MARKS = new CellMarks('jp-nbedit-mark');
 /** How long a toast about a decision on all changes is shown, in milliseconds. */
 const TOAST_TIME = 10_000;
 
-/** How long a user who types in a cell must pause until its diff is drawn again, in milliseconds. */
-const REDRAW_DELAY = 400;
-
 /** Changes that are shown together: one of a cell, or all deleted cells of a gap. */
-interface ShownChange extends Decidable {
-  readonly key: string;
-  cells: readonly UnseenCell[];
-  edits: readonly EditOrigin[];
-  position: UnseenPosition;
-  /** Between the cells; null if there is a mark at a cell instead. */
-  readonly line: ChangeLine | null;
-  /** Null while it is closed, or being drawn. */
-  block: CellBlock | null;
+class ShownChange extends RedrawnBlock implements Decidable {
+  /** @param line Between the cells; null if there is a mark at a cell instead. */
+  constructor(
+    readonly key: string,
+    public cells: readonly UnseenCell[],
+    public edits: readonly EditOrigin[],
+    public position: UnseenPosition,
+    readonly line: ChangeLine | null
+  ) {
+    super();
+  }
+
   /** Resolves when the block is drawn; null while it is closed. */
-  whenDrawn: Promise<CellBlock | null> | null;
-  /** What the diff shows. */
-  drawnTexts: string;
-  /** What the diff shows after a pause of typing. */
-  awaitedTexts: string;
+  whenDrawn: Promise<CellBlock | null> | null = null;
   /** The newest edit of what is shown. */
-  until: number;
-  redrawTimer: ReturnType<typeof setTimeout> | undefined;
+  until = 0;
+  isBusy = false;
+  problem = '';
 }
 
 /** The unseen changes of one notebook in one of its views. */
@@ -230,10 +228,8 @@ export class UnseenBlocks implements BlockProvider {
     }
     const removed = [...this._shownChanges.values()].filter(({ key }) => !groups.has(key));
     removed.forEach(({ key }) => this._shownChanges.delete(key));
-    return removed.flatMap(({ line, block, redrawTimer }) => {
-      clearTimeout(redrawTimer);
-      return [line, block].filter(widget => widget !== null);
-    });
+    removed.forEach(shown => shown.cancelRedraw());
+    return removed.flatMap(({ line, block }) => [line, block].filter(widget => widget !== null));
   }
 
   private _makeChange(
@@ -250,21 +246,7 @@ export class UnseenBlocks implements BlockProvider {
         this._blocks.requestUpdate();
       }
     });
-    return {
-      key,
-      cells,
-      edits,
-      position,
-      line,
-      block: null,
-      whenDrawn: null,
-      drawnTexts: '',
-      awaitedTexts: '',
-      until: 0,
-      redrawTimer: undefined,
-      problem: '',
-      isBusy: false
-    };
+    return new ShownChange(key, cells, edits, position, line);
   }
 
   private _makeEntry(shown: ShownChange): BlockEntry {
@@ -310,7 +292,7 @@ export class UnseenBlocks implements BlockProvider {
     const { block } = shown;
     shown.block = null;
     shown.whenDrawn = null;
-    clearTimeout(shown.redrawTimer);
+    shown.cancelRedraw();
     if (block !== null) {
       preserveViewport(this._blocks.panel.content, () => block.dispose());
       this._blocks.requestUpdate();
@@ -513,20 +495,14 @@ export class UnseenBlocks implements BlockProvider {
     const texts = this._describeTexts(shown);
     if (shown.block === null || texts === shown.drawnTexts) {
       shown.until = reply?.until ?? 0;
-      return;
-    }
-    // Other changes of the notebook, such as outputs of a running cell, do not begin a new pause.
-    if (texts !== shown.awaitedTexts) {
-      shown.awaitedTexts = texts;
-      clearTimeout(shown.redrawTimer);
-      shown.redrawTimer = setTimeout(() => void this._redraw(shown), REDRAW_DELAY);
+    } else {
+      shown.requestRedraw(texts, () => this._redraw(shown));
     }
   }
 
   private async _redraw(shown: ShownChange): Promise<void> {
     const { block, cells, line } = shown;
     const [cell] = cells;
-    shown.awaitedTexts = '';
     if (block === null || cell === undefined) {
       return;
     }

@@ -174,10 +174,10 @@ test('the parts are accepted together, and can be pressed again afterwards', asy
 
 test('what was accepted is told once, with its edits', async () => {
   const first = show([BASE, BASE]);
-  const others = first.map(shownPart => ({
-    ...shownPart,
-    proposal: { ...shownPart.proposal, proposal_id: 2 }
-  }));
+  const others = show([BASE, BASE]);
+  others.forEach(shownPart => {
+    shownPart.proposal = { ...shownPart.proposal, proposal_id: 2 };
+  });
   stored = [BASE, BASE];
   await decisions.acceptAll([getItem(first, 0), getItem(others, 1)]);
   expect(told).toEqual([
