@@ -98,9 +98,9 @@ test.describe('Another extension', () => {
 });
 
 test.describe('The documentation', () => {
-  test('lists the plugins of the extension, and no others', async ({ folder, open }) => {
-    folder.write('listed.ipynb', formatNotebook(makeManyCells(1)));
-    const { page } = await open('listed.ipynb');
+  test('lists the plugins of the extension, and no others', async ({ openWith }) => {
+    const { tab } = await openWith(makeManyCells(1));
+    const { page } = tab;
     const text = readFileSync(join(__dirname, '../../docs/extending.md'), 'utf-8');
     const listed = [...text.matchAll(/^\| `(jupyter-nbedit:[\w-]+)` \|/gm)].map(([, id]) => id);
     const plugins = await page.evaluate(() =>
