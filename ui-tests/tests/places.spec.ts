@@ -155,7 +155,15 @@ test.describe('The status bar', () => {
       }
       const address = new URL(request.url());
       const path = address.searchParams.get('path');
-      const reply = { path, mode: 'edit', own: null, server: 'edit', fixed: false, unreadable };
+      const reply = {
+        path,
+        mode: 'edit',
+        own: null,
+        server: 'edit',
+        fixed: false,
+        unreadable,
+        writable: true
+      };
       await route.fulfill({ json: reply });
     });
     await open(notebook.name);
