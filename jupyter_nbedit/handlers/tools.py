@@ -30,9 +30,8 @@ from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 class ToolDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """The definition of a tool, to be given to a model."""
 
-    toolset: Annotated[str, Meta(description="The toolset: a kind of agent.")] = msgspec.field(
-        name="dialect"
-    )
+    toolset: Annotated[str, Meta(description="The toolset: a kind of agent.")]
+    dialect: Annotated[str, Meta(description="The same as `toolset`, by its former name.")]
     name: Annotated[str, Meta(description="Its name in the toolset.")]
     description: Annotated[str, Meta(description="What it does, for a model.")]
     input_schema: Annotated[
@@ -66,6 +65,7 @@ class ToolsHandler(NbEditHandler):
         definitions = [
             ToolDefinition(
                 toolset=tool.toolset.name,
+                dialect=tool.toolset.name,
                 name=tool.name,
                 description=tool.description,
                 input_schema=build_input_schema(tool),

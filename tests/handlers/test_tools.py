@@ -64,10 +64,11 @@ def test_the_six_toolsets_are_defined_and_listed(live: Client) -> None:
     about = live.request("GET", "nbedit").json
     assert about["tools"] == list(TOOLS)
     tools = live.request("GET", about["links"]["tools"].lstrip("/")).json["tools"]
-    assert [f"{tool['dialect']}/{tool['name']}" for tool in tools] == list(TOOLS)
+    assert [f"{tool['toolset']}/{tool['name']}" for tool in tools] == list(TOOLS)
     for tool in tools:
-        title = ["title"] if tool["dialect"] == "agent" else []
-        names = ["dialect", "name", "description", "input_schema", *title, "annotations"]
+        assert tool["dialect"] == tool["toolset"]
+        title = ["title"] if tool["toolset"] == "agent" else []
+        names = ["toolset", "dialect", "name", "description", "input_schema", *title, "annotations"]
         assert set(tool) == set(names)
 
 

@@ -1925,6 +1925,8 @@ export interface components {
          */
         readonly ToolDefinition: {
             /** @description The toolset: a kind of agent. */
+            readonly toolset: string;
+            /** @description The same as `toolset`, by its former name. */
             readonly dialect: string;
             /** @description Its name in the toolset. */
             readonly name: string;
