@@ -4,8 +4,6 @@
 ``nox -s unit -- -k crlf``. What has failed stands at the end of the output once more.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

@@ -4,8 +4,6 @@ All rows are of one run, in which contenders take turns, each on files of its ow
 on what is measured here. `--yardstick` measures only how fast this machine is.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Folders, servers and peers of one run of the benchmarks, created on demand."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence

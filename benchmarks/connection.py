@@ -1,7 +1,5 @@
 """Edits over HTTP on one connection that stays open."""
 
-from __future__ import annotations
-
 import socket
 import time
 from http import HTTPStatus

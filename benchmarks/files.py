@@ -1,7 +1,5 @@
 """Ways to edit one cell of a file: a plain copy, this package, and scripts with nbformat."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -3,8 +3,6 @@
 `memory.py WHO FILE` edits a file in a process of its own, and prints its megabytes.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

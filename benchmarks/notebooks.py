@@ -1,7 +1,5 @@
 """Notebooks of a given size or number of cells, the same on every run."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """Installed peers, each called through its own interface."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@
 what the benchmark does must not delay it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

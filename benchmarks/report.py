@@ -1,7 +1,5 @@
 """The results of the benchmarks: rows of figures, compared with their targets, as Markdown."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping, Sequence

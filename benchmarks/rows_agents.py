@@ -3,8 +3,6 @@
 Scripts take the place of a model: they know what to change, and send what a model would send.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Edits of real notebooks."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import statistics

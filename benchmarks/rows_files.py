@@ -1,7 +1,5 @@
 """Edits of files: 100 MB, 10,000 cells, and how the time grows with the size of the notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path

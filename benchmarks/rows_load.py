@@ -1,7 +1,5 @@
 """Edits per second, and the time that other requests wait."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """How long an edit takes from the request to the pixels of an open tab, and what it costs."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import sys

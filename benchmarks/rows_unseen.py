@@ -1,7 +1,5 @@
 """What unseen and proposed changes cost the page that opens their notebook."""
 
-from __future__ import annotations
-
 import statistics
 import sys
 from contextlib import closing

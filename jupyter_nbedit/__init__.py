@@ -1,7 +1,5 @@
 """Edit the cells of Jupyter notebooks over HTTP, exactly, while they are open in JupyterLab."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyter_nbedit._version import __version__ as __version__

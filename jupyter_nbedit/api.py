@@ -1,7 +1,5 @@
 """The Python API for other server extensions: edit notebooks, undo edits, listen to edits."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import inspect

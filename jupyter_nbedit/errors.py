@@ -23,8 +23,6 @@ None of them ever contains an absolute path. Those in one line only have their b
 This module, `jupyter_nbedit.api` and `jupyter_nbedit.client` are public; all others are private.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 

@@ -1,7 +1,5 @@
 """The settings of the extension, ``c.NbEditApp`` in Jupyter's configuration."""
 
-from __future__ import annotations
-
 from traitlets import Bool, Enum, Float, Integer, List, Unicode
 from traitlets.config import Configurable
 

@@ -1,7 +1,5 @@
 """What all tests share: the plugins, Hypothesis's profiles, servers with our extension."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -6,8 +6,6 @@ processes of one run of pytest have it from their start, by a `sitecustomize` mo
 
 # mypy: disable-error-code="arg-type, assignment, call-overload, method-assign, misc, return-value"
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import fcntl

@@ -1,7 +1,5 @@
 """The Python API for other server extensions."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The extension in its server: discovery, configuration, log and shutdown."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The tree of errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from jupyter_nbedit import errors

@@ -1,7 +1,5 @@
 """The traits of the extension are read when the server starts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

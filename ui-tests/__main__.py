@@ -3,8 +3,6 @@
 Exits with 0 only if tests ran and none failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Find a Chrome or Chromium that Playwright can drive."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The server the browser tests talk to: Galata's settings, with security left on."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -3,8 +3,6 @@
 The name of a frame is its number, a hyphen, and for how many milliseconds it is shown.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PIL import Image

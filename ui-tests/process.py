@@ -1,7 +1,5 @@
 """A program that runs in the background, and can be started again."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field

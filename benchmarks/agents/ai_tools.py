@@ -4,8 +4,6 @@ They act in an open page of JupyterLab, also to read. Without a browser there ar
 and the text of `read_notebook` by the function that makes it.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The bridge of this extension: MCP on standard input and output."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

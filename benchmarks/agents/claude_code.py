@@ -5,8 +5,6 @@ and rules: a cell has an id or is `cell-N`, and a file that has changed since it
 read again. Its descriptions are our own, and are not counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line of this extension."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """nb-cli, a command for each step."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tools of this extension."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Sequence

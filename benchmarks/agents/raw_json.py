@@ -1,7 +1,5 @@
 """The file as a text: `grep`, and exact replacements as coding agents make them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The notebooks and changes of the benchmark of agents."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What each way to edit notebooks is asked for, and what it costs an agent."""
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ token, which everybody on the machine can use. There are functions only if the s
 `offer_to_jupyter_server_mcp` is on.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import keyword

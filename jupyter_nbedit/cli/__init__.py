@@ -5,8 +5,6 @@ is the function that runs the command and returns the exit code. What a command 
 when it runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

@@ -1,7 +1,5 @@
 """The server that answers a command, and how its replies and errors are shown."""
 
-from __future__ import annotations
-
 import argparse
 import codecs
 import json

@@ -1,7 +1,5 @@
 """The commands ``edit`` and ``new``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The exit codes of the commands."""
 
-from __future__ import annotations
-
 DONE = 0
 #: The server, or the file without a server, refuses the request.
 REFUSED = 1

@@ -1,7 +1,5 @@
 """Find the server that shows a file; servers do not show what is hidden below their roots."""
 
-from __future__ import annotations
-
 import os
 from http import HTTPStatus
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands ``history``, ``undo`` and ``redo``."""
 
-from __future__ import annotations
-
 import argparse
 
 from jupyter_nbedit.cli.connection import connect

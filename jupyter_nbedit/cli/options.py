@@ -1,7 +1,5 @@
 """The options that several commands share, and where their values come from."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

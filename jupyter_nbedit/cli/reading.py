@@ -1,7 +1,5 @@
 """The commands ``read`` and ``search``."""
 
-from __future__ import annotations
-
 import argparse
 
 from jupyter_nbedit.cli import exit_codes

@@ -1,7 +1,5 @@
 """Tell an MCP client to use the bridge or an endpoint: what the command ``setup`` does."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

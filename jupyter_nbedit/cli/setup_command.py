@@ -1,7 +1,5 @@
 """The command ``setup``."""
 
-from __future__ import annotations
-
 import argparse
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """The command ``jupyter nbedit skill``: print or install the skill for agents."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands ``unseen``, ``keep`` and ``restore``."""
 
-from __future__ import annotations
-
 import argparse
 
 from jupyter_nbedit.cli.connection import connect

@@ -4,8 +4,6 @@
 Only the standard library is imported, and ``jupyter_core`` if the runtime folder is needed.
 """
 
-from __future__ import annotations
-
 from jupyter_nbedit.client.client import Client as Client
 from jupyter_nbedit.client.discovery import ServerState as ServerState
 from jupyter_nbedit.client.discovery import find_server as find_server

@@ -5,8 +5,6 @@ terminal that this process runs in, and the runtime files of Jupyter: of the run
 root holds the file, the one with the deepest root.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ An error that the REST API answers is raised as the class of `jupyter_nbedit.err
 reason, as on the server. No error contains a token.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

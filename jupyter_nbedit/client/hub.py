@@ -4,8 +4,6 @@ Its proxy sends a request to the Hub if no running server has that path. The Hub
 the same path below ``hub/``, where it has pages for people.
 """
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from urllib.parse import quote, unquote, urlsplit
 

@@ -4,8 +4,6 @@ Each function returns the request for what its docstring says; `Client` has a me
 which sends the request.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

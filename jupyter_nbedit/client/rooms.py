@@ -4,8 +4,6 @@ A room writes its own state over the file, so that an edit beside it would be lo
 asked without opening a room and without giving the file an id.
 """
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
 from urllib.parse import quote, urlencode

@@ -4,8 +4,6 @@ Only its owner can read it (folder 0700, files 0600), and deleted rows are overw
 of one user share the file, also servers of different releases; see `schema`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """Turn errors of SQLite into errors of this package, and tell damage from other failures."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

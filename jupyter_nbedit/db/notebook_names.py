@@ -5,8 +5,6 @@ different roots, and without a server. The name of another notebook is the root 
 manager and its API path.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from abc import ABC, abstractmethod
 from pathlib import Path, PurePath

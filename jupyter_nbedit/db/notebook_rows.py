@@ -1,7 +1,5 @@
 """The rows of a notebook in all tables, when it gets another name."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import PurePath
 

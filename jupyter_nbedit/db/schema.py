@@ -7,8 +7,6 @@ by the release before each migration.
 The table ``modes`` never changes, because an older release reads this table in a newer file.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing

@@ -5,8 +5,6 @@ them use: `base` (requests and replies), `editing` and `reading`, `spec` (what a
 declares), `errors` (the status of each error), `openapi` (the document of the API).
 """
 
-from __future__ import annotations
-
 from jupyter_nbedit.handlers import (
     about,
     agents,

@@ -1,7 +1,5 @@
 """The routes that describe the server, and the reply for unknown addresses."""
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
 from typing import Annotated

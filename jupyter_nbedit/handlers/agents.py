@@ -1,7 +1,5 @@
 """The route of the page "Connect an Agent": how clients are set up, and what agents did last."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

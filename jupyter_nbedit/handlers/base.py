@@ -1,7 +1,5 @@
 """The base of all handlers: permissions, bodies, queries, replies and errors; `Services`."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

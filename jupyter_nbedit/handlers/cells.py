@@ -1,7 +1,5 @@
 """The routes of the cells of a notebook: each request is one operation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """`HandlerContext`: what all handlers need; it is in the settings of the web application."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from logging import Logger

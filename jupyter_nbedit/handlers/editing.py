@@ -1,7 +1,5 @@
 """What all handlers that change notebooks share: conditions, replies, waiting for open tabs."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """The HTTP status of each error, and the body of an error."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The routes of the edit history, and of undo and redo."""
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
 from typing import Annotated

@@ -4,8 +4,6 @@ The header is ``Idempotency-Key`` of
 https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field

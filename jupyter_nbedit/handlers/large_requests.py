@@ -5,8 +5,6 @@ another request is being handled. So few bodies are received at once, and the ot
 clients.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 #: Requests with smaller bodies need no slot.

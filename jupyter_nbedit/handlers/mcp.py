@@ -4,8 +4,6 @@
 size, media type) have the form of all errors; all other refusals have the form of the protocol.
 """
 
-from __future__ import annotations
-
 import json
 from asyncio import Future
 from collections.abc import Mapping, Sequence

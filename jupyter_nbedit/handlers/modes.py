@@ -1,7 +1,5 @@
 """The route of modes: what requests may do with the notebooks of the server, or with one."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The header ``Accept``: whether a client prefers a text to JSON."""
 
-from __future__ import annotations
-
 import re
 
 TEXT_TYPE = "text/plain"

@@ -1,7 +1,5 @@
 """The routes of notebooks: read, edit and create them."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The OpenAPI document, which is made of what each verb declares with `OperationSpec`."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The routes of proposals: list, read, accept, reject and reopen them."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """What the handlers of notebooks and of cells share: a notebook is sent, or 304 is."""
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
 

@@ -1,7 +1,5 @@
 """The route that returns a notebook to an earlier state."""
 
-from __future__ import annotations
-
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit

@@ -1,7 +1,5 @@
 """The route of the search in notebooks."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from jupyter_nbedit import errors

@@ -1,7 +1,5 @@
 """The WebSocket on which pages of JupyterLab report their open tabs and what these show."""
 
-from __future__ import annotations
-
 import time
 from asyncio import sleep
 from http import HTTPStatus

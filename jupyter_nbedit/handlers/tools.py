@@ -1,7 +1,5 @@
 """The routes of the tools of agents: list the definitions, call a tool."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Annotated, Any, ClassVar
 

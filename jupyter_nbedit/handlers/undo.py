@@ -1,7 +1,5 @@
 """The routes that undo and redo edits."""
 
-from __future__ import annotations
-
 from msgspec import UNSET
 
 from jupyter_nbedit import errors

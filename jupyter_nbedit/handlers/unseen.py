@@ -1,7 +1,5 @@
 """The routes that list and keep the changes that a user has not seen."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import gzip

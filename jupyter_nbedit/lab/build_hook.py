@@ -6,8 +6,6 @@ it needs no Node, and a rebuild of unchanged sources costs nothing. A developmen
 empties the output folder, loses the hash and is therefore never packaged.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

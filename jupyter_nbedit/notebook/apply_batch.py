@@ -1,7 +1,5 @@
 """Apply a batch of operations to a document: all of them, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 

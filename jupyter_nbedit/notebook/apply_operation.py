@@ -1,7 +1,5 @@
 """What each operation does to the working copy of a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import singledispatch

@@ -1,7 +1,5 @@
 """Find out which cells of two versions of a notebook are the same cell."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ For notebooks that are not stored as text: a live room stores cells, not bytes. 
 only the cells that change; all others stay as they are, also for the people who edit them.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Collection
 from dataclasses import dataclass

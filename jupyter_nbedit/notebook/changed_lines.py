@@ -1,7 +1,5 @@
 """Count the lines of sources that an edit changes, and find the first of these lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

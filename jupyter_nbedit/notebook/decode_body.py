@@ -1,7 +1,5 @@
 """Decode the body of a request; refuse a body that two parsers could read differently."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

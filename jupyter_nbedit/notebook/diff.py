@@ -1,7 +1,5 @@
 """What an edit did, as a unified diff by cell."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

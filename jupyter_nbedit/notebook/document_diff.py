@@ -4,8 +4,6 @@ No request has asked for this edit: another program has written the file, or sev
 as one edit.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Warnings about cells after an edit: lines that are probably a mistake, and missing members."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_nbedit.notebook.cell_names import CellName

@@ -1,7 +1,5 @@
 """A cell during a batch, and the splices that write it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property

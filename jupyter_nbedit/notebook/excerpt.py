@@ -1,7 +1,5 @@
 """Parts of sources that errors show, of limited length."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

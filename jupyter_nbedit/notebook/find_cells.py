@@ -1,7 +1,5 @@
 """Find the cells that contain a text to replace, if a request does not name the cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from jupyter_nbedit.errors import TextMismatch

@@ -1,7 +1,5 @@
 """Edit a JSON object member by member; all other members keep their bytes."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left
 from collections import Counter

@@ -4,8 +4,6 @@ A decoder keeps the interpreter's lock until it has built all objects: 16 MB of 
 every thread for seconds, and take a gigabyte.
 """
 
-from __future__ import annotations
-
 #: The most values of a request. Building so many objects takes some 30 ms.
 MAX_JSON_VALUES = 200_000
 #: The most values of a request that creates a notebook: 1,000 cells with 400 values in each.

@@ -6,8 +6,6 @@ also if they do not overlap: between two changes there must be a line that neith
 Equal changes of both sides are one change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from jupyter_nbedit.notebook.sequence_diff import list_differences, split_lines

@@ -1,7 +1,5 @@
 """Shorten texts of outputs: frames of progress bars become one line, long texts lose the middle."""
 
-from __future__ import annotations
-
 import sys
 
 # The room for the note about what is left out.

@@ -5,8 +5,6 @@ schema in another place must stay editable. ``tests/notebook/test_metadata.py`` 
 with the schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 

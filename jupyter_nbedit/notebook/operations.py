@@ -1,7 +1,5 @@
 """The operations of a batch as data, and the checks that need no notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import singledispatch
 from typing import Annotated, Any, Literal

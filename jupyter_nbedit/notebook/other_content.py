@@ -1,7 +1,5 @@
 """Find conflicts of version control, and pointers to another file, instead of a notebook."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

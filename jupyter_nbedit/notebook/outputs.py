@@ -1,7 +1,5 @@
 """Outputs and attachments of cells, as readable text and as data."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

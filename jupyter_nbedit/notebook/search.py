@@ -4,8 +4,6 @@ Each text is searched line by line; a line is one hit, however often it matches.
 whose time is linear in the text for every expression.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple

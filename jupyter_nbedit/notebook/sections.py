@@ -9,8 +9,6 @@ The name of a section is the exact text of its heading, with or without markup; 
 gives the level.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ items that occur exactly once in both, in the order of the longest common subseq
 items. A part that is still too long counts as different as a whole.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter

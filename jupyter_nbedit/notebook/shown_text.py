@@ -4,8 +4,6 @@ A name whose characters all print is shown as it is. Any other name is shown in 
 string. A line of a notebook that looks like a line of ours gets a backslash.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -5,8 +5,6 @@ counts CR LF as one character where the shared model counts two: with CR LF in a
 would be inserted at a wrong position.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Splices: the edits of a text as byte ranges and their replacements."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

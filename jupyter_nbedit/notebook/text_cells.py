@@ -5,8 +5,6 @@ with one of these words, after any number of backslashes, it gets one more backs
 `jupyter_nbedit.notebook.shown_text`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

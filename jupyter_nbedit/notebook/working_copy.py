@@ -1,7 +1,5 @@
 """A notebook while a batch is applied: its cells, their positions and their addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """`Services`: all services of a server, or of work without one; see `jupyter_nbedit.wiring`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from jupyter_nbedit.services.edits.accept import AcceptService

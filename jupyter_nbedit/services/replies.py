@@ -1,7 +1,5 @@
 """Replies that edits, proposals, tools and handlers share."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

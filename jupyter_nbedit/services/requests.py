@@ -1,7 +1,5 @@
 """Requests, and the bodies of requests, that edits, proposals, tools and handlers share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Literal, TypeVar

@@ -1,7 +1,5 @@
 """The registry of open tabs: which pages have which notebook open, and which edits they show."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Mapping

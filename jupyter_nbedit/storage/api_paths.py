@@ -1,7 +1,5 @@
 """API paths: the one that an agent's path means, and the names of notebooks that they lead to."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

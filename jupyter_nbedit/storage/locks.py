@@ -1,7 +1,5 @@
 """Locks of paths: one writer at a time, in this process and among the servers of one user."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Errors of the operating system as errors of this package, without paths."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The contents manager, rooms and hooks are looked up when they are needed and nev
 extensions replace and register them while the server starts, and at any time after.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Files that are not notebooks, through the contents manager: its rules, hooks and events."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass

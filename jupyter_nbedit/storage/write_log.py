@@ -7,8 +7,6 @@ share one log file of fixed size. A record costs one small write to the log, wit
 crash of the system, a write by a server may count as a write by another program.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from contextlib import suppress

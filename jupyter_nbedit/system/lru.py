@@ -1,7 +1,5 @@
 """A cache of limited size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 

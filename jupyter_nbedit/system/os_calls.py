@@ -1,7 +1,5 @@
 """Calls to the operating system that need more care on macOS or Windows."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

@@ -1,7 +1,5 @@
 """The reply to an edit as text: what the cells are called now, and what others changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import UNSET

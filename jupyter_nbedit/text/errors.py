@@ -1,7 +1,5 @@
 """An error as text: its reason, what is wrong, and the cell as it is now."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

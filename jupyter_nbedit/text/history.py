@@ -1,7 +1,5 @@
 """The edit history and proposals as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET

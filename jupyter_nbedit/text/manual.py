@@ -1,7 +1,5 @@
 """The manual for an agent that has nothing but an HTTP client."""
 
-from __future__ import annotations
-
 _MANUAL = """\
 jupyter_nbedit {version}: read and edit Jupyter notebooks cell by cell, also while they are open \
 in JupyterLab. It runs no code. Do not edit .ipynb files in another way.

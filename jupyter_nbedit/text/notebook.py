@@ -1,7 +1,5 @@
 """A notebook as text: a line about the notebook, then its cells."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from msgspec import UNSET

@@ -1,7 +1,5 @@
 """Read a notebook as text, with what is unusual about it now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from jupyter_nbedit.errors import ModesUnreadable

@@ -1,7 +1,5 @@
 """The reply to a search as text: a line for each hit, below the path of its notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """What a user has not seen, as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name

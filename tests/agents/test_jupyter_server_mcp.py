@@ -1,7 +1,5 @@
 """The functions that the extension jupyter_server_mcp gets, if the settings say so."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from typing import Any, Literal, get_args, get_origin

@@ -1,7 +1,5 @@
 """Run commands in this process, as their user would beside a running server."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

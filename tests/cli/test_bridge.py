@@ -1,7 +1,5 @@
 """The bridge ``jupyter nbedit mcp``: its lines, its servers, and notebooks without one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

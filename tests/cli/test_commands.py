@@ -1,7 +1,5 @@
 """The commands that read and change notebooks, with a running server."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

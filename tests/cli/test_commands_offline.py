@@ -1,7 +1,5 @@
 """Commands without a server, and beside servers that cannot make the change."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands in docs/cli.md and README.md do what stands below them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

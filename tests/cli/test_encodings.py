@@ -1,7 +1,5 @@
 """Files and pipes get UTF-8, although Windows has another encoding for them."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

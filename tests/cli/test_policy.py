@@ -1,7 +1,5 @@
 """Who may do what by the command line and the bridge, with a server and without one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

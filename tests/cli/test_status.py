@@ -1,7 +1,5 @@
 """Which server commands use: `status`, a terminal of JupyterLab, TLS; and what shells complete."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

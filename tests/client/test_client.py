@@ -1,7 +1,5 @@
 """Requests to a server, its replies, and its errors."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Which server serves a file: with real servers, in processes of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

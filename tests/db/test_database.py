@@ -1,7 +1,5 @@
 """The SQLite file: private, shared, and recovered from failures."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import stat

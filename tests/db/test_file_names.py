@@ -1,7 +1,5 @@
 """Names of notebooks from before they were the paths of their files."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import logging

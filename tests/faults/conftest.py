@@ -1,7 +1,5 @@
 """The shim, and fast folders in memory."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

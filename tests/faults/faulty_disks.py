@@ -4,8 +4,6 @@ Takes a folder, and prints for each disk the outcome, whether the notebook is un
 files, and the outcome of an edit after the disk works again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -3,8 +3,6 @@
 python -m tests.faults.in_place_saver ROOT
 """
 
-from __future__ import annotations
-
 import asyncio
 import select
 import sys

@@ -6,8 +6,6 @@ log, it forgets what had not been made durable, as a disk does whose power goes.
 Takes a job as JSON, and prints what it found.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import json

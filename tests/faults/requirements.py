@@ -1,7 +1,5 @@
 """Requirements of the rigs: in CI they must be met, elsewhere the rigs are skipped."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

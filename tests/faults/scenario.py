@@ -3,8 +3,6 @@
 A place is put back as it was before each fault, and looked at after it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """The shim between a process and libc: build it, and set what it does."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import shutil

@@ -1,7 +1,5 @@
 """Disks that are full, read-only, owned by another user or slow, and a full database disk."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Failing system calls: the reply is true, nothing is left, and the next edit works."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

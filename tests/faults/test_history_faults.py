@@ -1,7 +1,5 @@
 """A database that is corrupt, locked or deleted: edits are made, with a warning."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """A server killed at each system call: old or new bytes, and the next server works."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Another Jupyter server saves in place while a notebook is read."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Power losses during edits: acknowledged edits are on disk, and no file is incomplete."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tests can fail: each seeded bug is found by the test that must find it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Takes one job, as JSON, and prints what it found.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

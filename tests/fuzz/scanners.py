@@ -3,8 +3,6 @@
 A text is scanned by msgspec, by counting brackets (the tolerant walk) or by small windows.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from typing import Any

@@ -4,8 +4,6 @@ Whatever the bytes are, the scanners must find in them what Python's ``json`` do
 a notebook, an edit of it must mean what the model says and leave all other bytes.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import zlib

@@ -4,8 +4,6 @@ Python's ``json`` says what a file of the suite is: with the constants that it a
 has the text already, strictly where a request brings it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

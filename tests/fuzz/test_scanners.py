@@ -1,7 +1,5 @@
 """For any bytes all scanners agree with Python's ``json``, and edits match the model."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Calls of the tools of the toolset `agent`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ A case is written once: `test_messages` sends it, and its status and its text st
 schemas.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Notebooks for single tests, servers with other settings, and the messages of errors."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

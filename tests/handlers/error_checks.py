@@ -1,7 +1,5 @@
 """Checks for every error reply."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Failures around a server while a block runs: disks, other programs, the database."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """The file with the messages of all errors that the tables of this folder cause."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field

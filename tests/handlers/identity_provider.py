@@ -1,7 +1,5 @@
 """An identity provider with named users, as JupyterHub has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyter_server.auth import IdentityProvider, User

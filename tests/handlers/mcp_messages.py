@@ -1,7 +1,5 @@
 """Messages of the Model Context Protocol as clients send them, and their replies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -6,8 +6,6 @@ ids behind it.
 
 # ruff: noqa: E501 -- a row is a line
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests of tests, and what they find on disk afterwards."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyter_nbedit.app import NbEditApp

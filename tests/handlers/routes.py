@@ -1,7 +1,5 @@
 """Every verb of every route, from the route table and the OpenAPI specifications."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

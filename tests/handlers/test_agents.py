@@ -1,7 +1,5 @@
 """The route of the page "Connect an Agent"."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

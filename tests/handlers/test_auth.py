@@ -1,7 +1,5 @@
 """Unauthenticated requests: without the token, from other sites, to other host names."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Cells that cannot be read, or lack members, and files that are something else."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

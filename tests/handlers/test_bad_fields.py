@@ -4,8 +4,6 @@ The right requests are those of the table of operations and a few of other route
 changes no byte of any file. At night Schemathesis sends what it makes of the schemas, too.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence

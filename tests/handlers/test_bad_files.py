@@ -1,7 +1,5 @@
 """Invalid notebooks, and paths that lead to none: each is refused and unchanged."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

@@ -3,8 +3,6 @@
 The errors themselves are rows of `bad_requests`.
 """
 
-from __future__ import annotations
-
 import json
 from http.client import HTTPConnection
 from typing import Any

@@ -1,7 +1,5 @@
 """Below any base URL the addresses in replies lead to the resources they name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

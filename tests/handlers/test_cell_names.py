@@ -1,7 +1,5 @@
 """Guarded names of cells over HTTP: wherever a cell is addressed, and what `rev` adds."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

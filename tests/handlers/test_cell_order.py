@@ -4,8 +4,6 @@ Random orders of parts and undos are in `tests/notebook` and
 `tests/services/edits/test_undo_order.py`.
 """
 
-from __future__ import annotations
-
 from itertools import permutations, product
 from typing import Any
 

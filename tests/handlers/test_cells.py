@@ -1,7 +1,5 @@
 """Single cells, each at its own address."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Concurrent requests: no change is lost, no file is incomplete, no server error."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence

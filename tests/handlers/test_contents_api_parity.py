@@ -1,7 +1,5 @@
 """A notebook can be read and edited exactly if the Contents API shows it."""
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from pathlib import Path

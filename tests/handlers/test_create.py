@@ -1,7 +1,5 @@
 """Create notebooks over HTTP: the reply, the file, and existing files."""
 
-from __future__ import annotations
-
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """The authorizer of the documentation, for users who may only read."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Edit notebooks over HTTP: the reply and the file."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

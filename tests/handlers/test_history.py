@@ -1,7 +1,5 @@
 """The history over HTTP."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

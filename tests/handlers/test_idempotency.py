@@ -1,7 +1,5 @@
 """Repeated requests of clients that did not get a reply."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """How large bodies are received, refused and handled."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """No request stores carriage returns, unless the cell has CR LF already."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Data about notebooks in a linked folder, under each of their paths."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A corrupt database over HTTP: no notebook changes until a person has decided."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator

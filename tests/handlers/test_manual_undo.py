@@ -1,7 +1,5 @@
 """Undo over HTTP after a person has undone an edit by hand, in whole or in part."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

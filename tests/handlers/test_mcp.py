@@ -1,7 +1,5 @@
 """The endpoint of the Model Context Protocol, by messages as clients send them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The official client of the Model Context Protocol at the endpoint, in each of its modes."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx2

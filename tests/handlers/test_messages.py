@@ -1,7 +1,5 @@
 """Every error that a request can cause: status, reason, details, and its message."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

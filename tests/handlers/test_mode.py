@@ -3,8 +3,6 @@
 That they follow renames and go with their notebooks is tested in `test_linked_folders.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ A limit to the size of the process's files stands for a disk that is full: a wri
 what fits, and then fails.
 """
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager

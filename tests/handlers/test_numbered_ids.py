@@ -1,7 +1,5 @@
 """Cells with ids such as ``cell-3``: the text never means another cell after one was deleted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

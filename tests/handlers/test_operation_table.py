@@ -1,7 +1,5 @@
 """The table of operations against a server."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

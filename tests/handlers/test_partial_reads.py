@@ -1,7 +1,5 @@
 """Read parts of a notebook: outputs, sections, changes, and pages within a budget."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

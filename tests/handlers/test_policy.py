@@ -3,8 +3,6 @@
 `docs/use.md` prints the table.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Awaitable, Callable, Iterator

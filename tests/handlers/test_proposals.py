@@ -1,7 +1,5 @@
 """Proposals over HTTP: propose, decide, and the file afterwards."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

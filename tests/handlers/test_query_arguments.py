@@ -1,7 +1,5 @@
 """Unknown query arguments: the timestamp that JupyterLab adds, and all others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A server that requires a read before each edit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading a notebook over HTTP."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from datetime import datetime

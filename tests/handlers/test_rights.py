@@ -5,8 +5,6 @@ a kind of user may do is a rule on actions and resources, as an authorizer has i
 cell of the table the answer follows from the two.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import pytest

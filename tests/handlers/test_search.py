@@ -1,7 +1,5 @@
 """Search over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Names that texts show: each of them can be sent back, whatever its characters are."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sources as texts show them, with a backslash before lines like ours, can be sent back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Proposals whose cells have changed since, and rejections with a reason that can be undone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

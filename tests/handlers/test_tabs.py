@@ -1,7 +1,5 @@
 """The socket of the tabs, and what the reply to an edit reports about them."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Replies as text, for clients that prefer `text/plain`."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

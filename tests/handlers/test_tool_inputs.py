@@ -3,8 +3,6 @@
 Of what is refused, not a byte of any file changes.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

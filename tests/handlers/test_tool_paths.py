@@ -1,7 +1,5 @@
 """No tool reads, writes or reports anything outside the root folder."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Compare every row of the table of tools with a real server."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

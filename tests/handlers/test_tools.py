@@ -1,7 +1,5 @@
 """Tools beyond their table: the list, sessions, retries, permissions, concurrency."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -4,8 +4,6 @@ Each of the 23,058 lines is sent as the path of a URL, as the path in a body and
 tool at night; by day a tenth of the lines, the same each time, in one of the three.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Undo and redo over HTTP: the reply and the file."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

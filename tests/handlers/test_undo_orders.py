@@ -4,8 +4,6 @@ So do parts of a proposal that are accepted one by one. One server or two of one
 data folder, answer the requests.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

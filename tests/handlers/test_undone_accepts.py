@@ -1,7 +1,5 @@
 """Undo and redo of edits that accepted a proposal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What a user has not seen over HTTP: list it, keep it, undo it by cell, restore a state."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from typing import Any

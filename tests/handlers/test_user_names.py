@@ -1,7 +1,5 @@
 """The name of the user on a server that knows no names: its token is all that it asks for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

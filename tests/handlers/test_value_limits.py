@@ -1,7 +1,5 @@
 """Bodies with more JSON values than are decoded."""
 
-from __future__ import annotations
-
 import json
 import socket
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """How each toolset reports a failure."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.handlers.error_checks import assert_no_local_names

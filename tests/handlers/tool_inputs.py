@@ -1,7 +1,5 @@
 """One input for every tool, with all fields; add an input here for a new tool."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -9,8 +9,6 @@ characters, ``-`` is none, ``_`` a space and ``|`` a line feed; ``+`` is a file 
 are left with their text. What is not named is as it was, and ``SAME`` names nothing.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

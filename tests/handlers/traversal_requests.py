@@ -1,7 +1,5 @@
 """Every collected spelling of a path out of a folder, and how to send it unchanged."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Iterable, Iterator

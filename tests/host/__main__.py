@@ -4,8 +4,6 @@ The interpreter's environment has ``jupyter_server[test]`` and, the second time,
 passes without it and not with it has failed.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

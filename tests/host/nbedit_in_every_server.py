@@ -4,8 +4,6 @@ Without it the extension guards a contents manager when the first request needs 
 of Jupyter Server, which asks nothing of the extension, would never meet a guarded one.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 import tempfile

@@ -5,8 +5,6 @@ times as many steps of twice the size; up to 2.3 times leaves room for logarithm
 takes larger sizes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress

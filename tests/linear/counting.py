@@ -7,8 +7,6 @@ cheaper by the length of all it gets. A regular expression is taken to go over i
 it does, is what the long texts of the nightly run are for. RE2 is linear by itself.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

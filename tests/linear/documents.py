@@ -1,7 +1,5 @@
 """Markdown that could take long, in any size, and operations on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 

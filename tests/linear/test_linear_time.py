@@ -4,8 +4,6 @@ Steps are counted. What the counter takes for granted, that an expression of ``r
 match once, shows in very long texts: a linear pass over one takes seconds, another one hours.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The official inspector and conformance suite of the Model Context Protocol, at night."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -5,8 +5,6 @@ a missing test or a change that makes no difference. Nothing is compared with an
 modules are in pyproject.toml, below `[tool.mutmut]`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

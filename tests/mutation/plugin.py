@@ -4,8 +4,6 @@ All but pytest and the mutants' code is imported once. The first process has no 
 must pass, and say which files of tests are quick.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """A notebook that two servers know by different paths has one history and one mode."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

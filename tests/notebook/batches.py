@@ -1,7 +1,5 @@
 """Any notebook, and a batch of any operations on it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

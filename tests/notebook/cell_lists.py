@@ -1,7 +1,5 @@
 """Lists of cells before and after an edit."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

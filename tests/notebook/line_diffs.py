@@ -5,8 +5,6 @@ an update, an edit shows other lines as changed. Texts are lists of lines with t
 that each is repeated, so that the file has long ones, too.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

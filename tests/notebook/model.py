@@ -4,8 +4,6 @@ It shares no code with the package, keeps everything in one list that it searche
 of bytes. An error is its reason.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import itertools

@@ -4,8 +4,6 @@ A heading is a line of ``#`` and words, a list item one that begins with ``- ``,
 two goes on with an item, and nothing else is special. Texts are lists of lines.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

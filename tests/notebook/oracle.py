@@ -1,7 +1,5 @@
 """What every edit must preserve and must mean, for any notebook."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

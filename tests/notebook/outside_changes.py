@@ -1,7 +1,5 @@
 """What another program makes of a notebook, from random numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyter_nbedit.errors import NbEditError

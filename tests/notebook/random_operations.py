@@ -1,7 +1,5 @@
 """Operations from random numbers, and what another program makes of a file."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Hypothesis strategies for notebooks: all layouts and oddities that are readable."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ What the operations mean is held against the model, in `test_properties`, `test_
 `test_corpus`, and stands in a table in `tests/handlers/test_operation_table.py`.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

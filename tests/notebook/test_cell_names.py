@@ -1,7 +1,5 @@
 """Guarded names: which cell they mean, and that a stale one never means another cell."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """A cell patch does to cells what the edit did to the bytes, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

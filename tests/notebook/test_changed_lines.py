@@ -1,7 +1,5 @@
 """The lines that an edit changes are counted, and the first of them is its snippet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ By day a part of the notebooks is taken, others for each test, and an operation 
 place of each; the nightly run takes all notebooks and several places.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections import Counter

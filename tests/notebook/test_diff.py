@@ -1,7 +1,5 @@
 """Differences of texts are small, and can be applied beside other changes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

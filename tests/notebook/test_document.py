@@ -1,7 +1,5 @@
 """Documents: their cells, and the addresses of cells."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

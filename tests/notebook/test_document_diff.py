@@ -1,7 +1,5 @@
 """What another program has made of a notebook can be undone and done again, byte for byte."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which cells contain a text to replace."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

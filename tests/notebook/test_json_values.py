@@ -1,7 +1,5 @@
 """How many values a JSON text has, counted without decoding it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The server finds the differences of lines that `tests/line_diffs.json` has for the page, too."""
 
-from __future__ import annotations
-
 from tests.notebook.line_diffs import CASES_PATH, render_cases
 
 

@@ -1,7 +1,5 @@
 """Line ends of texts in a request, and of the cells that receive them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

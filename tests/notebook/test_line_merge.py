@@ -1,7 +1,5 @@
 """Merging two changes of a text by line; the tab's tests run the same table."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

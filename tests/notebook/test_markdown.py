@@ -1,7 +1,5 @@
 """Headings and list items in Markdown."""
 
-from __future__ import annotations
-
 import pytest
 
 from jupyter_nbedit.notebook.markdown.blocks import (

@@ -1,7 +1,5 @@
 """Which members two changes of a cell have in common; the tab's tests run the same table."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Metadata in requests, validated like in nbformat's own schema, which the model uses."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@
 schema are stands here.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, get_args
 

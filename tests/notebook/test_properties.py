@@ -1,7 +1,5 @@
 """Any notebook, any operation: the same guarantees as for real notebooks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

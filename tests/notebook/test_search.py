@@ -1,7 +1,5 @@
 """Find lines in a notebook."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Sections in texts that the model of sections does not cover."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Names and lines as texts show them, and back."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

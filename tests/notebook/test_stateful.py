@@ -3,8 +3,6 @@
 A failure prints the steps that lead to it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """A file that one writer wrote is edited to the bytes that this writer would write."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

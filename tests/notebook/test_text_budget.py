@@ -1,7 +1,5 @@
 """A batch does not go over long cells without end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

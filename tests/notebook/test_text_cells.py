@@ -1,7 +1,5 @@
 """Cells as text: what is shown, what fits a budget, and that no notebook can imitate our lines."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

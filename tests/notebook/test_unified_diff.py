@@ -1,7 +1,5 @@
 """A unified diff shows every change of a text, and equal lines never as removed and added."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading within a budget: never above it, whole characters, all omissions reported."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

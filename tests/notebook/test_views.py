@@ -1,7 +1,5 @@
 """Views of a cell for readers."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

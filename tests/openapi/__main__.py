@@ -7,8 +7,6 @@ nothing, and fails if the types differ; tests compare the others.
 To add an example, write its request into ``examples.json``; the answer is filled in.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from contextlib import closing

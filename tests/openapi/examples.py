@@ -3,8 +3,6 @@
 A test sends each request to a server and compares the response.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

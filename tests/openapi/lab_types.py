@@ -1,7 +1,5 @@
 """The schemas of the OpenAPI document as types for the JupyterLab extension."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from typing import Any

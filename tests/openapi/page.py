@@ -1,7 +1,5 @@
 """The OpenAPI document as a page for people: ``docs/api.md``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Sends the requests of the examples to real servers, on the demo's notebooks."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

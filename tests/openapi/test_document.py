@@ -1,7 +1,5 @@
 """The OpenAPI document: complete, well-formed, and true wherever the server is mounted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Requests are generated from the document, right and wrong ones, and sent to a re
 case begins with the same notebooks, so that it can be sent again alone.
 """
 
-from __future__ import annotations
-
 import collections
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Examples in the documentation match the package and the replies of a server."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What test modules import."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

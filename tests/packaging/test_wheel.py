@@ -1,7 +1,5 @@
 """Contents of the sdist and the wheel and, at night, installs of the wheel."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

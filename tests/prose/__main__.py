@@ -3,8 +3,6 @@
 It is a linter of ``.pre-commit-config.yaml``.
 """
 
-from __future__ import annotations
-
 import sys
 
 from tests.prose.sentences import MAX_WORDS, MESSAGES, find_long_sentences, list_pages

@@ -1,7 +1,5 @@
 """Find sentences that are too long, in Markdown and in messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

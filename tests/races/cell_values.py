@@ -4,8 +4,6 @@ Where an edit finds a value that no known edit has left, one without an answer m
 was made in a gap of the chain, between the last known edit of that cell and this one.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

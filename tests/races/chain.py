@@ -1,7 +1,5 @@
 """The order of edits, computed from the versions that they name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate

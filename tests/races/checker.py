@@ -14,8 +14,6 @@ An edit that was acknowledged and is not in the chain shows by (a), (e) and (f).
 no more than sorting takes: edits name their versions, so there is nothing to be searched for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

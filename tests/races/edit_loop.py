@@ -6,8 +6,6 @@ Reads and edits as the service does until its input ends, and counts what came o
 was acknowledged and is neither in the file nor in what it was made over by the other is lost.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

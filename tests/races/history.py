@@ -4,8 +4,6 @@ A history is data alone. Times are those of one clock that never steps back, in 
 the hashes of cells' sources, each of which is written only once, so that a value names its edit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

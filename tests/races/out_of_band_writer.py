@@ -8,8 +8,6 @@ after a while is lost, for nobody but us writes besides. Prints how many it wrot
 lost.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -7,8 +7,6 @@ before the call of that number which the edit makes to files of the folder. Then
 there were, and how the edit went.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Several servers of one user on one folder, which are killed and restarted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Test the checker: possible histories pass, and each forgery is found."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

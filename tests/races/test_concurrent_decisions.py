@@ -1,7 +1,5 @@
 """Two servers decide on the same proposal: one succeeds, the other reports it."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

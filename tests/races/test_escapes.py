@@ -3,8 +3,6 @@
 An escape is a changed file without an accept, a change of mode or the page id of a person.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each reply to an edit names the guard against other writers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Another program acts between any two system calls of an edit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

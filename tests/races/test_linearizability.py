@@ -3,8 +3,6 @@
 What must hold is said in `tests.races.checker`.
 """
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A version of theirs is lost if it is neither in the file nor in what we have mad
 nobody else writes. See `tests.races.out_of_band_writer`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

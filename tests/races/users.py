@@ -1,7 +1,5 @@
 """Processes that switch to another user."""
 
-from __future__ import annotations
-
 import os
 
 from tests.support.sampling import is_nightly

@@ -1,7 +1,5 @@
 """Clients that edit one notebook concurrently, and record their observations."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

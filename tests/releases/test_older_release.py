@@ -1,7 +1,5 @@
 """An older release and the current one use one database at the same time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 ``records.json`` has what the release 81927d7 wrote: records with a fingerprint of the whole cell.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Data of an older release is readable after the upgrade."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

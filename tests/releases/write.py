@@ -6,8 +6,6 @@ the notebooks. Run it before a change of the schema, with the code as it is then
 folder. ``expected.json`` has what a later release must still find there.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

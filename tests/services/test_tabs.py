@@ -1,7 +1,5 @@
 """Which tabs have reported an edit, and how long an edit waits for the others."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Servers with rooms."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

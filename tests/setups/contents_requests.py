@@ -1,7 +1,5 @@
 """Requests of a browser and an agent, and checks of every edit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, Literal

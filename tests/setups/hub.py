@@ -1,7 +1,5 @@
 """A JupyterHub of the tests: on loopback, in a scratch folder, with real servers."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

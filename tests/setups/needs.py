@@ -1,7 +1,5 @@
 """Declare that a test needs a package that `pip install -e '.[dev]'` does not install."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 

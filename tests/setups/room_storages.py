@@ -1,7 +1,5 @@
 """Rooms without browsers, for the contract of all storages."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

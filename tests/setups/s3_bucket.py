@@ -1,7 +1,5 @@
 """A bucket on an S3 server of the tests."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Iterator

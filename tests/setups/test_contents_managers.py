@@ -1,7 +1,5 @@
 """Notebooks that are not files of the server: drives of jupyter-fs, and a bucket."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """File ids of jupyter_server_fileid: an edit keeps the id of a notebook."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator

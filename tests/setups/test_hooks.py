@@ -1,7 +1,5 @@
 """Hooks of the contents manager, in a configured server."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Edits through a JupyterHub: user names and permissions of the hub apply."""
 
-from __future__ import annotations
-
 import asyncio
 import http.cookiejar
 import json

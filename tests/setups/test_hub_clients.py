@@ -3,8 +3,6 @@
 configurable-http-proxy sends the names of headers in lower case.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The extension jupyter_server_mcp has the tools of agents, if the settings say so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

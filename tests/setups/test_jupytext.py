@@ -1,7 +1,5 @@
 """Pairs of Jupytext: after an edit both files agree and open without an error."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

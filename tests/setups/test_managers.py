@@ -1,7 +1,5 @@
 """The storage kinds of the managers of other packages."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import tempfile

@@ -1,7 +1,5 @@
 """An edit without a server changes both halves of a pair of Jupytext."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rooms that open during an edit, that do not save, and that are unknown."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Paired notebooks that are open in a room."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Edits of notebooks that are open in a room, for both kinds of rooms."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import itertools

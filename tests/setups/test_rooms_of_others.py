@@ -1,7 +1,5 @@
 """A server without our extension that has rooms: commands do not edit beside a room."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cell patches applied to real shared documents, alone and with concurrent changes."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

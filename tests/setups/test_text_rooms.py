@@ -1,7 +1,5 @@
 """Edits of texts that are open in a room: other files, and notebooks as text."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from pathlib import Path

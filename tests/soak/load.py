@@ -1,7 +1,5 @@
 """A mixed load: requests of agents and pages."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """Pages of JupyterLab that open and close: each with a socket for events and one for tabs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

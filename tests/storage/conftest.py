@@ -1,7 +1,5 @@
 """A folder of notebooks and the storage that serves it, without a server."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Contents managers that override methods of the stock manager."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyter_server.services.contents.largefilemanager import (

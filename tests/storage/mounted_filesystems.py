@@ -3,8 +3,6 @@
 Runs in a process of `tests.storage.other_processes`, whose mounts nobody else sees.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -4,8 +4,6 @@ Reads jobs from its input, one to a line, and does each in a copy of itself, for
 importing a server takes longer than all that the tests do with it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

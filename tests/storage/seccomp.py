@@ -1,7 +1,5 @@
 """System calls that Linux refuses in one thread, as containers refuse them in a process."""
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import struct

@@ -1,7 +1,5 @@
 """The storages that one contract applies to, each with its real store."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

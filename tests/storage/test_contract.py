@@ -1,7 +1,5 @@
 """The contract of every storage, including the one in memory."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Links are followed like in the contents manager, or not out of the root."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One writer at a time: in a process, among servers, and between saves and edits."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import fcntl

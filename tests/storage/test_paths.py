@@ -1,7 +1,5 @@
 """Paths of notebooks, on a file system with every trap."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import ntpath

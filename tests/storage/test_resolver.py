@@ -1,7 +1,5 @@
 """The storage kind of each contents manager, and changes of it at run time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

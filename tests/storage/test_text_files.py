@@ -1,7 +1,5 @@
 """Text files that are no notebooks, through the contents manager."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

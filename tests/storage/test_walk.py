@@ -3,8 +3,6 @@
 The same on disk, and where only the contents manager can be asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

@@ -1,7 +1,5 @@
 """What this user's servers write is told from what other programs write."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

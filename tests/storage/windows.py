@@ -4,8 +4,6 @@ Only functions of `os` change, and the name of the system. What this says of Win
 documentation, and from that of Python.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -1,7 +1,5 @@
 """Run ``jupyter nbedit mcp`` as a client does, and talk to it line by line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

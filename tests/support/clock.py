@@ -1,7 +1,5 @@
 """A clock that a test sets forward instead of waiting."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The shared corpora: real notebooks and torture data, beside the checkout and never in it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Deltas, as an open tab applies them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """Check that the OpenAPI document contains an answer."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Mapping

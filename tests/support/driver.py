@@ -1,7 +1,5 @@
 """Requests for one notebook, named as in the REST API, and its file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

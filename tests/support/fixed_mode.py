@@ -1,7 +1,5 @@
 """Modes in memory, for tests that break the database on purpose."""
 
-from __future__ import annotations
-
 from jupyter_nbedit.services.modes import Mode, ModeManager
 
 

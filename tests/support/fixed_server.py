@@ -1,7 +1,5 @@
 """A server that is no Jupyter server, and gives one answer to everything."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Clients of a server that add and hide nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each action changes the content of a notebook, as JSON, in the way in which a re
 ``ui-tests/tests/members.spec.ts`` looks at two of them. `save` writes the file.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

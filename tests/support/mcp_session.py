@@ -1,7 +1,5 @@
 """What the official client of the Model Context Protocol does with our tools."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

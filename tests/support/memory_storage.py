@@ -1,7 +1,5 @@
 """A storage in memory, and the resolver for it."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Names of notebooks below a folder that need not exist."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

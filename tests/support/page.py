@@ -1,7 +1,5 @@
 """A page of JupyterLab, as far as a server sees it: the connection that gives it an id."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

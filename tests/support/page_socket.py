@@ -1,7 +1,5 @@
 """The connection of a page of JupyterLab, on the event loop of a test."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

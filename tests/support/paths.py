@@ -1,7 +1,5 @@
 """Folders of the checkout."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of who may do what, for the tests of each way to the server."""
 
-from __future__ import annotations
-
 #: The modes of the columns: that of the notebook, and that of the server.
 MODES: dict[str, tuple[str | None, str | None]] = {
     "edit": ("edit", None),

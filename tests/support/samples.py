@@ -1,7 +1,5 @@
 """Sample notebooks as bytes, small and with every kind of cell."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

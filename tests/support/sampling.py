@@ -1,7 +1,5 @@
 """How many random or long cases a run tries, and its seed."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

@@ -1,7 +1,5 @@
 """Services over a folder, with a contents manager and its notary, all of them real."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

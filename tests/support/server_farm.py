@@ -1,7 +1,5 @@
 """Several servers of one user, which are found by their runtime files."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jupyter servers in processes of their own over a temporary folder: start, stop, kill, restart."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

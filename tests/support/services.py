@@ -1,7 +1,5 @@
 """Build the services of one or more servers over a temporary folder, without HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What a user does to the cells of an open notebook, at random."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Wait for a condition, with a time limit that only ends an endless wait."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import time

@@ -6,8 +6,6 @@ Between two exchanges it waits for a time that nobody can foresee, so that each 
 else's work is hit before or after one.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random

@@ -1,7 +1,5 @@
 """What replies, events and logs contain: S18, S20, S22, S24, S25 and S29."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Prepared files, and files that change at the wrong moment: S2, S3 and S4."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The contents of the history, its readers, and what a purge leaves."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

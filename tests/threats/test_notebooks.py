@@ -1,7 +1,5 @@
 """Notebooks made to break something: S8, S9, S11, S12, S21, S23 and S27."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Requests made to break something: S5, S7, S8, S13, S16, S17 and S30."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

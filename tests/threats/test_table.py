@@ -1,7 +1,5 @@
 """The table of threats in `docs/threats.md` is complete, and each row has marked tests."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trust over HTTP and with a notary that fails; random histories are in `test_random_histories`."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

@@ -10,8 +10,6 @@ signatures:
 - an edit leaves trust as it found it, except where it leads to what was trusted before.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

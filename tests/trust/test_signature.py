@@ -1,7 +1,5 @@
 """The signature of a notebook, cell by cell, equals that of nbformat's notary."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress

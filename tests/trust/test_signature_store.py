@@ -1,7 +1,5 @@
 """Signatures on their way to the notary's database: known at once, batched."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests in several browsers share: a server, the browsers, and the tab of a test."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator

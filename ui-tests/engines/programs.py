@@ -1,7 +1,5 @@
 """Start the browsers that are installed here, each with a profile of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The server of the tests, as an agent or another program uses it."""
 
-from __future__ import annotations
-
 import json
 import urllib.parse
 import urllib.request

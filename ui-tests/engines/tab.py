@@ -1,7 +1,5 @@
 """A notebook that is open in JupyterLab, as a person sees and uses it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each engine lays out, selects, focuses and scrolls in its own way.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 

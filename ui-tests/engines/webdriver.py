@@ -4,8 +4,6 @@ Neither Selenium nor Playwright drives all three browsers of Debian. Selenium ne
 Firefox, which Debian does not have. Playwright drives only its own build of WebKit.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import time

@@ -4,8 +4,6 @@
 line can send it without importing the tools.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ProtocolError`, and the codes of JSON-RPC and of the protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a POST of the Streamable HTTP transport has besides messages: headers and a status."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Messages of JSON-RPC 2.0: parse what a client sends, build what it gets."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

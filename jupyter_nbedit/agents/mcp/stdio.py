@@ -1,7 +1,5 @@
 """What a process that talks over its standard streams remembers: version, client, calls."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The revisions of the protocol that are supported."""
 
-from __future__ import annotations
-
 from jupyter_nbedit.agents.mcp.errors import UNSUPPORTED_VERSION, ProtocolError
 
 #: Each request says its version and its client.

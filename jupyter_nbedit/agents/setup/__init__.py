@@ -1,7 +1,5 @@
 """How MCP clients, such as Claude Code, are told to use jupyter_nbedit; standard library only."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 #: The environment variable that a client takes the token from; no file ever contains a token.

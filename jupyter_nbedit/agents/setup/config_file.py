@@ -1,7 +1,5 @@
 """Read and write configuration files of other programs: whole, with a backup, or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Merge entries into the text of a configuration, and leave the rest of the text as it is."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -4,8 +4,6 @@ A tool translates its arguments to operations of `jupyter_nbedit.notebook.operat
 to the form that its kind of agent expects.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyter_nbedit.agents.tools.base import Tool

@@ -4,8 +4,6 @@ What could overwrite, remove or misplace something takes only guarded names (see
 `jupyter_nbedit.notebook.cell_names`); ``replace_text`` guards itself by the text that it replaces.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """`Tool`, and what the tools of every toolset share: toolsets, services and paths."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What tools show and change of files: blocks of texts and images, numbered lines, replacements."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ A damaged image, or one with a wrong type, makes a provider refuse the whole con
 checks follow the structure of the formats and decode nothing, in time linear in the size.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

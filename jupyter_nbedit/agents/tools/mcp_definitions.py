@@ -1,7 +1,5 @@
 """The definitions of the toolset ``agent`` as the Model Context Protocol has them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The settings of the toolset ``sections``, ``c.SectionsToolset`` in Jupyter's configuration."""
 
-from __future__ import annotations
-
 from traitlets import List, Unicode
 from traitlets.config import Configurable
 

@@ -1,7 +1,5 @@
 """`BridgeCaller` carries out calls of tools: with the server of the notebook, or without one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

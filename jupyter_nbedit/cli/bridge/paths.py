@@ -1,7 +1,5 @@
 """Which file a path of an agent means, and whether it is in the folder of the bridge."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Lines of standard input to a `StdioSession`, and its answers to standard output."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Find out whether a browser can be opened on this machine."""
 
-from __future__ import annotations
-
 import os
 import webbrowser
 from pathlib import Path

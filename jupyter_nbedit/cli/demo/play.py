@@ -1,7 +1,5 @@
 """Play the script of the demo: in JupyterLab, or with checks and without a page."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import hashlib

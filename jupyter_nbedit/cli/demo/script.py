@@ -1,7 +1,5 @@
 """The script of the demo: what the agent does in each step, and what a person can try then."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

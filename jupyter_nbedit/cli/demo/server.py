@@ -1,7 +1,5 @@
 """Run a temporary Jupyter server that uses none of the user's files and settings."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

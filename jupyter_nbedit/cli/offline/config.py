@@ -1,7 +1,5 @@
 """Jupyter's configuration files, read without a server."""
 
-from __future__ import annotations
-
 from jupyter_core.paths import jupyter_config_path
 from traitlets.config import Config
 from traitlets.config.loader import ConfigFileNotFound, JSONFileConfigLoader, PyFileConfigLoader

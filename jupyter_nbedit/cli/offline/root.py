@@ -1,7 +1,5 @@
 """Which folder the paths of work without a server are relative to."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

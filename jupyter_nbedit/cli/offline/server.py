@@ -1,7 +1,5 @@
 """`OfflineServer` answers requests of the REST API in this process, without a port or a token."""
 
-from __future__ import annotations
-
 import asyncio
 import getpass
 import importlib.util

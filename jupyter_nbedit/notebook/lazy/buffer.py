@@ -4,8 +4,6 @@ A large file is not read as a whole, so that an edit of one cell needs no memory
 Only the functions here distinguish ``bytes`` and `LazyBytes`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ the text around the array of cells is decoded with an empty array. If this fails
 `json_spans` parses it, which needs the whole text and accepts any JSON.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

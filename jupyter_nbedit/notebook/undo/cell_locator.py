@@ -1,7 +1,5 @@
 """Find the cells and positions of an undo record in a notebook that was changed since the edit."""
 
-from __future__ import annotations
-
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """The known edits since an edit that is undone, and the order of the cells before these edits."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

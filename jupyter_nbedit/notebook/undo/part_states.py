@@ -1,7 +1,5 @@
 """Compare the parts of an undo record with a notebook that was changed since the edit."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal

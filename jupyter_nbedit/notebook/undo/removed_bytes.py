@@ -1,7 +1,5 @@
 """Collect the bytes that an edit removes from a notebook, for its undo record."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ An accepted proposal is applied in the same way. Its record is an undo record, i
 state of a cell is the state before the edit.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Accept proposals: apply the proposed change to the notebook as it is now."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 

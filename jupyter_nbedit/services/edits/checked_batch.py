@@ -1,7 +1,5 @@
 """`CheckedBatchPlanner` plans a batch of which no address is the id of a cell that is gone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

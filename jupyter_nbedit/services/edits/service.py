@@ -1,7 +1,5 @@
 """The edit service: lock, enforce the mode, load, plan, write, publish."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence

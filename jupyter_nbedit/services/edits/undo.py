@@ -1,7 +1,5 @@
 """Undo and redo: plan a change that reverts an edit of the history."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

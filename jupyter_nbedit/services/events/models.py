@@ -1,7 +1,5 @@
 """The data of the events, a class for each schema; the schemas describe the fields."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path

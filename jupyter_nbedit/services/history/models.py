@@ -1,7 +1,5 @@
 """The entries of the edit history and the differences of cells, as stored and as sent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Seen parts of edits, in the transaction that stores or undoes an edit."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The edit history in SQL: who changed which notebook and when, with an undo record each."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import time

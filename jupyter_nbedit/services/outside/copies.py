@@ -4,8 +4,6 @@ Most programs write files in place, which destroys the version before. The copie
 they would take too much memory; where the file system can, they share the blocks of the notebook.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """When open notebooks are looked at, and when what was found is taken for a change."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -5,8 +5,6 @@ notifications of the system do not work (network file systems, containers) or ar
 as little: 50 notebooks take about 0.1 % of a core. Without open tabs nothing runs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence

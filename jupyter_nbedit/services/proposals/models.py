@@ -1,7 +1,5 @@
 """Proposals and their parts, and the check of their status."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal

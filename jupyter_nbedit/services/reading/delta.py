@@ -3,8 +3,6 @@
 An open tab has the version that it shows, and needs only the difference to get the new version.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Load a notebook: read and parse it, and wait for another program that is still writing it."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine

@@ -1,7 +1,5 @@
 """The options and the reply of the read service."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """Remember which session has read which version of a file, to require reading before editing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames

@@ -1,7 +1,5 @@
 """The read service: load a notebook and return a view of its cells."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress

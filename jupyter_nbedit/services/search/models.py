@@ -1,7 +1,5 @@
 """The request and the reply of a search."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

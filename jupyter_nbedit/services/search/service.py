@@ -1,7 +1,5 @@
 """Search the text of many notebooks in short slices of time, page by page with a cursor."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii

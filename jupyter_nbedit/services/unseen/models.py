@@ -1,7 +1,5 @@
 """The replies about unseen changes."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """What each user has seen of the edits of a notebook, in SQL."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence

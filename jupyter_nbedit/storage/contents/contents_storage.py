@@ -1,7 +1,5 @@
 """Notebooks that the contents manager stores as text anywhere: in a bucket, on a drive."""
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 Their own messages may contain paths, hosts and keys.
 """
 
-from __future__ import annotations
-
 import re
 import traceback
 from collections.abc import Collection, Iterator

@@ -5,8 +5,6 @@ the manager by an instance of it. Only Jupytext knows which notebooks are paired
 metadata or in a configuration file. The manager is asked; Jupytext is never imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

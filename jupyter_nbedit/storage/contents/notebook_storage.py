@@ -4,8 +4,6 @@ nbformat creates new ids for cells without ids whenever it reads a notebook. Rea
 not change its hash.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ durable, and renamed over the file. A reader sees either the old or the new byte
 system after a crash.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

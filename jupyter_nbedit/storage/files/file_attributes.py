@@ -1,7 +1,5 @@
 """Copy the mode, owner, extended attributes and times of a file to its replacement."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

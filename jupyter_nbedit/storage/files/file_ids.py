@@ -7,8 +7,6 @@ which would leave half a notebook after a crash. Therefore the record of the man
 inode at the moment of the swap. Managers that are based on paths do not need this.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

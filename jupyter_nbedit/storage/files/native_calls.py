@@ -3,8 +3,6 @@
 A file system may not support a call, and a container may forbid it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

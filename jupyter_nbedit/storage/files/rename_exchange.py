@@ -11,8 +11,6 @@ and the holder can see whether a program is waiting. If a program is waiting, th
 exchanged back, too, before the program continues.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

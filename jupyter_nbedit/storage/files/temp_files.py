@@ -1,7 +1,5 @@
 """Temporary files of edits, and their removal if a process was killed during an edit."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

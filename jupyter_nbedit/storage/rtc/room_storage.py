@@ -5,8 +5,6 @@ other programs have written. Therefore an edit goes into the shared document, an
 own save writes the file.
 """
 
-from __future__ import annotations
-
 import asyncio
 from abc import ABC, abstractmethod
 from bisect import bisect_left

@@ -3,8 +3,6 @@
 The document is one of ``jupyter_ydoc``: an array of cells, each of them a map with a shared text.
 """
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections import Counter

@@ -1,7 +1,5 @@
 """The Model Context Protocol without a transport: any message, and sessions over lines."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What the table says of each client: the entry, the file, the words that a shell makes of it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shlex

@@ -1,7 +1,5 @@
 """The command `jupyter nbedit setup`: what it prints, writes and refuses."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

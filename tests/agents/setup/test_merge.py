@@ -1,7 +1,5 @@
 """Entries are merged into configurations, and the rest of the text stays as it is."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

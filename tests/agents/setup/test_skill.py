@@ -1,7 +1,5 @@
 """The skill for agents: its form, its examples against a server, and how it is installed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Sample files that are no notebooks."""
 
-from __future__ import annotations
-
 import base64
 
 #: One transparent pixel.

@@ -1,7 +1,5 @@
 """Views of files of all kinds, and edits of text files by tools."""
 
-from __future__ import annotations
-
 import base64
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Images and long outputs in the tool `Read`: only what a model can take is sent."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """The definitions of tools that a model gets: complete and plain."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

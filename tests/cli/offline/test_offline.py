@@ -1,7 +1,5 @@
 """Edits without a server: the replies, the history, the locks and the modes of a server."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A buffer that is not in memory, and records its reads."""
 
-from __future__ import annotations
-
 from typing import overload
 
 from jupyter_nbedit.notebook.lazy.buffer import LazyBytes

@@ -1,7 +1,5 @@
 """A windowed scan finds the same cells as a full one, or reports that it cannot."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from bisect import bisect_left, bisect_right

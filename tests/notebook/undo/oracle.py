@@ -1,7 +1,5 @@
 """What undo must produce, for any notebook and any edit."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

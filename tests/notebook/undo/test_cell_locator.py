@@ -1,7 +1,5 @@
 """Recorded cells and gaps are located again, or reported as lost; never guessed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The size of an undo record: removed content once, untouched content never."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

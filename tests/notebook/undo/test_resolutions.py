@@ -1,7 +1,5 @@
 """A proposed change of a cell that others have changed since: merged, chosen, or a conflict."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Undo: all bytes for the newest edit, the cells of an older one, never by halves."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from functools import partial

@@ -1,7 +1,5 @@
 """What undo restores in a cell, and which later changes stay."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 By night with each real notebook of the corpus, by day with some.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The modes of a server and of its notebooks, in real SQLite files."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

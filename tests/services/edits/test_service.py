@@ -1,7 +1,5 @@
 """The edit service above any storage: other writers, failures, odd notebooks."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Sequence

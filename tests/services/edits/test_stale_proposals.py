@@ -4,8 +4,6 @@ Whatever others have written is read from the bytes of the notebook. The sources
 may have: carriage returns, lone surrogates, characters beyond 16 bits, and no line at all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

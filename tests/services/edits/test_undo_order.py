@@ -5,8 +5,6 @@ redone in between and undone later. Files, storage, edit service and history are
 undo is tried again later, as a person does who undoes another edit first.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

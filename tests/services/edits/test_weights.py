@@ -1,7 +1,5 @@
 """Which operations are too large for the event loop, by all that they contain and make."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

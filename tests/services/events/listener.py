@@ -1,7 +1,5 @@
 """Listen to the events of the server on its own socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The events of an edit, as a listener on the server's own socket receives them."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import itertools

@@ -1,7 +1,5 @@
 """Each event has a class, whose fields are those of its schema, and two ids."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from jupyter_events import EventLogger

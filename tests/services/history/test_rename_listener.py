@@ -1,7 +1,5 @@
 """Data about notebooks follows verified renames only."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

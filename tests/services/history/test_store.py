@@ -1,7 +1,5 @@
 """The edit history in real SQLite files."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Copies of open notebooks: exact, private, of limited size, and gone when nobody needs them."""
 
-from __future__ import annotations
-
 import logging
 import os
 import stat

@@ -1,7 +1,5 @@
 """Changes by other programs that several servers of one user notice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Proposals: stored, limited, reported, awaited and expired; in real SQLite files."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import closing

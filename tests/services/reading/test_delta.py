@@ -1,7 +1,5 @@
 """A version that a tab has, with the delta since it, is what the Contents API returns."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

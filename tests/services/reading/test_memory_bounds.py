@@ -1,7 +1,5 @@
 """The caches about notebooks have limits, and drop the oldest entry first."""
 
-from __future__ import annotations
-
 import pytest
 
 from jupyter_nbedit.errors import NbEditError, VersionUnknown

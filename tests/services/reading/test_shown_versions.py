@@ -1,7 +1,5 @@
 """What reports of open tabs cost."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Changes since a version that was read."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

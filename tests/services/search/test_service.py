@@ -1,7 +1,5 @@
 """The search service on notebooks in memory: limits, pages, skipped paths."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

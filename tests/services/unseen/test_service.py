@@ -1,7 +1,5 @@
 """What is left of several edits for users that have seen different ones of them."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A save by JupyterLab that names the version it replaces."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

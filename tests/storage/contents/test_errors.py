@@ -1,7 +1,5 @@
 """Errors of a contents manager, reported without private details."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

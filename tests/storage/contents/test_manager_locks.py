@@ -1,7 +1,5 @@
 """The contents manager's writes and edits wait for each other."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import hashlib

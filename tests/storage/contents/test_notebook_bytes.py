@@ -1,7 +1,5 @@
 """A notebook as managers read it, and as stable bytes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Failures during an atomic write: the file is unchanged, and nothing is left."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import os

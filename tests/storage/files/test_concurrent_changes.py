@@ -1,7 +1,5 @@
 """Notebooks in files that other programs change meanwhile."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

@@ -1,7 +1,5 @@
 """New files: nothing is overwritten, no folder is created, nothing is left."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -1,7 +1,5 @@
 """Work in a folder uses the folder that was opened, wherever its path leads later."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

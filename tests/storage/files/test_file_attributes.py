@@ -1,7 +1,5 @@
 """Metadata of a file other than its time is kept."""
 
-from __future__ import annotations
-
 import os
 import stat
 import struct

@@ -1,7 +1,5 @@
 """An edit and the record of the file's inode, if one of the two fails."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """File systems with equal names, without links, or with a coarse clock."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

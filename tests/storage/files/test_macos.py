@@ -1,7 +1,5 @@
 """Storing on macOS, whose calls are emulated by those of Linux."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import fcntl

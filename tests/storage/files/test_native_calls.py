@@ -1,7 +1,5 @@
 """Alternatives where the system, a container or a file system refuses a call."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """No user gets more permissions than through the Contents API."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import pwd

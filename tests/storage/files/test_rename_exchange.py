@@ -1,7 +1,5 @@
 """Other programs write between the last check of a file and its replacement."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import signal

@@ -1,7 +1,5 @@
 """A spliced copy has the exact bytes, at any size, and the correct hash."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Temporary files of a killed process are removed once it is safe."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Storing on Windows, whose calls `tests.storage.windows` emulates."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import logging

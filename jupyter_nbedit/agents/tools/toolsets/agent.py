@@ -1,7 +1,5 @@
 """The toolset ``agent``: notebooks as compact text and cells by guarded names, for any agent."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress

@@ -3,8 +3,6 @@
 Paths are absolute. Whoever changes a file has read it before, as it is now.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

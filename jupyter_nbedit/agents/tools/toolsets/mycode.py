@@ -1,7 +1,5 @@
 """The toolset ``mycode``: ``NotebookEdit`` with a summary for people and an optional copy."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

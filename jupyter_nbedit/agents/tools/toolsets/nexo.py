@@ -1,7 +1,5 @@
 """The toolset ``nexo``: ``NotebookEdit``, one cell at a time, on absolute paths."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """The toolset ``omp``: ``notebook``, one cell at a time, by its index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

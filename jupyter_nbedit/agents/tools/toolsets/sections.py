@@ -1,7 +1,5 @@
 """The toolset ``sections``: ``notebook_edit``, on the text under a heading."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal
 
