@@ -1,7 +1,5 @@
 """The modes of the server and of single notebooks: read, change, and fail closed."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time
@@ -9,18 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from logging import Logger
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
+from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.errors import MODES, NEW_MODE
 from jupyter_nbedit.db.link_paths import store_path
 from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames, fold_name, get_file_key
 from jupyter_nbedit.db.notebook_rows import get_strictness, write_older_modes
 from jupyter_nbedit.errors import Forbidden, HistoryUnavailable, ModesUnreadable
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import ModeEvent
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.db.database import Database
-    from jupyter_nbedit.services.events.emitter import EventEmitter
 
 #: In ``review``, changes become proposals; in ``plan``, only dry runs are allowed.
 Mode = Literal["edit", "review", "plan"]

@@ -1,15 +1,11 @@
 """Who may do what: the only module that knows the rule; `docs/use.md` prints it as a table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from jupyter_nbedit.errors import Forbidden, PlanMode
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.services.modes import Mode
-    from jupyter_nbedit.services.requests import Author
+from jupyter_nbedit.services.modes import Mode
+from jupyter_nbedit.services.requests import Author
 
 #: A change of a notebook, or of another file by tools.
 Change = Literal["edit", "create", "restore", "undo", "redo", "edit_text_file"]

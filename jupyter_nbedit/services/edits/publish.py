@@ -1,17 +1,15 @@
 """What follows a write: read tracker, history, trust, events. Its failures become warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from logging import Logger
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.services.edits.planned_edit import EditResult, PlannedEdit
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import EditEvent
 from jupyter_nbedit.services.history.models import NewEntry
 from jupyter_nbedit.services.history.store import EditStore, FollowUndo
@@ -22,9 +20,6 @@ from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.storage.base import Storage, WriteResult
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust.manager import PendingSignature
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.services.events.emitter import EventEmitter
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """Restore: return a notebook to what it was after an edit, as one edit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -20,14 +18,12 @@ from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.services.edits.planned_edit import EditResult, PlannedEdit
 from jupyter_nbedit.services.history.models import CellDiff, Entry, build_cell_diffs
 from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.reading.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.base import Storage
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.services.history.store import EditStore
 
 # The most edits after the state that is restored.
 _MAX_EDITS = 1_000

@@ -8,13 +8,10 @@ Writes by this user's servers are no outside changes; the `WriteLog` has them. R
 files themselves.
 """
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from logging import Logger
-from typing import TYPE_CHECKING
 
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook, NbEditError
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
@@ -22,19 +19,17 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
+from jupyter_nbedit.services.outside.copies import VersionCopy
 from jupyter_nbedit.services.outside.open_notebook import KnownVersion, OpenNotebook, OpenNotebooks
 from jupyter_nbedit.services.outside.recorder import Difference, NewVersion, OutsideChangeRecorder
 from jupyter_nbedit.services.outside.timing import TIMING
+from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook
+from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.files.read import get_content_identity
+from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.storage.write_log import Identity
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.services.outside.copies import VersionCopy
-    from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook
-    from jupyter_nbedit.storage.base import Content
-    from jupyter_nbedit.storage.resolver import StorageResolver
-    from jupyter_nbedit.storage.write_log import Identity
 
 _LARGE_BYTES = 16 << 20
 

@@ -1,22 +1,17 @@
 """Notebooks that tabs show, and what the server knows of their files."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
+from jupyter_nbedit.services.outside.copies import VersionCopies, VersionCopy
 from jupyter_nbedit.services.outside.timing import TIMING
 from jupyter_nbedit.storage.files.lazy_bytes import get_stat_identity
 from jupyter_nbedit.storage.paths import SUFFIX
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.services.outside.copies import VersionCopies, VersionCopy
-    from jupyter_nbedit.storage.write_log import Identity
+from jupyter_nbedit.storage.write_log import Identity
 
 # A large file that a server keeps writing is copied only when the copy costs little beside that.
 _COPY_BYTES_PER_SECOND = 20e6

@@ -1,14 +1,12 @@
 """Record outside changes in the history, like edits, and report them to the tabs by events."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from logging import Logger
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
@@ -16,18 +14,16 @@ from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
 from jupyter_nbedit.notebook.changed_lines import ChangedLines
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import DocumentDiff
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import OutsideChangeEvent
 from jupyter_nbedit.services.history.models import HistoryEdit, NewEntry
+from jupyter_nbedit.services.history.rename_listener import PathObserver
+from jupyter_nbedit.services.history.store import EditStore
+from jupyter_nbedit.services.modes import Mode, ModeManager
+from jupyter_nbedit.services.outside.copies import VersionCopy
 from jupyter_nbedit.services.outside.open_notebook import KnownVersion, OpenNotebook
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.services.events.emitter import EventEmitter
-    from jupyter_nbedit.services.history.rename_listener import PathObserver
-    from jupyter_nbedit.services.history.store import EditStore
-    from jupyter_nbedit.services.modes import Mode, ModeManager
-    from jupyter_nbedit.services.outside.copies import VersionCopy
-    from jupyter_nbedit.storage.base import Content
-    from jupyter_nbedit.trust.manager import TrustManager
+from jupyter_nbedit.storage.base import Content
+from jupyter_nbedit.trust.manager import TrustManager
 
 ChangeKind = Literal["changed", "deleted", "renamed", "unreadable"]
 

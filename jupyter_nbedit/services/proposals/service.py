@@ -1,13 +1,10 @@
 """The review service: add, show, reject and expire proposals. Accepting is in `edits.accept`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from logging import Logger
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
@@ -20,8 +17,11 @@ from jupyter_nbedit.errors import (
     ProposalNotFound,
     StorageFailure,
 )
+from jupyter_nbedit.notebook.document import Document
+from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.undo.part_states import PartState, list_part_states
 from jupyter_nbedit.notebook.undo.record import GapAnchor, UndoRecord
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import ProposalEvent
 from jupyter_nbedit.services.history.models import CellDiff, build_cell_diffs
 from jupyter_nbedit.services.proposals.models import (
@@ -34,15 +34,9 @@ from jupyter_nbedit.services.proposals.models import (
 )
 from jupyter_nbedit.services.proposals.store import ProposalStore, UndoFollower
 from jupyter_nbedit.services.reading.loading import load_notebook, repeat_while_changed
-from jupyter_nbedit.services.requests import Claim
+from jupyter_nbedit.services.requests import Author, Claim, ProposalOrigin, WriteRequest
+from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.notebook.document import Document
-    from jupyter_nbedit.notebook.edit_plan import EditPlan
-    from jupyter_nbedit.services.events.emitter import EventEmitter
-    from jupyter_nbedit.services.requests import Author, ProposalOrigin, WriteRequest
-    from jupyter_nbedit.storage.resolver import StorageResolver
 
 #: How long a request may wait for a decision, in seconds.
 MAX_WAIT = 60

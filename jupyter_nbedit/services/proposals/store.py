@@ -1,18 +1,17 @@
 """The proposals in SQL: their number, size and age are limited, and they survive a restart."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.errors import ACCEPTANCE, DECISION, NEW_PROPOSAL, PROPOSALS
 from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values, store_path
 from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames
@@ -28,9 +27,6 @@ from jupyter_nbedit.services.proposals.models import (
     check_pending,
 )
 from jupyter_nbedit.services.requests import Claim, ProposalOrigin
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.db.database import Database
 
 # The most bytes of all pending proposals, with payloads.
 _MAX_BYTES = 256 * 1024 * 1024

@@ -1,19 +1,18 @@
 """What a user has not seen: the net change of each cell since the last Keep; keep and undo them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from logging import Logger
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
 from jupyter_nbedit.notebook.undo.net_change import NetChange
 from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import UnseenEvent
 from jupyter_nbedit.services.history.models import EditOrigin, Entry, build_cell_diffs
+from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.reading.loading import (
     LoadedNotebook,
     load_notebook,
@@ -32,10 +31,6 @@ from jupyter_nbedit.services.unseen.planner import (
 from jupyter_nbedit.services.unseen.store import SeenEditStore
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.system.lru import LRUCache
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.services.events.emitter import EventEmitter
-    from jupyter_nbedit.services.history.store import EditStore
 
 #: The most edits whose net change is computed; older ones count as seen.
 MAX_EDITS = 200
