@@ -17,7 +17,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.services.reading.loading import DocumentCache, load_notebook
+from jupyter_nbedit.services.loading import DocumentCache, load_notebook
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.rename_exchange import FileExchange

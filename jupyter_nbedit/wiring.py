@@ -21,10 +21,10 @@ from jupyter_nbedit.services.all_services import Services
 from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.publish import Publisher
 from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.edits.undoable import UndoConflictFinder
 from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.history.service import HistoryService
 from jupyter_nbedit.services.history.store import EditStore
+from jupyter_nbedit.services.loading import DocumentCache
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.copies import VersionCopies
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
@@ -33,7 +33,6 @@ from jupyter_nbedit.services.outside.recorder import OutsideChangeRecorder
 from jupyter_nbedit.services.outside.watcher import NotebookWatcher
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
-from jupyter_nbedit.services.reading.loading import DocumentCache
 from jupyter_nbedit.services.reading.read_tracker import ReadTracker
 from jupyter_nbedit.services.reading.service import ReadService
 from jupyter_nbedit.services.reading.versions import VersionCache
@@ -208,14 +207,13 @@ def connect_services(
         None if watcher is None else watcher.examiner,
         settings.read_before_edit,
     )
-    conflicts = UndoConflictFinder(edit_history, storages, documents)
     services = Services(
         edits=edits,
         accept=AcceptService(edits, proposals, settings.own_decisions),
         reader=reader,
         read_tracker=read_tracker,
         search=SearchService(storages=storages),
-        history=HistoryService(edit_history, storages, conflicts),
+        history=HistoryService(edit_history, storages, documents),
         proposals=proposals,
         unseen=UnseenService(edits, edit_history, seen, events, log),
         modes=modes,

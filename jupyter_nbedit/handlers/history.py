@@ -12,7 +12,7 @@ from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler, parse_number
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.notebook.operations import MAX_INTEGER
-from jupyter_nbedit.services.history.service import (
+from jupyter_nbedit.services.history.models import (
     AllHistoryReply,
     DetailedEdit,
     HistoryReply,

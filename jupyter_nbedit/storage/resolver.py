@@ -17,7 +17,7 @@ from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.db.notebook_names import NotebookNames
-from jupyter_nbedit.errors import FolderNotFound, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import FolderNotFound, NbEditError, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage.api_paths import ManagerNames, is_served, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import (
@@ -252,6 +252,14 @@ class StorageResolver:
             await storage.check(path)
         else:
             await ContentsStorage(manager, self.locks).check(path)
+
+    async def is_readable(self, path: str) -> bool:
+        """Return whether a notebook can be read now; see `check`."""
+        try:
+            await self.check(path)
+        except NbEditError:
+            return False
+        return True
 
     async def exists(self, path: str) -> bool:
         """Return whether a path exists, as a notebook, another file or a directory.

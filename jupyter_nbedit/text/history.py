@@ -9,8 +9,15 @@ from jupyter_nbedit.notebook.diff import render_hunks
 from jupyter_nbedit.notebook.edit_plan import AffectedCell
 from jupyter_nbedit.notebook.shown_text import make_line, quote_name
 from jupyter_nbedit.notebook.undo.record import CellState
-from jupyter_nbedit.services.history.models import UNDOABLE_KINDS, CellDiff, EditOrigin, HistoryEdit
-from jupyter_nbedit.services.history.service import AllHistoryReply, DetailedEdit, HistoryReply
+from jupyter_nbedit.services.history.models import (
+    UNDOABLE_KINDS,
+    AllHistoryReply,
+    CellDiff,
+    DetailedEdit,
+    EditOrigin,
+    HistoryEdit,
+    HistoryReply,
+)
 from jupyter_nbedit.services.proposals.models import Proposal, ProposedPart
 
 MAX_PATH_LENGTH = 4_096

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from jupyter_nbedit.errors import Busy
-from jupyter_nbedit.services.reading.loading import load_notebook
+from jupyter_nbedit.services.loading import load_notebook
 from tests.faults.in_place_saver import build_version
 from tests.faults.requirements import NIGHTLY
 from tests.faults.scenario import CASES, NAME, Scenario

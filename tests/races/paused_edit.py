@@ -15,7 +15,7 @@ from pathlib import Path
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.operations import Replace
-from jupyter_nbedit.services.reading.loading import load_notebook
+from jupyter_nbedit.services.loading import load_notebook
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from tests.faults.shim import Mode, Shim

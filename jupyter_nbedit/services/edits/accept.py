@@ -9,11 +9,11 @@ from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.notebook.undo.revert import NO_RESOLUTION, Resolution, revert
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.policy import Proposer, build_refusal, decide
 from jupyter_nbedit.services.proposals.models import Proposal, choose_pending_parts
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
-from jupyter_nbedit.services.reading.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import Author, Claim, ProposalOrigin, WriteRequest
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large

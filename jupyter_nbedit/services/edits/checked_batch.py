@@ -12,7 +12,7 @@ from jupyter_nbedit.notebook.operations import Operation
 from jupyter_nbedit.services.edits.planned_edit import BatchPlanner, PlannedEdit
 from jupyter_nbedit.services.history.numbered_ids import check_numbered_ids
 from jupyter_nbedit.services.history.store import EditStore
-from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.requests import OperationFactory, WriteRequest
 
 

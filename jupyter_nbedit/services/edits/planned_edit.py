@@ -26,7 +26,7 @@ from jupyter_nbedit.notebook.edit_plan import (
 from jupyter_nbedit.notebook.operations import Operation, ReplaceText, TextEdit
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.services.history.models import SeenParts
-from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import CellSources, EditReply, RevisionChanges, UndoneEdit
 from jupyter_nbedit.services.requests import OperationFactory, WriteRequest
 from jupyter_nbedit.services.tabs import TabCounts

@@ -19,7 +19,7 @@ from jupyter_nbedit.services.edits.planned_edit import EditResult, PlannedEdit
 from jupyter_nbedit.services.history.models import CellDiff, Entry, build_cell_diffs
 from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
 from jupyter_nbedit.services.history.store import EditStore
-from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.storage.base import Storage

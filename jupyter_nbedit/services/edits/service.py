@@ -35,11 +35,11 @@ from jupyter_nbedit.services.edits.planned_edit import (
 from jupyter_nbedit.services.edits.publish import Publisher
 from jupyter_nbedit.services.edits.restore import RestorePlanner, RestoreReply
 from jupyter_nbedit.services.edits.undo import UndoPlanner
+from jupyter_nbedit.services.loading import DocumentCache, LoadedNotebook, load_notebook
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
 from jupyter_nbedit.services.policy import Action, build_refusal, decide
 from jupyter_nbedit.services.proposals.service import ProposalService
-from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook, load_notebook
 from jupyter_nbedit.services.replies import EditReply, RevisionChanges
 from jupyter_nbedit.services.requests import (
     Claim,

@@ -15,7 +15,7 @@ from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.history.models import UNDOABLE_KINDS, Entry, HistoryEdit, SeenParts
 from jupyter_nbedit.services.history.store import EditStore
-from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import UndoneEdit
 from jupyter_nbedit.services.requests import Author
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large

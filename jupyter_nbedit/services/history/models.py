@@ -265,3 +265,40 @@ def build_cell_diffs(cell_undos: Iterable[CellUndo]) -> list[CellDiff]:
         )
         for number, cell_undo in enumerate(cell_undos)
     ]
+
+
+_NEXT = "The value of `before` for the next page; null if there is none."
+
+
+class HistoryReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of a notebook's history, newest first."""
+
+    path: str
+    edits: list[HistoryEdit]
+    next: Annotated[int | None, Meta(description=_NEXT)]
+
+
+class AllHistoryReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the history of all notebooks that can be read now, newest first."""
+
+    edits: list[HistoryEdit]
+    next: Annotated[
+        int | None,
+        Meta(description=f"{_NEXT} A page may have fewer edits than asked for and yet a next one."),
+    ]
+
+
+class DetailedEdit(HistoryEdit, frozen=True, kw_only=True):
+    """An edit, and the difference of each cell that it changed."""
+
+    parts: Annotated[
+        list[CellDiff],
+        Meta(description="Empty if the edit was too large to be stored completely."),
+    ]
+
+
+class PurgeReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of edits that were deleted."""
+
+    path: str
+    purged: Annotated[int, Meta(ge=0, description="How many edits.")]

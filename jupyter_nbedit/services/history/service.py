@@ -1,22 +1,27 @@
 """Queries of the edit history, limited to notebooks that can be read now."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Protocol
 
-import msgspec
-from msgspec import Meta
 from msgspec.structs import replace
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
+from jupyter_nbedit.notebook.undo.net_change import decode_record
 from jupyter_nbedit.notebook.undo.record import UndoRecord
-from jupyter_nbedit.services.history.models import CellDiff, HistoryEdit, build_cell_diffs
+from jupyter_nbedit.notebook.undo.revert import is_in_conflict
+from jupyter_nbedit.services.history.models import (
+    AllHistoryReply,
+    DetailedEdit,
+    Entry,
+    HistoryEdit,
+    HistoryReply,
+    PurgeReply,
+    build_cell_diffs,
+)
 from jupyter_nbedit.services.history.store import EditStore
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.services.loading import DocumentCache, LoadedNotebook, load_notebook
+from jupyter_nbedit.storage.resolver import StorageResolver
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 # For one page of all notebooks, at most so many notebooks are checked and so many edits read; the
 # page may have fewer edits for that reason.
@@ -28,48 +33,12 @@ _MAX_AGENTS = 20
 _MAX_PAGES = 5
 _PAGE_SIZE = 200
 
-_NEXT = "The value of `before` for the next page; null if there is none."
-
-
-class HistoryReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of a notebook's history, newest first."""
-
-    path: str
-    edits: list[HistoryEdit]
-    next: Annotated[int | None, Meta(description=_NEXT)]
-
-
-class AllHistoryReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of the history of all notebooks that can be read now, newest first."""
-
-    edits: list[HistoryEdit]
-    next: Annotated[
-        int | None,
-        Meta(description=f"{_NEXT} A page may have fewer edits than asked for and yet a next one."),
-    ]
-
-
-class DetailedEdit(HistoryEdit, frozen=True, kw_only=True):
-    """An edit, and the difference of each cell that it changed."""
-
-    parts: Annotated[
-        list[CellDiff],
-        Meta(description="Empty if the edit was too large to be stored completely."),
-    ]
-
-
-class PurgeReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of edits that were deleted."""
-
-    path: str
-    purged: Annotated[int, Meta(ge=0, description="How many edits.")]
-
-
-class ConflictFinder(Protocol):
-    """Compares edits with the notebook as it is now."""
-
-    async def find(self, path: str, edits: Sequence[HistoryEdit]) -> frozenset[int]:
-        """Return the numbers of the edits whose undo is prevented by later changes."""
+# To find out whether later changes prevent an undo, so many of the newest edits are compared, with
+# so many bytes of their records.
+_MAX_COMPARED = 200
+_MAX_COMPARED_BYTES = 8 << 20
+# How long it takes to compare an edit, as bytes of a notebook to parse.
+_EDIT_WEIGHT = 2_000
 
 
 @dataclass(frozen=True)
@@ -78,14 +47,14 @@ class HistoryService:
 
     history: EditStore
     storages: StorageResolver
-    conflicts: ConflictFinder
+    documents: DocumentCache
 
     async def list_edits(self, path: str, *, limit: int, before: int | None) -> HistoryReply:
         """List the edits of a notebook."""
         await self.storages.check(path)
         page = await self.history.list_page(path, limit=limit + 1, before=before)
         edits = page[:limit]
-        conflicts = await self.conflicts.find(path, edits)
+        conflicts = await self._find_conflicts(path, edits)
         edits = [
             replace(edit, undoable=False) if edit.edit_id in conflicts else edit for edit in edits
         ]
@@ -104,7 +73,7 @@ class HistoryService:
                 if len(edits) == limit or len(is_readable) == _MAX_PATHS or count == _MAX_EDITS:
                     return AllHistoryReply(edits=edits, next=before)
                 if edit.path not in is_readable:
-                    is_readable[edit.path] = await self._is_readable(edit.path)
+                    is_readable[edit.path] = await self.storages.is_readable(edit.path)
                 if is_readable[edit.path]:
                     edits.append(edit)
                 before = edit.edit_id
@@ -130,13 +99,6 @@ class HistoryService:
                 break
         return list(edits.values())[:_MAX_AGENTS]
 
-    async def _is_readable(self, path: str) -> bool:
-        try:
-            await self.storages.check(path)
-        except NbEditError:
-            return False
-        return True
-
     async def get_edit(self, path: str, edit_id: int) -> DetailedEdit:
         """Return an edit of a notebook with the difference of each cell.
 
@@ -153,7 +115,7 @@ class HistoryService:
             )
             raise HistoryUnavailable(message, edit_id=edit_id) from None
         fields = {name: getattr(entry, name) for name in HistoryEdit.__struct_fields__}
-        if edit_id in await self.conflicts.find(path, [entry]):
+        if edit_id in await self._find_conflicts(path, [entry]):
             fields["undoable"] = False
         return DetailedEdit(**fields, parts=parts)
 
@@ -161,3 +123,40 @@ class HistoryService:
         """Delete the edits of a notebook."""
         await self.storages.check(path)
         return PurgeReply(path=path, purged=await self.history.purge(path))
+
+    async def _find_conflicts(self, path: str, edits: Sequence[HistoryEdit]) -> frozenset[int]:
+        """Return the numbers of the edits whose undo is prevented by later changes.
+
+        There is none among older edits than are compared, nor if the notebook cannot be read.
+        """
+        candidates = [edit for edit in edits if edit.undoable]
+        if not candidates:
+            return frozenset()
+        try:
+            storage = await self.storages.resolve(path)
+            notebook = await load_notebook(storage, path, self.documents)
+            await notebook.compute_hash()
+        except NbEditError:
+            # The history can be read without its notebook.
+            return frozenset()
+        numbers = {edit.edit_id for edit in candidates if edit.hash != notebook.hash}
+        if not numbers:
+            return frozenset()
+        entries, _ = await self.history.list_newer(
+            path, min(numbers) - 1, limit=_MAX_COMPARED, max_bytes=_MAX_COMPARED_BYTES
+        )
+        compared = [entry for entry in entries if entry.edit_id in numbers]
+        weight = len(notebook.content.data) + sum(
+            len(entry.record) + _EDIT_WEIGHT for entry in compared
+        )
+        return await run_in_thread_if_large(weight, _compare, notebook, compared)
+
+
+def _compare(notebook: LoadedNotebook, entries: Sequence[Entry]) -> frozenset[int]:
+    conflicts: set[int] = set()
+    for entry in entries:
+        # One record at a time is in memory: decoded, it may be many times as large.
+        record = decode_record(entry.record)
+        if record is None or is_in_conflict(notebook.document, record):
+            conflicts.add(entry.edit_id)
+    return frozenset(conflicts)

@@ -19,11 +19,11 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
+from jupyter_nbedit.services.loading import DocumentCache, LoadedNotebook
 from jupyter_nbedit.services.outside.copies import VersionCopy
 from jupyter_nbedit.services.outside.open_notebook import KnownVersion, OpenNotebook, OpenNotebooks
 from jupyter_nbedit.services.outside.recorder import Difference, NewVersion, OutsideChangeRecorder
 from jupyter_nbedit.services.outside.timing import TIMING
-from jupyter_nbedit.services.reading.loading import DocumentCache, LoadedNotebook
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.files.read import get_content_identity

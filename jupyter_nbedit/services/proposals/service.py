@@ -24,6 +24,7 @@ from jupyter_nbedit.notebook.undo.record import GapAnchor, UndoRecord
 from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import ProposalEvent
 from jupyter_nbedit.services.history.models import CellDiff, build_cell_diffs
+from jupyter_nbedit.services.loading import load_notebook, repeat_while_changed
 from jupyter_nbedit.services.proposals.models import (
     Proposal,
     ProposalContent,
@@ -33,7 +34,6 @@ from jupyter_nbedit.services.proposals.models import (
     choose_rejected_parts,
 )
 from jupyter_nbedit.services.proposals.store import ProposalStore, UndoFollower
-from jupyter_nbedit.services.reading.loading import load_notebook, repeat_while_changed
 from jupyter_nbedit.services.requests import Author, Claim, ProposalOrigin, WriteRequest
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
@@ -325,11 +325,10 @@ class ProposalService:
         if not proposal.path:
             # No path of this root leads there any more.
             return False
+        if proposal.kind == "edit" or proposal.edit_ids:
+            return await self.storages.is_readable(proposal.path)
         try:
-            if proposal.kind == "edit" or proposal.edit_ids:
-                await self.storages.check(proposal.path)
-            else:
-                await self.storages.walk(proposal.path.rpartition("/")[0], recursive=False)
+            await self.storages.walk(proposal.path.rpartition("/")[0], recursive=False)
         except NbEditError:
             return False
         return True

@@ -29,13 +29,13 @@ from jupyter_nbedit.notebook.views import (
 )
 from jupyter_nbedit.services.history.numbered_ids import check_numbered_ids
 from jupyter_nbedit.services.history.store import EditStore
-from jupyter_nbedit.services.reading.delta import list_parts, read_metadata
-from jupyter_nbedit.services.reading.loading import (
+from jupyter_nbedit.services.loading import (
     DocumentCache,
     LoadedNotebook,
     load_notebook,
     repeat_while_changed,
 )
+from jupyter_nbedit.services.reading.delta import list_parts, read_metadata
 from jupyter_nbedit.services.reading.models import (
     ChangesSince,
     DeltaReply,

@@ -21,7 +21,7 @@ from jupyter_nbedit.services.edits.undo import describe_undone
 from jupyter_nbedit.services.events.models import UnseenEvent
 from jupyter_nbedit.services.history.models import Entry, SeenParts
 from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
-from jupyter_nbedit.services.reading.loading import LoadedNotebook
+from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.unseen.store import SeenEdits
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 

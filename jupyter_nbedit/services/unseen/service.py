@@ -13,7 +13,7 @@ from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import UnseenEvent
 from jupyter_nbedit.services.history.models import EditOrigin, Entry, build_cell_diffs
 from jupyter_nbedit.services.history.store import EditStore
-from jupyter_nbedit.services.reading.loading import (
+from jupyter_nbedit.services.loading import (
     LoadedNotebook,
     load_notebook,
     repeat_while_changed,
@@ -72,7 +72,9 @@ class UnseenService:
         """List the notebooks that can be read and have edits that the user has not seen."""
         notebooks = await self.seen.list_notebooks(account)
         return UnseenNotebooks(
-            notebooks=[each for each in notebooks if await self._is_readable(each.path)]
+            notebooks=[
+                each for each in notebooks if await self.edits.storages.is_readable(each.path)
+            ]
         )
 
     async def keep(
@@ -175,13 +177,6 @@ class UnseenService:
             self.log.info("What was seen of %r is not stored: %s", path, error.message)
             return
         self.events.emit(UnseenEvent(path=path))
-
-    async def _is_readable(self, path: str) -> bool:
-        try:
-            await self.edits.storages.check(path)
-        except NbEditError:
-            return False
-        return True
 
 
 def _compute_reply(state: UnseenState, account: str) -> UnseenReply:

@@ -4,7 +4,7 @@ import pytest
 
 from jupyter_nbedit.errors import NbEditError, VersionUnknown
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.services.reading.loading import DocumentCache
+from jupyter_nbedit.services.loading import DocumentCache
 from jupyter_nbedit.services.reading.read_tracker import ReadTracker
 from jupyter_nbedit.services.reading.versions import VersionCache
 from tests.support import samples
