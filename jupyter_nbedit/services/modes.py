@@ -21,7 +21,6 @@ from jupyter_nbedit.services.events.models import ModeEvent
 #: In ``review``, changes become proposals; in ``plan``, only dry runs are allowed.
 Mode = Literal["edit", "review", "plan"]
 
-_STRICTNESS: Sequence[Mode] = ("edit", "review", "plan")
 # The value of a row if a person has decided, after the modes were lost, that a notebook has no mode
 # of its own. With the empty name the row applies to all notebooks of the root without a row.
 _SERVER_MODE = "server"
@@ -98,7 +97,7 @@ class ModeManager:
         """Return the effective mode of a notebook with its own mode, or with None without one."""
         if own is not None and self.is_fixed:
             # The configuration decides; a notebook can only be more strict.
-            return max(own, self.server, key=_STRICTNESS.index)
+            return max(own, self.server, key=get_strictness)
         return own or self.server
 
     async def read_own(self, path: str) -> tuple[Mode | None, str | None]:
@@ -250,14 +249,9 @@ class ModeManager:
         if problem is None:
             return False
         row = {"root": self.names.get_root_name(), "name": _ALL_NOTEBOOKS, "mode": _SERVER_MODE}
-
-        def decide(connection: sqlite3.Connection) -> None:
-            connection.execute(_DELETE_INVALID, self.names.get_range()._asdict())
-            connection.execute(_UPSERT, row)
-            write_older_modes(connection)
-
+        invalid_range = self.names.get_range()._asdict()
         try:
-            await self.database.write(decide, purpose=NEW_MODE)
+            await self._write([(_DELETE_INVALID, invalid_range), (_UPSERT, row)])
         except HistoryUnavailable as error:
             # The decision applies as long as the problem is the same and this server runs.
             self._decided_problem = problem

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.services.modes import ModeManager
 
 if TYPE_CHECKING:
     from jupyter_events import EventLogger
@@ -32,16 +32,6 @@ class PathObserver(Protocol):
         """Delete it."""
 
 
-class ModeObserver(Protocol):
-    """Lets no rename make a rule on a notebook laxer, not even for a moment."""
-
-    def expect_rename(self, old: str, new: str) -> AbstractContextManager[None]:
-        """Let the modes of the old path apply to the new one, too, before they are stored."""
-
-    async def copy_stricter_modes(self, old: str, new: str) -> None:
-        """Copy the modes of the old path to the new one where they are stricter."""
-
-
 @dataclass
 class ContentsEventListener:
     """Passes renames and deletions of the contents manager on to observers, in order."""
@@ -50,7 +40,8 @@ class ContentsEventListener:
     #: cannot be determined.
     exists: Callable[[str], Awaitable[bool]]
     observers: Sequence[PathObserver]
-    modes: ModeObserver
+    #: Let no rename make a rule on a notebook laxer, not even for a moment.
+    modes: ModeManager
     log: Logger
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -8,6 +8,7 @@ import pytest
 
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.services.history.rename_listener import CONTENTS, ContentsEventListener
+from jupyter_nbedit.services.modes import ModeManager
 from tests.support.services import ServiceBuilder
 
 
@@ -30,7 +31,7 @@ class RecordingObserver:
             raise self.failure
 
 
-class RecordingModes:
+class RecordingModes(ModeManager):
     """Records which modes are to hold at a new path."""
 
     def __init__(self) -> None:
