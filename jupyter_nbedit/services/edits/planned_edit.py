@@ -1,18 +1,14 @@
-"""Planned edits: a change that is computed, not written yet; and the planner of batches."""
+"""Planned edits: a change that is computed, not written yet; and the planner of new notebooks."""
 
 from __future__ import annotations
 
-import asyncio
-import uuid
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.notebook.apply_batch import apply_operations
 from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.diff import render_unified_diff
 from jupyter_nbedit.notebook.document import Document
@@ -23,27 +19,20 @@ from jupyter_nbedit.notebook.edit_plan import (
     Kind,
     OperationResult,
 )
-from jupyter_nbedit.notebook.operations import Operation, ReplaceText, TextEdit
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.services.history.models import SeenParts
 from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import CellSources, EditReply, RevisionChanges, UndoneEdit
-from jupyter_nbedit.services.requests import OperationFactory, WriteRequest
+from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.storage.base import Storage, WriteResult
-from jupyter_nbedit.system.concurrency import SMALL_BYTES, run_in_thread_if_large
+from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# How long one operation takes, as the number of bytes of a notebook that take as long to parse.
-_OPERATION_WEIGHT = 2_000
 # The kinds of edits that return notebooks to an earlier state.
 _REVERSALS = frozenset(("undo", "redo", "undo_cells", "restore"))
-# How long one value of an operation takes, in the same unit.
-_VALUE_WEIGHT = 50
-# So many characters are replaced in the time of one unit.
-_CHARACTERS_PER_WEIGHT = 10
 
 
 @dataclass
@@ -126,12 +115,9 @@ class PlannedEdit:
         return cls(notebook, plan, diff, lines, after.language, kind, undoes, may_sign, **fields)
 
     @cached_property
-    def _document_after(self) -> Document:
+    def document_after(self) -> Document:
+        """The notebook after the edit; the first use may take long."""
         return self.notebook.document.apply_splices(self.plan.splices)
-
-    def get_document_after(self) -> Document:
-        """Return the notebook after the edit; the first call may take long."""
-        return self._document_after
 
     @property
     def hash_before(self) -> str | None:
@@ -221,91 +207,6 @@ class Planner(Protocol):
         This is called again if the notebook changes before the write; the errors that it raises
         reach the client.
         """
-
-
-def estimate_weight(operations: Sequence[Operation], notebook_bytes: int) -> int:
-    """Return how long operations take, as the bytes of a notebook that take as long to parse.
-
-    All that they contain counts, and the longest texts that replacing can make of it. Counting
-    stops where the operations are large: then a thread does the work.
-    """
-    weight = notebook_bytes + len(operations) * _OPERATION_WEIGHT
-    characters = notebook_bytes
-    values: list[Any] = list(operations)
-    while values and weight <= SMALL_BYTES:
-        value = values.pop()
-        if isinstance(value, str):
-            weight += len(value)
-            characters += len(value)
-        elif isinstance(value, dict):
-            values += [*value, *value.values()]
-            weight += len(value) * _VALUE_WEIGHT
-        elif isinstance(value, list | tuple):
-            values += value
-            weight += len(value) * _VALUE_WEIGHT
-        elif isinstance(value, msgspec.Struct):
-            values += [getattr(value, name) for name in value.__struct_fields__]
-    for edit in _iterate_text_edits(operations):
-        if weight > SMALL_BYTES:
-            break
-        if edit.all is True:
-            # Each occurrence of the old text becomes the new one.
-            characters = max(characters, characters * len(edit.new or "") // len(edit.old or "x"))
-        weight += characters // _CHARACTERS_PER_WEIGHT
-    return weight
-
-
-def _iterate_text_edits(operations: Sequence[Operation]) -> Iterator[ReplaceText | TextEdit]:
-    for operation in operations:
-        if isinstance(operation, ReplaceText):
-            yield from [operation] if operation.edits is UNSET else operation.edits
-
-
-@dataclass(frozen=True)
-class BatchPlanner:
-    """Plans a batch of operations.
-
-    ``is_creation``: whether it fills a new notebook. ``rev`` is the beginning of the hash of the
-    version that the request knows; see `Document.locate`.
-    """
-
-    operations: Sequence[Operation] | OperationFactory
-    is_creation: bool = False
-    rev: str | None = None
-
-    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
-        """Plan the batch."""
-        is_current = self.rev is not None and (await notebook.compute_hash()).startswith(self.rev)
-        if callable(self.operations):
-            # What it reads is not known before.
-            return await asyncio.to_thread(self._create, notebook, self.operations, is_current)
-        weight = estimate_weight(self.operations, len(notebook.content.data))
-        return await run_in_thread_if_large(
-            weight, self._apply, notebook, self.operations, is_current
-        )
-
-    def _create(
-        self,
-        notebook: LoadedNotebook,
-        create_operations: OperationFactory,
-        is_current: bool,  # noqa: FBT001 -- `to_thread` passes it by position
-    ) -> PlannedEdit:
-        return self._apply(notebook, create_operations(notebook.document), is_current)
-
-    def _apply(
-        self,
-        notebook: LoadedNotebook,
-        operations: Sequence[Operation],
-        is_current: bool,  # noqa: FBT001 -- `to_thread` passes it by position
-    ) -> PlannedEdit:
-        plan = apply_operations(
-            notebook.document, operations, fresh_id=_create_id, is_current=is_current
-        )
-        return PlannedEdit.from_plan(notebook, plan, kind="create" if self.is_creation else "edit")
-
-
-def _create_id() -> str:
-    return uuid.uuid4().hex[:8]
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Publisher:
             self.versions.remember(written.hash, Document.parse(written.text))
             return
         self.versions.remember_edit(
-            planned.notebook.hash, written.hash, planned.get_document_after(), planned.plan
+            planned.notebook.hash, written.hash, planned.document_after, planned.plan
         )
 
 

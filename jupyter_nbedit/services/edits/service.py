@@ -24,9 +24,8 @@ from jupyter_nbedit.notebook.document import Document, write_new_notebook
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.operations import Insert, Operation
 from jupyter_nbedit.notebook.splices import Splice, apply_splices, iterate_spliced_chunks
-from jupyter_nbedit.services.edits.checked_batch import CheckedBatchPlanner
+from jupyter_nbedit.services.edits.batch import BatchPlanner
 from jupyter_nbedit.services.edits.planned_edit import (
-    BatchPlanner,
     EditResult,
     NewNotebookPlanner,
     PlannedEdit,
@@ -86,7 +85,7 @@ class EditService:
         self, request: WriteRequest, operations: Sequence[Operation] | OperationFactory
     ) -> EditReply:
         """Apply a batch of operations to a notebook, all of them or none."""
-        planner = CheckedBatchPlanner(operations, request, self.publisher.history)
+        planner = BatchPlanner(operations, request, self.publisher.history)
         return await self.run(request, planner)
 
     async def undo(
@@ -130,7 +129,8 @@ class EditService:
         ``language`` and ``kernelspec`` are for its metadata; see `write_new_notebook`.
         """
         data = write_new_notebook(language, kernelspec)
-        return await self.run_creation(request, data, BatchPlanner(cells, is_creation=True))
+        planner = BatchPlanner(cells, request, self.publisher.history, kind="create")
+        return await self.run_creation(request, data, planner)
 
     async def create_from_bytes(self, request: WriteRequest, data: bytes) -> EditReply:
         """Create a notebook with given bytes; see `create`."""
@@ -304,7 +304,7 @@ class EditService:
         return await run_in_thread_if_large(size, self._compare_with_rev, rev, planned)
 
     def _compare_with_rev(self, rev: str, planned: PlannedEdit) -> RevisionChanges:
-        versions, after = self.publisher.versions, planned.get_document_after()
+        versions, after = self.publisher.versions, planned.document_after
         try:
             changed_indexes, _ = versions.compare(versions.find(rev), after)
         except VersionUnknown:
@@ -388,7 +388,7 @@ class EditService:
             await planned.notebook.compute_hash()
             if written.text is None:
                 size = len(planned.notebook.content.data)
-                after = await run_in_thread_if_large(size, planned.get_document_after)
+                after = await run_in_thread_if_large(size, lambda: planned.document_after)
                 self.documents.put(written.hash, after)
         except NbEditError as error:
             message = (
@@ -410,7 +410,7 @@ class EditService:
         return PendingSignature(
             self.trust,
             document,
-            planned.get_document_after,
+            lambda: planned.document_after,
             planned.plan.splices[0].start,
             signature,
         )

@@ -217,13 +217,7 @@ class UndoPlanner:
 
 def describe_undone(edit: HistoryEdit) -> UndoneEdit:
     """Return what the reply says about an edit that is undone or redone."""
-    return UndoneEdit(
-        edit_id=edit.edit_id,
-        kind=edit.kind,
-        user=edit.user,
-        client=edit.client,
-        message=edit.message,
-    )
+    return msgspec.convert(edit, UndoneEdit, from_attributes=True)
 
 
 def _build_undone_part(source: tuple[int, int], part: CellUndo, index: int | None) -> UndonePart:

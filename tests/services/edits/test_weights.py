@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.services.edits.planned_edit import estimate_weight
+from jupyter_nbedit.services.edits.batch import estimate_weight
 from jupyter_nbedit.system.concurrency import SMALL_BYTES
 
 INSERT: dict[str, Any] = {"op": "insert", "at": "end", "cell_type": "code", "source": ""}
