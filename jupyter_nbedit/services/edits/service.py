@@ -38,7 +38,9 @@ from jupyter_nbedit.services.loading import DocumentCache, LoadedNotebook, load_
 from jupyter_nbedit.services.modes import ModeManager
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
 from jupyter_nbedit.services.policy import Action, build_refusal, decide
-from jupyter_nbedit.services.proposals.service import ProposalService
+from jupyter_nbedit.services.proposals.models import MAX_OPERATIONS, ProposalContent
+from jupyter_nbedit.services.proposals.service import ProposalService, build_proposal
+from jupyter_nbedit.services.proposals.store import UndoFollower
 from jupyter_nbedit.services.replies import EditReply, RevisionChanges
 from jupyter_nbedit.services.requests import (
     Claim,
@@ -332,22 +334,29 @@ class EditService:
         self, request: WriteRequest, planned: PlannedEdit, data: bytes | None = None
     ) -> int:
         """Store a proposal, and return its number; ``data`` are the bytes of a new notebook."""
+        author, plan = request.author, planned.plan
         origin = ProposalOrigin(
-            account=request.author.account,
-            session=request.author.session_name,
+            account=author.account,
+            session=author.session_name,
             edit_kind="edit" if planned.kind == "outside" else planned.kind,
             undoes=planned.undoes,
-            way=request.author.way,
+            way=author.way,
         )
-        return await self.proposals.propose(
-            request,
-            planned.plan,
-            origin,
-            data=data,
+        operations = [cell for result in plan.results for cell in result.list_affected()]
+        content = ProposalContent(
+            kind="edit" if data is None else "create",
+            user=author.user,
+            client=author.client,
+            message=author.message,
             hash_before=planned.hash_before,
+            operations=operations[:MAX_OPERATIONS],
+            truncated=len(operations) > MAX_OPERATIONS,
             diff=planned.diff,
             language=planned.language,
         )
+        parts, payload = await asyncio.to_thread(build_proposal, plan, data)
+        proposal = await self.proposals.add(request.path, content, parts, payload, origin)
+        return proposal.proposal_id
 
     async def _write(
         self, request: WriteRequest, storage: Storage, planned: PlannedEdit
@@ -369,9 +378,8 @@ class EditService:
         try:
             written = await storage.write(request.path, notebook.content, splices)
             await self._remember_documents(planned, written)
-            follower = self.proposals.build_follower(
-                request.path, may_reopen=_may_reopen_parts(request)
-            )
+            may_reopen = _may_reopen_parts(request)
+            follower = UndoFollower(self.proposals.store, request.path, may_reopen)
             result = await self.publisher.publish(
                 request, storage, planned, written, signature, follow_undo=follower.follow
             )

@@ -15,6 +15,8 @@ from jupyter_nbedit.notebook.undo.part_states import PartStateName
 from jupyter_nbedit.notebook.undo.record import CellState
 from jupyter_nbedit.services.history.models import CellDiff
 
+#: The most operations that a proposal lists.
+MAX_OPERATIONS = 20
 Verdict = Literal["accepted", "rejected"]
 Status = Literal["pending", "accepted", "rejected", "partly_accepted", "expired"]
 

@@ -42,8 +42,6 @@ from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 MAX_WAIT = 60
 
 _MAX_NUMBER = 2**63 - 1
-# The most operations that a proposal lists.
-_MAX_OPERATIONS = 20
 # How often proposals expire, and decisions that could not be stored are stored, without a request.
 _EXPIRY_SECONDS = 10.0
 
@@ -68,37 +66,6 @@ class ProposalService:
         if self._expiry_task is not None:
             self._expiry_task.cancel()
 
-    async def propose(  # noqa: PLR0913 -- what is stored
-        self,
-        request: WriteRequest,
-        plan: EditPlan,
-        origin: ProposalOrigin,
-        *,
-        data: bytes | None,
-        hash_before: str | None,
-        diff: str,
-        language: str | None,
-    ) -> int:
-        """Add a proposal, and return its number, or raise `TooManyProposals`.
-
-        ``data`` are the bytes of a new notebook; None for an edit. ``hash_before`` is the hash of
-        the notebook that the plan is for.
-        """
-        parts, payload = await asyncio.to_thread(_build_proposal, plan, data)
-        entries = [cell for result in plan.results for cell in result.list_affected()]
-        content = ProposalContent(
-            kind="edit" if data is None else "create",
-            user=request.author.user,
-            client=request.author.client,
-            message=request.author.message,
-            hash_before=hash_before,
-            operations=entries[:_MAX_OPERATIONS],
-            truncated=len(entries) > _MAX_OPERATIONS,
-            diff=diff,
-            language=language,
-        )
-        return (await self.add(request.path, content, parts, payload, origin)).proposal_id
-
     async def reject(
         self,
         proposal_id: int,
@@ -120,33 +87,14 @@ class ProposalService:
         """
         parts = choose_rejected_parts(await self.get(proposal_id), parts)
         proposal = await self.store.reopen(proposal_id, parts)
-        self.log.info(
-            "Proposal %d for %r by %r is pending again, by %r",
-            proposal.proposal_id,
-            proposal.path,
-            proposal.user,
-            author.user,
-        )
-        self._emit_event(proposal, author.user, author.client)
+        self._report(proposal, author, "pending again")
         return proposal
-
-    def build_follower(self, path: str, *, may_reopen: bool) -> UndoFollower:
-        """Return what lets accepted parts of a notebook's proposals follow one undo or redo."""
-        return UndoFollower(self.store, path, may_reopen)
 
     def report_followed(self, follower: UndoFollower, request: WriteRequest) -> list[str]:
         """Emit the events of proposals that have followed an undo or redo; return warnings."""
-        by: Author | Claim = request.author if request.claim is None else request.claim
+        by = request.claim or request.author
         for proposal in follower.changed_proposals:
-            self.log.info(
-                "Proposal %d for %r by %r is %s after an undo or redo, by %r",
-                proposal.proposal_id,
-                proposal.path,
-                proposal.user,
-                proposal.status,
-                by.user,
-            )
-            self._emit_event(proposal, by.user, by.client)
+            self._report(proposal, by, f"{proposal.status} after an undo or redo")
         return [
             f"The edit is written, but proposal {number} is not pending again. {error.message}"
             for number, error in follower.errors.items()
@@ -244,15 +192,7 @@ class ProposalService:
     async def decide(self, claim: Claim, verdict: Verdict, reason: str | None = None) -> Proposal:
         """Store a decision and emit its event; see `ProposalStore.decide`."""
         proposal = await self.store.decide(claim, verdict, reason)
-        self.log.info(
-            "Proposal %d for %r by %r is %s, by %r",
-            proposal.proposal_id,
-            proposal.path,
-            proposal.user,
-            proposal.status,
-            claim.user,
-        )
-        self._emit_event(proposal, claim.user, claim.client)
+        self._report(proposal, claim, proposal.status)
         return proposal
 
     async def on_renamed(self, old: str, new: str) -> None:
@@ -333,6 +273,18 @@ class ProposalService:
             return False
         return True
 
+    def _report(self, proposal: Proposal, by: Author | Claim, status: str) -> None:
+        """Log a decision and emit its event."""
+        self.log.info(
+            "Proposal %d for %r by %r is %s, by %r",
+            proposal.proposal_id,
+            proposal.path,
+            proposal.user,
+            status,
+            by.user,
+        )
+        self._emit_event(proposal, by.user, by.client)
+
     def _emit_event(
         self, proposal: Proposal, user: str | None, client: str | None, *, is_deleted: bool = False
     ) -> None:
@@ -352,8 +304,11 @@ class ProposalService:
         self._change = asyncio.Event()
 
 
-def _build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[ProposedPart], bytes]:
-    """Return the parts and the payload of a proposal."""
+def build_proposal(plan: EditPlan, data: bytes | None) -> tuple[Sequence[ProposedPart], bytes]:
+    """Return the parts and the payload of a proposal.
+
+    ``data`` are the bytes of a new notebook; None for an edit.
+    """
     if data is not None:
         cells = plan.build_record().parts
         diffs = build_cell_diffs(cell for cell in cells if not cell.is_notebook_metadata)
