@@ -7,7 +7,7 @@ from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.editing import parse_etags
 from jupyter_nbedit.handlers.spec import ETAG, Reply
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
-from jupyter_nbedit.text.reading import read_as_text
+from jupyter_nbedit.text.notebook import read_as_text
 
 #: The replies to a request that reads.
 READ_REPLIES = {

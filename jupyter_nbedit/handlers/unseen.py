@@ -14,7 +14,7 @@ from jupyter_nbedit.handlers.base import NbEditHandler
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
 from jupyter_nbedit.services.requests import KeepBody, get_or_none
 from jupyter_nbedit.services.unseen.models import UnseenNotebooks, UnseenReply
-from jupyter_nbedit.text.unseen import render_unseen, render_unseen_notebooks
+from jupyter_nbedit.text.history import render_unseen, render_unseen_notebooks
 
 # Below this length, a body and its headers fit into one packet.
 _LEAST_COMPRESSED = 1_000

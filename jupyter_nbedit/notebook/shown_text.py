@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 _QUOTE = '"'
+_MAX_PATH_LENGTH = 4_096
 # Python takes these characters for printable, but they show nothing, or belong to the one before:
 # those of Unicode's Default_Ignorable_Code_Point that are letters or marks, and blank Braille.
 _INVISIBLE = re.compile(
@@ -40,6 +41,16 @@ def quote_name(name: str, limit: int = sys.maxsize, *, separator: str = " | ") -
     )
     shown = name if is_plain else f"{_QUOTE}{''.join(map(_escape, name[: limit + 1]))}{_QUOTE}"
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def quote_path(path: str) -> str:
+    """Return the path of a notebook as a text shows it; see `quote_name`."""
+    return quote_name(path, _MAX_PATH_LENGTH)
+
+
+def count_noun(number: int, noun: str) -> str:
+    """Return a number of things, such as ``1 cell`` or ``2 cells``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _escape(char: str) -> str:

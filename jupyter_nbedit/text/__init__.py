@@ -1,4 +1,4 @@
 """Replies as compact text, for models and terminals: REST, tools and the command line share it.
 
-`service` writes notebooks; each other module writes one kind of reply.
+`notebook` reads and writes notebooks; each other module writes one kind of reply.
 """

@@ -7,13 +7,12 @@ from msgspec import UNSET
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.document import REV_LENGTH
 from jupyter_nbedit.notebook.edit_plan import CellResult, OperationResult
-from jupyter_nbedit.notebook.shown_text import make_line, quote_name
+from jupyter_nbedit.notebook.shown_text import count_noun, make_line, quote_path
 from jupyter_nbedit.services.replies import EditReply, RevisionChanges
 from jupyter_nbedit.services.requests import MAX_LABEL_LENGTH
 from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.text.notebook import NO_SERVER
 
-_MAX_PATH_LENGTH = 4_096
 _MAX_WARNING_LENGTH = 500
 _MAX_DIFF_LENGTH = 4_000
 _SAME_DIFF = "<note>The diff is that of your dry run.</note>"
@@ -51,8 +50,7 @@ def render_edit(
 def _render_head(reply: EditReply, *, has_server: bool) -> str:
     # A proposal has the hash and the number of cells of the notebook as it is now.
     cells = reply.total_cells - (0 if reply.proposal_id is UNSET else reply.cells_delta)
-    count = f"{cells} cell{'' if cells == 1 else 's'}"
-    facts = [quote_name(reply.path, _MAX_PATH_LENGTH), count, f"rev {reply.hash[:REV_LENGTH]}"]
+    facts = [quote_path(reply.path), count_noun(cells, "cell"), f"rev {reply.hash[:REV_LENGTH]}"]
     if reply.proposal_id is not UNSET:
         facts.append(
             f"proposed as {reply.proposal_id}: nothing is changed until a person decides in "
@@ -83,18 +81,14 @@ def _render_undone(reply: EditReply) -> Iterator[str]:
 
 def _describe_tabs(tabs: TabCounts) -> Iterator[str]:
     if tabs.shown:
-        yield f"shown in {_count_tabs(tabs.shown)}"
+        yield f"shown in {count_noun(tabs.shown, 'tab')}"
     if tabs.merged:
-        yield f"merged with unsaved changes in {_count_tabs(tabs.merged)}"
+        yield f"merged with unsaved changes in {count_noun(tabs.merged, 'tab')}"
     if tabs.waiting:
-        yield f"waiting in {_count_tabs(tabs.waiting)}: its user has changed the cell"
+        yield f"waiting in {count_noun(tabs.waiting, 'tab')}: its user has changed the cell"
     unknown = tabs.open - tabs.shown - tabs.merged - tabs.waiting
     if unknown > 0:
-        yield f"open in {_count_tabs(unknown)}"
-
-
-def _count_tabs(number: int) -> str:
-    return f"{number} tab{'' if number == 1 else 's'}"
+        yield f"open in {count_noun(unknown, 'tab')}"
 
 
 def _render_operation(result: OperationResult) -> str:

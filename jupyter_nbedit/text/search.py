@@ -6,10 +6,9 @@ from itertools import groupby
 from msgspec import UNSET
 
 from jupyter_nbedit.notebook.search import Hit
-from jupyter_nbedit.notebook.shown_text import make_line, quote_name
+from jupyter_nbedit.notebook.shown_text import count_noun, make_line, quote_path
 from jupyter_nbedit.services.search.models import SearchReply
 
-_MAX_PATH_LENGTH = 4_096
 _MAX_HIT_LENGTH = 160
 _SHOWN_SKIPPED = 5
 _TYPES = {"markdown": "md"}
@@ -18,14 +17,11 @@ _TYPES = {"markdown": "md"}
 def render_search(reply: SearchReply) -> str:
     """Return the reply to a search as text."""
     paths = {hit.path for hit in reply.hits}
-    found = (
-        f"{len(reply.hits)} hit{'' if len(reply.hits) == 1 else 's'} in {len(paths)} of "
-        f"{reply.files} notebook{'' if reply.files == 1 else 's'}"
-    )
-    lines = [found]
-    for path, hits in groupby(reply.hits, key=lambda hit: hit.path):
-        lines.append(f"== {quote_name(path, _MAX_PATH_LENGTH)}")
-        lines += map(render_hit, hits)
+    hits, notebooks = count_noun(len(reply.hits), "hit"), count_noun(reply.files, "notebook")
+    lines = [f"{hits} in {len(paths)} of {notebooks}"]
+    for path, hits_there in groupby(reply.hits, key=lambda hit: hit.path):
+        lines.append(f"== {quote_path(path)}")
+        lines += map(render_hit, hits_there)
     return "\n".join([*lines, *render_rest(reply)])
 
 
@@ -48,7 +44,7 @@ def render_rest(reply: SearchReply) -> Iterator[str]:
     """Yield notes about what was not searched, and how to go on."""
     if reply.skipped_count:
         shown = "; ".join(
-            f"{quote_name(skipped.path, _MAX_PATH_LENGTH)} ({skipped.reason})"
+            f"{quote_path(skipped.path)} ({skipped.reason})"
             for skipped in reply.skipped[:_SHOWN_SKIPPED]
         )
         more = reply.skipped_count - min(len(reply.skipped), _SHOWN_SKIPPED)

@@ -22,7 +22,7 @@ from jupyter_nbedit.agents.tools.files import TextBlock
 from jupyter_nbedit.errors import InvalidRequest, NbEditError, NotebookExists
 from jupyter_nbedit.notebook.operations import MAX_INTEGER, CellType, Insert
 from jupyter_nbedit.notebook.search import Hit, Scope
-from jupyter_nbedit.notebook.shown_text import quote_name
+from jupyter_nbedit.notebook.shown_text import count_noun, quote_path
 from jupyter_nbedit.notebook.text_cells import DEFAULT_CHARACTERS, TextOutputs, TextView
 from jupyter_nbedit.services.reading.models import ReadOptions
 from jupyter_nbedit.services.replies import EditReply
@@ -38,7 +38,7 @@ from jupyter_nbedit.services.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.text.edit import render_edit
 from jupyter_nbedit.text.errors import render_error
 from jupyter_nbedit.text.history import render_detailed_edit, render_history, render_proposal
-from jupyter_nbedit.text.reading import read_as_text
+from jupyter_nbedit.text.notebook import read_as_text
 from jupyter_nbedit.text.search import render_rest, render_search
 
 _MAX_CHARACTERS = 40_000
@@ -48,7 +48,6 @@ _SHOWN_CELLS = 3
 _SHOWN_CELL_CHARACTERS = 1_500
 _SHOWN_NOTEBOOKS = 100
 _SHOWN_EDITS = 20
-_MAX_PATH_LENGTH = 4_096
 _MAX_WAIT = 45
 # How long an answer waits for the reports of open tabs, in seconds.
 _TAB_SECONDS = 1.0
@@ -295,10 +294,10 @@ def _choose_outputs(hits: Sequence[Hit]) -> TextOutputs:
 async def _list_notebooks(context: ToolContext, folder: str) -> str:
     paths = await context.services.search.list_notebooks(folder, limit=_SHOWN_NOTEBOOKS)
     counts = {path: context.services.tabs.count_open(path) for path in paths}
-    lines = [f"{len(paths)} notebook{'' if len(paths) == 1 else 's'}"]
+    lines = [count_noun(len(paths), "notebook")]
     for path in sorted(paths, key=lambda path: not counts[path]):
-        is_open = f" | open in {counts[path]} tab{'' if counts[path] == 1 else 's'}"
-        lines.append(f"{quote_name(path, _MAX_PATH_LENGTH)}{is_open if counts[path] else ''}")
+        is_open = f" | open in {count_noun(counts[path], 'tab')}"
+        lines.append(f"{quote_path(path)}{is_open if counts[path] else ''}")
     if len(paths) == _SHOWN_NOTEBOOKS:
         lines.append("<note>There may be more: send a folder.</note>")
     return "\n".join(lines)
