@@ -1,17 +1,28 @@
 """What a user has not seen: the net change of each cell since the last Keep; keep and undo them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from logging import Logger
 
 import msgspec
 
-from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
-from jupyter_nbedit.notebook.undo.net_change import NetChange
+from jupyter_nbedit.errors import CellChanged, ChangeNotFound, HistoryUnavailable, NbEditError
+from jupyter_nbedit.notebook.undo.net_change import (
+    NetChange,
+    PastChange,
+    add_undone_parts,
+    compute_net_change,
+)
+from jupyter_nbedit.notebook.undo.record import UndonePart
+from jupyter_nbedit.notebook.undo.revert import revert
+from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.edits.service import EditService
+from jupyter_nbedit.services.edits.undo import describe_undone
 from jupyter_nbedit.services.events.emitter import EventEmitter
 from jupyter_nbedit.services.events.models import UnseenEvent
-from jupyter_nbedit.services.history.models import EditOrigin, Entry, build_cell_diffs
+from jupyter_nbedit.services.history.models import EditOrigin, Entry, SeenParts, build_cell_diffs
+from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
 from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.loading import (
     LoadedNotebook,
@@ -21,14 +32,7 @@ from jupyter_nbedit.services.loading import (
 from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenNotebooks, UnseenReply
-from jupyter_nbedit.services.unseen.planner import (
-    NetUndoPlanner,
-    UnseenState,
-    build_key,
-    build_marks,
-    choose_cells,
-)
-from jupyter_nbedit.services.unseen.store import SeenEditStore
+from jupyter_nbedit.services.unseen.store import SeenEdits, SeenEditStore
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.system.lru import LRUCache
 
@@ -40,6 +44,53 @@ _MAX_BYTES = 64 << 20
 _MAX_ROUNDS = 8
 # How many replies are kept, and how many cells they have together.
 _MAX_CACHED_CELLS = 2_000
+
+
+@dataclass(frozen=True)
+class UnseenState:
+    """A notebook, and the edits of it that a user has not seen completely, newest first."""
+
+    notebook: LoadedNotebook
+    entries: Sequence[Entry]
+    seen: SeenEdits
+    is_truncated: bool
+
+    @property
+    def newest_edit(self) -> int:
+        """The newest edit, or the newest that was seen; 0 if there is none."""
+        return self.entries[0].edit_id if self.entries else self.seen.last_edit
+
+    @property
+    def weight(self) -> int:
+        """How long it takes to compute the net change, as bytes of a notebook to parse."""
+        records = sum(len(entry.record) + EDIT_WEIGHT for entry in self.entries)
+        return len(self.notebook.content.data) + records
+
+    def compute_net_change(self, account: str) -> NetChange:
+        """Compute the net change for a user."""
+        changes = [
+            PastChange(
+                edit_id=entry.edit_id,
+                undoes=entry.undoes,
+                hash_before=entry.hash_before,
+                hash=entry.hash,
+                record=entry.record,
+                is_own_cell_undo=entry.kind == "undo_cells" and entry.account == account,
+                is_seen=entry.is_by(account) or entry.edit_id in self.seen.whole_edits,
+                seen_parts=self.seen.parts.get(entry.edit_id, ()),
+            )
+            for entry in self.entries
+        ]
+        # An undo and the edit that it undoes count together.
+        paired_ids = {
+            edit_id
+            for change in changes
+            if change.undoes
+            for edit_id in (change.edit_id, change.undoes)
+        }
+        while changes and changes[-1].is_seen and changes[-1].edit_id not in paired_ids:
+            changes.pop()
+        return compute_net_change(self.notebook.document, self.notebook.hash, changes)
 
 
 @dataclass
@@ -65,7 +116,13 @@ class UnseenService:
         has_others = any(not entry.is_by(account) for entry in state.entries)
         if not reply.cells and has_others and not reply.truncated:
             # The edits have no effect any more, and need not be compared again.
-            await self._mark_all(path, account, state.newest_edit)
+            try:
+                await self.seen.mark_all(path, account, state.newest_edit)
+            except HistoryUnavailable as error:
+                # The database can be read, so the user can go on; the next request tries again.
+                self.log.info("What was seen of %r is not stored: %s", path, error.message)
+            else:
+                self.events.emit(UnseenEvent(path=path))
         return reply
 
     async def list_notebooks(self, account: str) -> UnseenNotebooks:
@@ -92,11 +149,11 @@ class UnseenService:
             net = await run_in_thread_if_large(state.weight, state.compute_net_change, account)
             sources = [
                 source
-                for cell in choose_cells(net, keys).values()
+                for cell in _choose_cells(net, keys).values()
                 for source in cell.sources
                 if source[0] <= last_edit
             ]
-            await self.seen.mark_parts(path, account, await build_marks(state.entries, sources))
+            await self.seen.mark_parts(path, account, await _build_marks(state.entries, sources))
             try:
                 await self.mark_revealed(path, account, net, last_edit)
             except NbEditError as error:
@@ -136,7 +193,7 @@ class UnseenService:
             ]
             if not revealed:
                 return
-            marks = await build_marks(state.entries, revealed)
+            marks = await _build_marks(state.entries, revealed)
             await self.seen.mark_parts(path, account, marks)
 
     async def read_state(self, notebook: LoadedNotebook, account: str) -> UnseenState:
@@ -169,14 +226,84 @@ class UnseenService:
             self._cache.put(key, reply)
         return msgspec.structs.replace(reply, path=notebook.path)
 
-    async def _mark_all(self, path: str, account: str, edit_id: int) -> None:
+
+@dataclass(frozen=True)
+class NetUndoPlanner:
+    """Plans to undo net changes, by their keys, in the notebook as it is while it is locked."""
+
+    service: UnseenService
+    path: str
+    account: str
+    keys: Sequence[str]
+    until: int | None
+
+    async def plan(self, notebook: LoadedNotebook) -> PlannedEdit:
+        """Plan the undo."""
+        state = await self.service.read_state(notebook, self.account)
+        return await run_in_thread_if_large(state.weight, self._undo, state)
+
+    async def _mark_seen(
+        self,
+        state: UnseenState,
+        net: NetChange,
+        cells: Mapping[int, UndonePart],
+        part_count: int,
+        edit_id: int | None,
+    ) -> None:
+        """Store that the user has seen the undone changes, and the undo if it has a number."""
+        seen, events = self.service.seen, self.service.events
+        newest_edit = state.entries[0].edit_id if edit_id is None else edit_id
         try:
-            await self.seen.mark_all(path, account, edit_id)
-        except HistoryUnavailable as error:
-            # The database can be read, so the user can go on; the next request tries again.
-            self.log.info("What was seen of %r is not stored: %s", path, error.message)
-            return
-        self.events.emit(UnseenEvent(path=path))
+            if len(cells) == len(net.cells):
+                # The notebook is as it was seen last.
+                await seen.mark_all(self.path, self.account, newest_edit)
+                return
+            sources = [source for cell in cells.values() for source in cell.sources]
+            marks = await _build_marks(state.entries, sources)
+            if edit_id is not None:
+                marks.append(SeenParts(edit_id, range(part_count), part_count))
+            await seen.mark_parts(self.path, self.account, marks)
+            await self.service.mark_revealed(self.path, self.account, net, newest_edit)
+        finally:
+            events.emit(UnseenEvent(path=self.path))
+
+    def _undo(self, state: UnseenState) -> PlannedEdit:
+        net = state.compute_net_change(self.account)
+        cells = _choose_cells(net, self.keys)
+        edit_ids = {edit_id for cell in cells.values() for edit_id, _ in cell.sources}
+        if self.until is not None and max(edit_ids) > self.until:
+            message = (
+                f"A cell was changed again, by edit {max(edit_ids)}, after the edit {self.until} "
+                "that you know. Nothing was written. GET the `unseen` changes again and look at "
+                "them."
+            )
+            raise CellChanged(message, until=self.until, edit_ids=sorted(edit_ids))
+        is_whole = len(cells) == len(net.record.parts)
+        plan = revert(
+            state.notebook.document,
+            net.record,
+            op="undo",
+            is_exact=True,
+            part_numbers=None if is_whole else cells.keys(),
+        )
+        plan = add_undone_parts(plan, cells)
+        part_count = len(plan.changes) + plan.changes_metadata
+        trusted = {entry.edit_id: entry.trusted for entry in state.entries}
+        may_sign = all(trusted[edit_id] for edit_id in edit_ids)
+        undone = [
+            describe_undone(entry) for entry in reversed(state.entries) if entry.edit_id in edit_ids
+        ]
+        sources = [source for cell in cells.values() for source in cell.sources]
+        return PlannedEdit.from_plan(
+            state.notebook,
+            plan,
+            kind="undo_cells",
+            may_sign=may_sign,
+            undone=undone,
+            reversed_parts=list_seen_parts(state.entries, sources),
+            # There may be nothing to write, such as when equal cells were exchanged.
+            store_follow_up=partial(self._mark_seen, state, net, cells, part_count),
+        )
 
 
 def _compute_reply(state: UnseenState, account: str) -> UnseenReply:
@@ -185,25 +312,50 @@ def _compute_reply(state: UnseenState, account: str) -> UnseenReply:
     cells = [
         UnseenCell(
             **msgspec.structs.asdict(diffs[number]),
-            key=build_key(cell),
+            key=_build_key(cell),
             edit_ids=list(dict.fromkeys(edit_id for edit_id, _ in cell.sources)),
             gap=net.record.get_gap_index(net.record.parts[number]),
         )
         for number, cell in net.cells.items()
     ]
+    edit_ids = {edit_id for cell in cells for edit_id in cell.edit_ids}
     return UnseenReply(
         path=state.notebook.path,
         hash=state.notebook.hash,
         until=state.newest_edit,
         cells=cells,
-        edits=_list_edits(state.entries, {number for cell in cells for number in cell.edit_ids}),
+        edits=[
+            msgspec.convert(entry, EditOrigin, from_attributes=True)
+            for entry in reversed(state.entries)
+            if entry.edit_id in edit_ids
+        ],
         truncated=state.is_truncated or not net.is_known,
     )
 
 
-def _list_edits(entries: Sequence[Entry], numbers: Collection[int]) -> list[EditOrigin]:
-    return [
-        msgspec.convert(entry, EditOrigin, from_attributes=True)
-        for entry in reversed(entries)
-        if entry.edit_id in numbers
-    ]
+def _build_key(cell: UndonePart) -> str:
+    """Return the name of a change in requests."""
+    edit_id, number = cell.sources[0]
+    return f"{edit_id}.{number}"
+
+
+def _choose_cells(net: NetChange, keys: Iterable[str]) -> dict[int, UndonePart]:
+    """Return the changes with some keys, by part; raise `ChangeNotFound` if one has none."""
+    numbers = {_build_key(cell): number for number, cell in net.cells.items()}
+    for key in keys:
+        if key not in numbers:
+            message = (
+                f"There is no change {key[:50]!r} that you have not kept; it may have been kept or "
+                "undone elsewhere, or a person has changed its cell since. `keys` has the changes "
+                "that there are."
+            )
+            raise ChangeNotFound(message, keys=list(numbers))
+    return {numbers[key]: net.cells[numbers[key]] for key in keys}
+
+
+async def _build_marks(
+    entries: Iterable[Entry], sources: Iterable[tuple[int, int]]
+) -> list[SeenParts]:
+    """Return the parts of edits to be marked as seen, with the number of all parts of each."""
+    weight = sum(len(entry.record) + EDIT_WEIGHT for entry in entries)
+    return await run_in_thread_if_large(weight, list_seen_parts, entries, sources)
