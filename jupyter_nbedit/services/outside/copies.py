@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from logging import Logger
 from pathlib import Path
 from threading import Lock
@@ -57,6 +57,7 @@ class VersionCopy:
         return data if len(data) == self.size else None
 
 
+@dataclass
 class VersionCopies:
     """The copies of one server, in a folder of their own that only its user can read.
 
@@ -64,23 +65,16 @@ class VersionCopies:
     Contents API serves the folder. It may be used by several threads.
     """
 
-    def __init__(
-        self,
-        parent: Path,
-        log: Logger,
-        *,
-        is_exposed: Callable[[Path], bool] = lambda _: False,
-        max_bytes: int = _MAX_BYTES,
-    ) -> None:
-        self._parent = parent
-        self._log = log
-        self._is_exposed = is_exposed
-        self._max_bytes = max_bytes
-        self._copies: dict[VersionCopy, None] = {}
-        self._folder: str | None = None
-        self._lock_file: int | None = None
-        self._lock = Lock()
-        self._has_failed = False
+    parent: Path
+    log: Logger
+    _: KW_ONLY
+    is_exposed: Callable[[Path], bool] = lambda _: False
+    max_bytes: int = _MAX_BYTES
+    _copies: dict[VersionCopy, None] = field(default_factory=dict)
+    _folder: str | None = None
+    _lock_file: int | None = None
+    _lock: Lock = field(default_factory=Lock)
+    _has_failed: bool = False
 
     def add(self, data: Buffer) -> VersionCopy | None:
         """Copy the bytes of a notebook; return None if there is no room for them.
@@ -88,7 +82,7 @@ class VersionCopies:
         Raise `ChangedDuringRead` if the file has changed since it was read.
         """
         size = len(data)
-        if size > self._max_bytes or self._is_exposed(self._parent):
+        if size > self.max_bytes or self.is_exposed(self.parent):
             return None
         try:
             with self._lock:
@@ -141,7 +135,7 @@ class VersionCopies:
         total = sum(copy.size for copy in self._copies)
         outdated: list[VersionCopy] = []
         for copy in self._copies:
-            if total <= self._max_bytes:
+            if total <= self.max_bytes:
                 break
             outdated.append(copy)
             total -= copy.size
@@ -149,9 +143,9 @@ class VersionCopies:
 
     def _make_folder(self) -> str:
         if self._folder is None:
-            self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _remove_leftovers(self._parent)
-            folder = tempfile.mkdtemp(prefix=_PREFIX, dir=self._parent)
+            self.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _remove_leftovers(self.parent)
+            folder = tempfile.mkdtemp(prefix=_PREFIX, dir=self.parent)
             self._lock_file = _lock_folder(folder)
             self._folder = folder
         return self._folder
@@ -159,7 +153,7 @@ class VersionCopies:
     def _warn(self, error: OSError) -> None:
         if not self._has_failed:
             self._has_failed = True
-            self._log.warning("Changes by other programs cannot be undone: %s", error)
+            self.log.warning("Changes by other programs cannot be undone: %s", error)
 
 
 def _copy(data: Buffer, target: int) -> None:
@@ -186,15 +180,8 @@ def _lock_folder(folder: str) -> int | None:
         return None
     descriptor = os.open(os.path.join(folder, _LOCK_NAME), os.O_CREAT | os.O_RDWR, 0o600)
     with suppress(OSError):
-        _lock(descriptor, is_shared=True)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     return descriptor
-
-
-def _lock(descriptor: int, *, is_shared: bool) -> None:
-    """Lock a file; raise `OSError` if another server has locked it."""
-    if sys.platform != "win32":
-        kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
 
 
 def _remove_leftovers(parent: Path) -> None:
@@ -214,7 +201,7 @@ def _is_in_use(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        _lock(descriptor, is_shared=False)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return True
     finally:

@@ -20,10 +20,10 @@ from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.scan import scan_cells
 from jupyter_nbedit.services.loading import DocumentCache, LoadedNotebook
+from jupyter_nbedit.services.outside import timing
 from jupyter_nbedit.services.outside.copies import VersionCopy
 from jupyter_nbedit.services.outside.open_notebook import KnownVersion, OpenNotebook, OpenNotebooks
-from jupyter_nbedit.services.outside.recorder import Difference, NewVersion, OutsideChangeRecorder
-from jupyter_nbedit.services.outside.timing import TIMING
+from jupyter_nbedit.services.outside.recorder import Difference, OutsideChangeRecorder
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.files.read import get_content_identity
@@ -62,7 +62,7 @@ class OutsideChangeExaminer:
         ):
             await self._adopt_current_file(notebook)
         elif notebook.identity is None:
-            if notebook.quiet_seconds >= TIMING.settle_time:
+            if notebook.quiet_seconds >= timing.SETTLE_TIME:
                 await self.recorder.report_missing(notebook, version)
         elif not notebook.may_be_incomplete:
             await self._examine_file(notebook, version)
@@ -117,12 +117,13 @@ class OutsideChangeExaminer:
                 if notebook.has_problem:
                     await self.recorder.report_return(notebook, content, notebook_hash)
                 return
-            found = await self._read_version(notebook, content, notebook_hash)
+            content = replace(content, hash=notebook_hash)
+            found, copy = await self._read_version(notebook, content, notebook_hash)
         except (Busy, ChangedDuringRead):
             # It is being written; look again.
             return
         except NbEditError as error:
-            if notebook.quiet_seconds >= TIMING.settle_time:
+            if notebook.quiet_seconds >= timing.SETTLE_TIME:
                 await self.recorder.report_problem(notebook, "unreadable", message=error.message)
             return
         difference = await self._compare(version, found)
@@ -134,12 +135,13 @@ class OutsideChangeExaminer:
                 is_outdated = current != identity and last_write != version.last_write
                 is_same = notebook.version is version and self.notebooks.is_open(notebook)
                 if is_same and not is_outdated and not storage.is_shared:
-                    await self._record(notebook, identity, found, difference, storage.kind)
+                    new_version = KnownVersion(identity, notebook_hash, copy)
+                    await self._record(notebook, new_version, found, difference, storage.kind)
         except NbEditError:
             # The lock cannot be had now, or the file is gone; look again.
             pass
         finally:
-            self.notebooks.remove_unused_copy(notebook, found.copy)
+            self.notebooks.remove_unused_copy(notebook, copy)
 
     async def record_unexamined_change(self, loaded: LoadedNotebook) -> None:
         """Record a change by another program that was not examined yet.
@@ -172,10 +174,10 @@ class OutsideChangeExaminer:
         # held for long.
         is_small = len(loaded.content.data) <= CHUNK_BYTES
         copy = await self._copy(loaded.content.data) if is_small else None
-        found = NewVersion(loaded.content, notebook_hash, loaded.document, copy)
         try:
-            difference = await self._compare(version, found)
-            await self._record(notebook, identity, found, difference, "file")
+            difference = await self._compare(version, loaded)
+            new_version = KnownVersion(identity, notebook_hash, copy)
+            await self._record(notebook, new_version, loaded, difference, "file")
             notebook.needs_copy = copy is None
         finally:
             self.notebooks.remove_unused_copy(notebook, copy)
@@ -192,12 +194,12 @@ class OutsideChangeExaminer:
 
     async def _read_version(
         self, notebook: OpenNotebook, content: Content, notebook_hash: str
-    ) -> NewVersion:
+    ) -> tuple[LoadedNotebook, VersionCopy | None]:
         """Copy and parse what was read.
 
         Raise `InvalidNotebook` if it is not a notebook, and `Busy` if it may become one.
         """
-        is_fresh = notebook.quiet_seconds < TIMING.settle_time
+        is_fresh = notebook.quiet_seconds < timing.SETTLE_TIME
         # What cannot be scanned is read into memory to be parsed.
         if (
             len(content.data) > _LARGE_BYTES
@@ -219,9 +221,9 @@ class OutsideChangeExaminer:
         except BaseException:
             self.notebooks.copies.remove(copy)
             raise
-        return NewVersion(content, notebook_hash, document, copy)
+        return LoadedNotebook(notebook.name, content, document), copy
 
-    async def _compare(self, version: KnownVersion, found: NewVersion) -> Difference:
+    async def _compare(self, version: KnownVersion, found: LoadedNotebook) -> Difference:
         data = None if version.copy is None else version.copy.read()
         if data is None:
             return Difference()
@@ -248,13 +250,13 @@ class OutsideChangeExaminer:
     async def _record(
         self,
         notebook: OpenNotebook,
-        identity: Identity,
-        found: NewVersion,
+        new_version: KnownVersion,
+        found: LoadedNotebook,
         difference: Difference,
         kind: str,
     ) -> None:
         """Record a change and make it the known version; the lock of the notebook is held."""
-        writer = self.storages.find_writer(notebook.name, identity)
+        writer = self.storages.find_writer(notebook.name, new_version.identity)
         if writer == "this server":
             # It was found before this server had logged it.
             await self._adopt_current_file(notebook)
@@ -270,9 +272,8 @@ class OutsideChangeExaminer:
             notebook, found, difference, hash_before, kind, is_outside=writer is None
         )
         notebook.has_problem = notebook.needs_copy = False
-        notebook.compare_at = notebook.compute_compare_time(identity)
-        new_version = KnownVersion(identity, found.hash, found.copy, last_write)
-        self.notebooks.set_version(notebook, new_version)
+        notebook.compare_at = notebook.compute_compare_time(new_version.identity)
+        self.notebooks.set_version(notebook, replace(new_version, last_write=last_write))
         await self.recorder.report(notebook, event)
 
 

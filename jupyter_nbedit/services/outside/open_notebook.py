@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
+from jupyter_nbedit.services.outside import timing
 from jupyter_nbedit.services.outside.copies import VersionCopies, VersionCopy
-from jupyter_nbedit.services.outside.timing import TIMING
 from jupyter_nbedit.storage.files.lazy_bytes import get_stat_identity
 from jupyter_nbedit.storage.paths import SUFFIX
 from jupyter_nbedit.storage.write_log import Identity
@@ -74,7 +74,7 @@ class OpenNotebook:
         """Whether the file may be another version than the known one."""
         if self.version is None:
             return True
-        if time.monotonic() < self.reported_at + TIMING.report_interval:
+        if time.monotonic() < self.reported_at + timing.REPORT_INTERVAL:
             return False
         if self.has_problem:
             return self.identity != self.problem_identity
@@ -88,7 +88,7 @@ class OpenNotebook:
         """Whether a change is probably still being made, or is to be examined next."""
         is_new = (
             self.differs_since is not None
-            and time.monotonic() < self.differs_since + TIMING.max_wait
+            and time.monotonic() < self.differs_since + timing.MAX_WAIT
         )
         return is_new and self.must_be_examined
 
@@ -114,9 +114,9 @@ class OpenNotebook:
         """Whether a large file is probably still being written."""
         return (
             self.size > CHUNK_BYTES
-            and self.quiet_seconds < TIMING.large_quiet_time
+            and self.quiet_seconds < timing.LARGE_QUIET_TIME
             and self.differs_since is not None
-            and time.monotonic() - self.differs_since < TIMING.max_wait
+            and time.monotonic() - self.differs_since < timing.MAX_WAIT
         )
 
     def compute_compare_time(self, identity: Identity) -> float | None:
@@ -125,8 +125,8 @@ class OpenNotebook:
             # It takes longer than a tick to write a large file.
             return None
         changed_ns = identity[-1]
-        is_old = isinstance(changed_ns, int) and changed_ns / 1e9 < time.time() - TIMING.clock_tick
-        return None if is_old else time.monotonic() + TIMING.clock_tick
+        is_old = isinstance(changed_ns, int) and changed_ns / 1e9 < time.time() - timing.CLOCK_TICK
+        return None if is_old else time.monotonic() + timing.CLOCK_TICK
 
     def find_new_name(self, identity: Identity) -> str | None:
         """Return the new API path of a file that was renamed in its folder; None if it is gone."""

@@ -19,23 +19,13 @@ from jupyter_nbedit.services.events.models import OutsideChangeEvent
 from jupyter_nbedit.services.history.models import HistoryEdit, NewEntry
 from jupyter_nbedit.services.history.rename_listener import PathObserver
 from jupyter_nbedit.services.history.store import EditStore
+from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.modes import Mode, ModeManager
-from jupyter_nbedit.services.outside.copies import VersionCopy
 from jupyter_nbedit.services.outside.open_notebook import KnownVersion, OpenNotebook
 from jupyter_nbedit.storage.base import Content
 from jupyter_nbedit.trust.manager import TrustManager
 
 ChangeKind = Literal["changed", "deleted", "renamed", "unreadable"]
-
-
-@dataclass(frozen=True)
-class NewVersion:
-    """What was read of a notebook."""
-
-    content: Content
-    hash: str
-    document: Document
-    copy: VersionCopy | None
 
 
 @dataclass(frozen=True)
@@ -64,7 +54,7 @@ class OutsideChangeRecorder:
     async def record(  # noqa: PLR0913 -- what is stored
         self,
         notebook: OpenNotebook,
-        found: NewVersion,
+        found: LoadedNotebook,
         difference: Difference,
         hash_before: str | None,
         kind: str,

@@ -13,9 +13,9 @@ from itertools import islice
 from logging import Logger
 
 from jupyter_nbedit.errors import NbEditError
+from jupyter_nbedit.services.outside import timing
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
 from jupyter_nbedit.services.outside.open_notebook import OpenNotebook
-from jupyter_nbedit.services.outside.timing import TIMING
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.storage.contents.manager_locks import read_file_identity
 from jupyter_nbedit.storage.resolver import StorageResolver
@@ -65,8 +65,8 @@ class NotebookWatcher:
                 self.log.exception("Open notebooks could not be polled")
             is_unsettled = any(notebook.is_unsettled for notebook in notebooks)
             pause = max(
-                TIMING.unsettled_interval if is_unsettled else TIMING.file_interval,
-                min(TIMING.file_pauses * (time.monotonic() - begin), TIMING.max_file_pause),
+                timing.UNSETTLED_INTERVAL if is_unsettled else timing.FILE_INTERVAL,
+                min(timing.FILE_PAUSES * (time.monotonic() - begin), timing.MAX_FILE_PAUSE),
             )
             await self.tabs.wait_for_open_change(pause)
 
@@ -103,7 +103,7 @@ class NotebookWatcher:
             self._examine_if_different(notebook, identity)
         end = time.monotonic()
         self._next_model_poll = end + max(
-            TIMING.model_interval, TIMING.model_pauses * (end - begin)
+            timing.MODEL_INTERVAL, timing.MODEL_PAUSES * (end - begin)
         )
 
     def _examine_if_different(self, notebook: OpenNotebook, identity: Identity) -> None:
