@@ -1,6 +1,5 @@
 """Who may do what: the only module that knows the rule; `docs/use.md` prints it as a table."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from jupyter_nbedit.errors import Forbidden, PlanMode
@@ -20,29 +19,13 @@ _CHANGES_BY_PERSON = frozenset(("restore", "undo", "redo"))
 _DECISIONS = frozenset(("accept", "reject", "reopen", "keep", "set_mode", "delete_history"))
 
 
-@dataclass(frozen=True)
-class Proposer:
-    """Who has proposed a change, as that client states it."""
-
-    account: str
-    client: str | None
-    #: "" if it states none; then it may be any session of the client.
-    session_name: str
-
-    def matches(self, author: Author) -> bool:
-        """Return whether the author of a request can be the same."""
-        sessions = {self.session_name, author.session_name} - {""}
-        is_same = (self.account, self.client) == (author.account, author.client)
-        return is_same and len(sessions) <= 1
-
-
 def decide(
     action: Action,
     author: Author,
     mode: Mode = "edit",
     server_mode: Mode = "edit",
     *,
-    refused_proposer: Proposer | None = None,
+    refused_proposer: Author | None = None,
 ) -> Outcome:
     """Return what becomes of an action that ``author`` asks for.
 
@@ -56,7 +39,7 @@ def decide(
     is_server_paused = mode == server_mode == "plan"
     is_person = author.is_person and author.way == "rest"
     if action == "accept":
-        is_own = refused_proposer is not None and refused_proposer.matches(author)
+        is_own = refused_proposer is not None and _may_be_same(refused_proposer, author)
         is_refused = is_server_paused or (is_own and not is_person)
         return "refuse" if is_refused or author.way == "tools" else "write"
     if action in _DECISIONS:
@@ -66,6 +49,16 @@ def decide(
     if is_person and action in _CHANGES_BY_PERSON:
         return "refuse" if is_server_paused else "write"
     return "propose" if mode == "review" else "refuse"
+
+
+def _may_be_same(proposer: Author, author: Author) -> bool:
+    """Return whether two requests can come from the same client, as the clients state it.
+
+    One that states no session may be any session of the client.
+    """
+    sessions = {proposer.session_name, author.session_name} - {""}
+    is_same = (proposer.account, proposer.client) == (author.account, author.client)
+    return is_same and len(sessions) <= 1
 
 
 def build_refusal(

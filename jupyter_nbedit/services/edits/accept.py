@@ -10,7 +10,7 @@ from jupyter_nbedit.notebook.undo.revert import NO_RESOLUTION, Resolution, rever
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.loading import LoadedNotebook
-from jupyter_nbedit.services.policy import Proposer, build_refusal, decide
+from jupyter_nbedit.services.policy import build_refusal, decide
 from jupyter_nbedit.services.proposals.models import Proposal, choose_pending_parts
 from jupyter_nbedit.services.proposals.service import ProposalService
 from jupyter_nbedit.services.proposals.store import ProposalStore
@@ -56,7 +56,8 @@ class AcceptService:
         refused = None
         if not self.own_decisions:
             account = author.account if origin.account is None else origin.account
-            refused = Proposer(account, proposal.client, origin.session)
+            session = f"\n{origin.session}"
+            refused = Author(client=proposal.client, session=session, account=account)
         if decide("accept", author, refused_proposer=refused) == "refuse":
             raise build_refusal("accept", author)
         claim = Claim(proposal_id, parts, author.user, author.client)
@@ -81,7 +82,7 @@ class AcceptService:
                 "`If-Match` and `hash` out."
             )
             raise InvalidRequest(message)
-        _, payload = await self.proposals.store.get_payload(claim)
+        _, payload, _ = await self.proposals.store.get_payload(claim)
         return await self.edits.create_from_bytes(request, payload)
 
 
@@ -100,8 +101,7 @@ class ProposalPlanner:
         Raise `CellChanged` if a cell was changed since it was proposed and the resolution does not
         say what becomes of it, and `ProposalClosed` if a part is not pending any more.
         """
-        accepted_hash = await self.store.get_accepted_hash(self.claim.proposal_id)
-        proposal, payload = await self.store.get_payload(self.claim)
+        proposal, payload, accepted_hash = await self.store.get_payload(self.claim)
         notebook_hash = await notebook.compute_hash()
         history = proposal.build_history(is_complete=notebook_hash == accepted_hash)
         weight = len(notebook.content.data) + len(payload)

@@ -9,14 +9,7 @@ from logging import Logger
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.errors import (
-    Busy,
-    HistoryUnavailable,
-    NbEditError,
-    ProposalClosed,
-    ProposalNotFound,
-    StorageFailure,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.undo.part_states import PartState, list_part_states
@@ -109,9 +102,9 @@ class ProposalService:
             return proposal
         try:
             return await self._compare(proposal)
-        except (ProposalNotFound, ProposalClosed):
+        except (errors.ProposalNotFound, errors.ProposalClosed):
             pass
-        except NbEditError as error:
+        except errors.NbEditError as error:
             self.log.info(
                 "Could not compare proposal %d with %r: %s",
                 proposal.proposal_id,
@@ -123,8 +116,7 @@ class ProposalService:
     @repeat_while_changed
     async def _compare(self, proposal: Proposal) -> Proposal:
         claim = Claim(proposal.proposal_id, proposal.pending, "", None)
-        accepted_hash = await self.store.get_accepted_hash(proposal.proposal_id)
-        proposal, payload = await self.store.get_payload(claim)
+        proposal, payload, accepted_hash = await self.store.get_payload(claim)
         storage = await self.storages.resolve(proposal.path)
         notebook = await load_notebook(storage, proposal.path)
         hashes = {proposal.hash_before, accepted_hash}
@@ -155,7 +147,7 @@ class ProposalService:
         await self.expire()
         proposal = await self.store.get(proposal_id)
         if not await self._is_visible(proposal):
-            raise ProposalNotFound
+            raise errors.ProposalNotFound
         return proposal
 
     async def wait(self, proposal_id: int, seconds: float) -> Proposal:
@@ -218,14 +210,14 @@ class ProposalService:
                     return notebook_hash == claim.hash_after
                 # The notebook was changed after the write.
                 return await asyncio.to_thread(proposal.is_applied, notebook.document, claim.parts)
-        except (Busy, StorageFailure) as error:
+        except (errors.Busy, errors.StorageFailure) as error:
             self.log.warning(
                 "Could not find out whether proposal %d was accepted: %s",
                 claim.proposal_id,
                 error.message,
             )
             return None
-        except NbEditError:
+        except errors.NbEditError:
             # There is no notebook, so it cannot have the parts.
             return False
 
@@ -236,7 +228,7 @@ class ProposalService:
         """
         for claim in await self.store.list_claims():
             # Another request may finish the same claim, and the notebook may be deleted meanwhile.
-            with suppress(ProposalNotFound, ProposalClosed):
+            with suppress(errors.ProposalNotFound, errors.ProposalClosed):
                 was_applied = await self._find_out_if_applied(claim)
                 if was_applied:
                     await self.decide(claim, "accepted")
@@ -256,7 +248,7 @@ class ProposalService:
             await asyncio.sleep(min(_EXPIRY_SECONDS, self.store.hours * 3600))
             try:
                 await self.expire()
-            except HistoryUnavailable as error:
+            except errors.HistoryUnavailable as error:
                 # The next request tries again.
                 self.log.warning("Proposals could not expire. %s", error.message)
 
@@ -269,7 +261,7 @@ class ProposalService:
             return await self.storages.is_readable(proposal.path)
         try:
             await self.storages.walk(proposal.path.rpartition("/")[0], recursive=False)
-        except NbEditError:
+        except errors.NbEditError:
             return False
         return True
 

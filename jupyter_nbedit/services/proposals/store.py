@@ -202,30 +202,19 @@ class ProposalStore:
 
         return await self.database.read(select, purpose=PROPOSALS)
 
-    async def get_accepted_hash(self, proposal_id: int) -> str | None:
-        """Return the version of the notebook that has the accepted parts, and no other change.
-
-        None if there is none, or it is not known. Raise `ProposalNotFound`.
-        """
-
-        def select(connection: sqlite3.Connection) -> str | None:
-            proposal = self._select_proposal(connection, proposal_id)
-            content = _read_content(connection, proposal_id)
-            claims = _select_claims(connection, _IS_OF_CLAIM, {"proposal_id": proposal_id})
-            is_stored = all(claim.edit_id is None for claim in claims)
-            return _get_accepted_hash(content, proposal.parts) if is_stored else None
-
-        return await self.database.read(select, purpose=PROPOSALS)
-
-    async def get_payload(self, claim: Claim) -> tuple[Proposal, bytes]:
-        """Return the proposal of a decision as it is now, and its encoded change.
+    async def get_payload(self, claim: Claim) -> tuple[Proposal, bytes, str | None]:
+        """Return the proposal of a decision as it is now, its encoded change, and a hash.
 
         Parts whose edit is in the history count as accepted, though that may not be stored yet.
-        Raise `ProposalClosed` if a part is not pending, or is in another claim.
+        The hash is of the version that has the accepted parts, and no other change; None if there
+        is none, or it is not known. Raise `ProposalClosed` if a part is not pending, or is in
+        another claim.
         """
 
-        def select(connection: sqlite3.Connection) -> tuple[Proposal, bytes]:
+        def select(connection: sqlite3.Connection) -> tuple[Proposal, bytes, str | None]:
             proposal = self._select_undecided(connection, claim)
+            content = _read_content(connection, claim.proposal_id)
+            accepted_hash = _get_accepted_hash(content, proposal.parts)
             (payload,) = connection.execute(
                 "SELECT payload FROM proposals WHERE proposal_id = ?", (claim.proposal_id,)
             ).fetchone()
@@ -234,8 +223,8 @@ class ProposalStore:
             ):
                 if other.edit_id is not None:
                     parts = _set_status(proposal.parts, other.parts, "accepted")
-                    proposal = replace(proposal, parts=parts)
-            return proposal, bytes(payload)
+                    proposal, accepted_hash = replace(proposal, parts=parts), None
+            return proposal, bytes(payload), accepted_hash
 
         return await self.database.read(select, purpose=PROPOSALS)
 
