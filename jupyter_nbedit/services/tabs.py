@@ -95,8 +95,7 @@ class TabRegistry:
     notebook_names: NotebookNames
     #: False if no server runs, so that no page can connect.
     has_server: bool = True
-    _pages: set[TabConnection] = field(default_factory=set)
-    _pages_by_id: dict[str, TabConnection] = field(default_factory=dict, repr=False)
+    _pages: dict[str, TabConnection] = field(default_factory=dict, repr=False)
     # Is set at the next change of any page, and is then replaced.
     _change: asyncio.Event = field(default_factory=asyncio.Event)
     # The same for a change of the open notebooks only.
@@ -105,19 +104,17 @@ class TabRegistry:
     def connect(self, account: str = "") -> TabConnection:
         """Add a page of an account, without open tabs."""
         page = TabConnection(account)
-        self._pages.add(page)
-        self._pages_by_id[page.page_id] = page
+        self._pages[page.page_id] = page
         return page
 
     def has_page(self, page_id: str, account: str) -> bool:
         """Return whether a page of an account has this id and is connected."""
-        page = self._pages_by_id.get(page_id)
+        page = self._pages.get(page_id)
         return page is not None and page.account == account
 
     def disconnect(self, page: TabConnection) -> None:
         """Remove a page."""
-        self._pages.discard(page)
-        self._pages_by_id.pop(page.page_id, None)
+        self._pages.pop(page.page_id, None)
         self._wake_waiters()
         self._wake_observers()
 
@@ -137,7 +134,7 @@ class TabRegistry:
     def list_open(self) -> dict[str, set[str]]:
         """Return the open notebooks: by one path, all paths by which tabs call them."""
         notebooks: dict[NotebookName, set[str]] = {}
-        for page in self._pages:
+        for page in self._pages.values():
             for path, name in page.names.items():
                 notebooks.setdefault(name, set()).add(path)
         return {
@@ -161,17 +158,14 @@ class TabRegistry:
 
     def is_open(self, path: str) -> bool:
         """Return whether a page has the notebook open."""
-        if not self._pages:
-            return False
-        name = self.notebook_names.find(path)
-        return any(name in page.open for page in self._pages)
+        return self.count_open(path) > 0
 
     def count_open(self, path: str) -> int:
         """Return how many tabs have a notebook open."""
         if not self._pages:
             return 0
         name = self.notebook_names.find(path)
-        return sum(page.open.get(name, 0) for page in self._pages)
+        return sum(page.open.get(name, 0) for page in self._pages.values())
 
     async def wait_for_reports(
         self, path: str, edit_id: int | None, notebook_hash: str, *, seconds: float
@@ -197,7 +191,7 @@ class TabRegistry:
 
     def _count(self, name: NotebookName, edit_id: int | None, notebook_hash: str) -> TabCounts:
         counts = dict.fromkeys(("open", "shown", "merged", "waiting"), 0)
-        for page in self._pages:
+        for page in self._pages.values():
             tabs = page.open.get(name, 0)
             counts["open"] += tabs
             report = page.reports.get(name)

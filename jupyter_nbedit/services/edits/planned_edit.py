@@ -24,7 +24,6 @@ from jupyter_nbedit.services.history.models import SeenParts
 from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import CellSources, EditReply, RevisionChanges, UndoneEdit
 from jupyter_nbedit.services.requests import WriteRequest
-from jupyter_nbedit.services.tabs import TabCounts
 from jupyter_nbedit.storage.base import Storage, WriteResult
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 
@@ -48,7 +47,6 @@ class EditResult:
     changed_since: RevisionChanges | UnsetType = UNSET
     #: What failed after the write.
     warnings: list[str] = field(default_factory=list)
-    tabs: TabCounts = field(default_factory=TabCounts)
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ class PlannedEdit:
         return [cell for result in results for cell in result.list_affected()]
 
     def build_reply(self, request: WriteRequest, storage: Storage, result: EditResult) -> EditReply:
-        """Return the reply when all is done that belongs to the edit."""
+        """Return the reply when all is done that belongs to the edit, without its tabs."""
         total, written = self.plan.total_cells, result.written
         is_proposed = result.proposal_id is not UNSET
         return EditReply(
@@ -171,7 +169,6 @@ class PlannedEdit:
             undone=[*self.undone] or UNSET,
             sources=self._list_sources() if request.dry_run and self.kind in _REVERSALS else UNSET,
             guard=UNSET if written.guard is None else written.guard,
-            tabs=result.tabs,
             changed_since=result.changed_since,
         )
 

@@ -7,19 +7,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.errors import (
-    Busy,
-    ChangedDuringRead,
-    HashMismatch,
-    HistoryUnavailable,
-    NbEditError,
-    ProposalClosed,
-    ProposalNotFound,
-    StorageFailure,
-    VersionUnknown,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.notebook.document import Document, write_new_notebook
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.operations import Insert, Operation
@@ -152,7 +143,7 @@ class EditService:
                 # A change that is refused reads nothing.
                 await self._must_propose(request, action)
                 # Neither error is raised after the write.
-                with suppress(ChangedDuringRead, StaleContent):
+                with suppress(errors.ChangedDuringRead, StaleContent):
                     notebook = await load_notebook(storage, request.path, self.documents)
                     if self.outside_changes is not None:
                         await self.outside_changes.record_unexamined_change(notebook)
@@ -174,7 +165,7 @@ class EditService:
                 f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
                 "Nothing was written; try again."
             )
-            raise Busy(message)
+            raise errors.Busy(message)
         return await self._finish(request, storage, planned, result)
 
     async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:
@@ -212,35 +203,31 @@ class EditService:
             if planned.store_follow_up is not None:
                 try:
                     await planned.store_follow_up(result.edit_id)
-                except NbEditError as error:
+                except errors.NbEditError as error:
                     # The notebook may also be locked, or changed, again.
                     result.warnings.append(
                         f"The undo is done, but what you have seen is not stored. {error.message}"
                     )
             if request.claim is not None:
                 await self._store_acceptance(request.claim, result)
-        written = result.written
-        is_written = not request.dry_run and result.proposal_id is UNSET
-        is_written = is_written and written.hash != planned.hash_before
-        result.tabs = await self.publisher.tabs.wait_for_reports(
-            request.path,
-            result.edit_id,
-            written.hash,
-            seconds=request.wait_tabs if is_written else 0,
+        reply = planned.build_reply(request, storage, result)
+        seconds = request.wait_tabs if reply.is_written else 0
+        tabs = await self.publisher.tabs.wait_for_reports(
+            request.path, reply.edit_id, reply.hash, seconds=seconds
         )
-        return planned.build_reply(request, storage, result)
+        return msgspec.structs.replace(reply, tabs=tabs)
 
     async def _store_acceptance(self, claim: Claim, result: EditResult) -> None:
         """Store that a proposal was accepted; a failure becomes a warning."""
         claim.edit_id = result.edit_id
         try:
             await self.proposals.decide(claim, "accepted")
-        except HistoryUnavailable as error:
+        except errors.HistoryUnavailable as error:
             result.warnings.append(
                 f"The edit is written, but the acceptance of proposal {claim.proposal_id} is not "
                 f"stored yet. {error.message}"
             )
-        except (ProposalNotFound, ProposalClosed):
+        except (errors.ProposalNotFound, errors.ProposalClosed):
             # The proposal was deleted with its notebook, or another request has stored it.
             pass
 
@@ -260,11 +247,9 @@ class EditService:
 
         A person who has paused edits then sees no later edit.
         """
-        waits = [asyncio.ensure_future(written.wait()) for written in self._writes]
-        if waits:
-            _, pending = await asyncio.wait(waits, timeout=_WRITE_TIMEOUT)
-            for wait in pending:
-                wait.cancel()
+        writes = asyncio.gather(*(written.wait() for written in self._writes))
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(writes, _WRITE_TIMEOUT)
 
     async def _must_propose(self, request: WriteRequest, action: Action) -> bool:
         """Return whether the change becomes a proposal; False if it is written.
@@ -286,7 +271,7 @@ class EditService:
                 "The notebook has another hash than the request expects. Read it again, and "
                 "send the edit with its new hash."
             )
-            raise HashMismatch(message, expected=request.hash, hash=notebook.hash)
+            raise errors.HashMismatch(message, expected=request.hash, hash=notebook.hash)
         must_have_read = request.must_have_read
         if must_have_read is None:
             must_have_read = self.read_before_edit
@@ -309,7 +294,7 @@ class EditService:
         versions, after = self.publisher.versions, planned.document_after
         try:
             changed_indexes, _ = versions.compare(versions.find(rev), after)
-        except VersionUnknown:
+        except errors.VersionUnknown:
             return RevisionChanges(rev=rev, cells=None, count=0)
         own_indexes = {change.index for change in planned.plan.changes}
         indexes = [index for index in changed_indexes if index not in own_indexes]
@@ -365,7 +350,7 @@ class EditService:
 
         Raises
         ------
-        StaleContent, ChangedDuringRead
+        StaleContent, errors.ChangedDuringRead
             If the notebook was changed since it was loaded; nothing was written.
         """
         notebook, splices = planned.notebook, planned.plan.splices
@@ -398,13 +383,13 @@ class EditService:
                 size = len(planned.notebook.content.data)
                 after = await run_in_thread_if_large(size, lambda: planned.document_after)
                 self.documents.put(written.hash, after)
-        except NbEditError as error:
+        except errors.NbEditError as error:
             message = (
                 "The edit is in the file, but the previous version could not be read "
                 "completely, so the edit is not in the history. Read the notebook before you "
                 "continue."
             )
-            raise StorageFailure(message, applied=True, hash=written.hash) from error
+            raise errors.StorageFailure(message, applied=True, hash=written.hash) from error
 
     async def _start_signature(self, planned: PlannedEdit) -> PendingSignature | None:
         """Return the signature of the notebook after the edit; None if it is not trusted now."""

@@ -47,17 +47,14 @@ class ContentsEventListener:
 
     async def on_event(self, logger: EventLogger, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002 -- the signature of a listener
         """Call the observers if an event is a rename or a deletion that has happened."""
-        action = data["action"]
-        if action not in {"delete", "rename"}:
-            return
         path = data["path"].strip("/")
-        old = path if action == "delete" else str(data.get("source_path") or "").strip("/")
-        if action == "delete":
-            await self._follow(old, None)
-            return
-        # At once: others may hold the lock for long.
-        with self.modes.expect_rename(old, path):
-            await self._follow(old, path)
+        if data["action"] == "delete":
+            await self._follow(path, None)
+        elif data["action"] == "rename":
+            old = str(data.get("source_path") or "").strip("/")
+            # At once: others may hold the lock for long.
+            with self.modes.expect_rename(old, path):
+                await self._follow(old, path)
 
     async def _follow(self, old: str, new: str | None) -> None:
         """Call the observers, if the files are as after the rename or the deletion."""
