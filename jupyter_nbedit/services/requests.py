@@ -114,11 +114,8 @@ class WriteRequest:
     must_have_read: bool | None = None
     #: For how many seconds the reply waits until open tabs have reported the edit.
     wait_tabs: float = 0.0
-    #: The user who has accepted the change, if it is a proposal, and the claim on that proposal,
-    #: which is None for a dry run.
-    accepted_by: str | None = None
+    #: If the change is a proposal: the claim of the person who accepts it, and where it comes from.
     claim: Claim | None = None
-    #: Where the proposal comes from.
     origin: ProposalOrigin | None = None
 
 

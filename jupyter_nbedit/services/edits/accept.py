@@ -68,8 +68,7 @@ class AcceptService:
             dry_run=dry_run,
             hash=hash,
             must_have_read=False,
-            accepted_by=author.user,
-            claim=None if dry_run else claim,
+            claim=claim,
             origin=origin,
             wait_tabs=wait_tabs,
         )

@@ -136,7 +136,7 @@ def _build_entry(
         kind=planned.kind,
         author=author,
         decided_account=decided_account,
-        accepted_by=request.accepted_by,
+        accepted_by=None if claim is None else claim.user,
         claim_id=None if claim is None else claim.claim_id,
         operations=planned.affected_cells,
         cells_changed=len(planned.plan.changes),

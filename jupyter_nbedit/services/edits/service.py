@@ -171,7 +171,7 @@ class EditService:
     async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:
         """Create a notebook by a change of ``data``, a notebook without cells; see `create`."""
         async with self.storages.lock(request.path) as storage:
-            action: Action = "create" if request.accepted_by is None else "accept"
+            action: Action = "create" if request.claim is None else "accept"
             await self._must_propose(request, action)
             # The empty hash means that there was no notebook.
             content = Content(data, datetime.now(tz=timezone.utc), hash="")
