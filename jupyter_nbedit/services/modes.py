@@ -108,8 +108,10 @@ class ModeManager:
             paths = self._list_former_paths(path)
             if len(paths) > _MAX_FORMER_PATHS:
                 return None, _TOO_MANY_RENAMES
-            modes = [await self._find_own(self.names.find(each)) for each in paths]
-            mode = max(filter(None, modes), key=get_strictness, default=None)
+            # The strictest value for the notebook, in any spelling and at any mount.
+            groups = [await self._find_values(self.names.find(each)) for each in paths]
+            modes = [mode for group in groups for mode in group.values()]
+            mode = max(modes, key=get_strictness, default=None)
         if mode is None:
             return None, self._problem
         if mode not in _VALID_VALUES:
@@ -141,10 +143,6 @@ class ModeManager:
             if len(paths) > _MAX_FORMER_PATHS:
                 break
         return paths
-
-    async def _find_own(self, name: NotebookName) -> str | None:
-        """Return the strictest value for a notebook, in any spelling and at any mount."""
-        return max((await self._find_values(name)).values(), key=get_strictness, default=None)
 
     async def _find_values(self, name: NotebookName) -> dict[NotebookName, str]:
         """Return the values of all names that mean the same file."""

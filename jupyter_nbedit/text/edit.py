@@ -43,7 +43,9 @@ def render_edit(
         lines.append(f"<note>And {len(reply.operations) - _SHOWN_OPERATIONS} more.</note>")
     if (shows_diff or reply.dry_run) and reply.diff:
         lines.append(_SAME_DIFF if is_diff_known else _cut_diff(reply.diff))
-    lines += _render_rest(reply)
+    if reply.changed_since is not UNSET:
+        lines += _render_changes(reply.changed_since)
+    lines += [f"Warning: {make_line(warning, _MAX_WARNING_LENGTH)}" for warning in reply.warnings]
     return "\n".join(lines)
 
 
@@ -118,13 +120,6 @@ def _cut_diff(diff: str) -> str:
     return (
         f"{text[:_MAX_DIFF_LENGTH]}\n<note>{len(text) - _MAX_DIFF_LENGTH} more characters.</note>"
     )
-
-
-def _render_rest(reply: EditReply) -> Iterator[str]:
-    if reply.changed_since is not UNSET:
-        yield from _render_changes(reply.changed_since)
-    for warning in reply.warnings:
-        yield f"Warning: {make_line(warning, _MAX_WARNING_LENGTH)}"
 
 
 def _render_changes(changes: RevisionChanges) -> Iterator[str]:

@@ -220,27 +220,25 @@ class NewNotebookPlanner:
         return await run_in_thread_if_large(len(self.data), self._replace, notebook)
 
     def _replace(self, notebook: LoadedNotebook) -> PlannedEdit:
-        plan = _replace_document(notebook.document, Document.parse(self.data))
+        base, document = notebook.document, Document.parse(self.data)
+        cells = [document.get_cell(index) for index in range(len(document))]
+        plan = EditPlan(
+            document=base,
+            splices=[Splice(0, len(base.text), document.text[:])],
+            changes=[
+                CellChange(cell.id, before=None, after=cell, index=cell.index) for cell in cells
+            ],
+            metadata=document.written_metadata,
+            total_cells=len(document),
+            results=[
+                OperationResult(
+                    op="insert",
+                    cell_id=cell.id,
+                    index=cell.index,
+                    cell_type=cell.cell_type,
+                    source_hash=cell.source_hash,
+                )
+                for cell in cells
+            ],
+        )
         return PlannedEdit.from_plan(notebook, plan, kind="create")
-
-
-def _replace_document(base: Document, document: Document) -> EditPlan:
-    """Return the plan to replace a notebook without cells by another one."""
-    cells = [document.get_cell(index) for index in range(len(document))]
-    return EditPlan(
-        document=base,
-        splices=[Splice(0, len(base.text), document.text[:])],
-        changes=[CellChange(cell.id, before=None, after=cell, index=cell.index) for cell in cells],
-        metadata=document.written_metadata,
-        total_cells=len(document),
-        results=[
-            OperationResult(
-                op="insert",
-                cell_id=cell.id,
-                index=cell.index,
-                cell_type=cell.cell_type,
-                source_hash=cell.source_hash,
-            )
-            for cell in cells
-        ],
-    )

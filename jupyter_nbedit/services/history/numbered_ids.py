@@ -1,15 +1,10 @@
 """Find out whether a text such as ``cell-3`` was the id of a deleted cell; it is then no index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.notebook.document import CellAddress, Document
-    from jupyter_nbedit.services.history.store import EditStore
+from jupyter_nbedit.notebook.document import CellAddress, Document
+from jupyter_nbedit.services.history.store import EditStore
 
 
 async def check_numbered_ids(

@@ -81,7 +81,7 @@ class NotebookWatcher:
                 continue
             (others if notebook.os_path is None else in_files).append(notebook)
         os_paths = [notebook.os_path or "" for notebook in in_files]
-        identities = await asyncio.to_thread(_read_identities, os_paths)
+        identities = await asyncio.to_thread(lambda: [*map(read_file_identity, os_paths)])
         live_files = self.storages.find_live_files()
         for notebook, identity in zip(in_files, identities, strict=True):
             if not (live_files and identity and identity[:2] in live_files):
@@ -121,7 +121,3 @@ class NotebookWatcher:
             self.log.exception("A change of %r could not be examined", notebook.name)
         finally:
             del self._examinations[notebook.name]
-
-
-def _read_identities(os_paths: Sequence[str]) -> list[Identity]:
-    return [read_file_identity(os_path) for os_path in os_paths]
