@@ -56,7 +56,7 @@ def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int
 @apply_operation.register
 def _replace(operation: Replace, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
-    working_copy.check_editable(cell)
+    cell.check_editable()
     if operation.source is not UNSET:
         cell.source = adapt_source(operation.source, cell.source)
     if operation.cell_type is not UNSET:
@@ -87,7 +87,7 @@ def _check_members(
 @apply_operation.register
 def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
-    working_copy.check_editable(cell)
+    cell.check_editable()
     try:
         cell.source = source_edit.replace_texts(cell.source, operation, working_copy.text_budget)
     except TextMismatch as error:
@@ -150,7 +150,7 @@ def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> ChangedCe
 @apply_operation.register
 def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
-    working_copy.check_editable(cell)
+    cell.check_editable()
     working_copy.text_budget.spend(cell.lines_weight)
     parts = [cell, *(working_copy.get_cell_by_token(token) for token in cell.split_tokens)]
     parts = [part for part in parts if part.removed_by is None]
@@ -158,7 +158,7 @@ def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> Changed
         cell.original_source, [part.source for part in parts], operation.at_line
     )
     addressed, cell = cell, parts[part]
-    working_copy.check_editable(cell)
+    cell.check_editable()
     cell.source, second_source = source_edit.split_source(cell.source, line)
     cell.clears_outputs = True
     members = {name: cell.get_member(name) for name in ("metadata", "attachments")}
@@ -196,21 +196,20 @@ def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> ChangedC
     for cell_before, cell_after in pairwise(cells):
         if next(following_tokens, None) != cell_after.token:
             message = (
-                "`merge` needs consecutive cells, in their order; "
-                f"{working_copy.get_address(cell_after)!r} does not follow "
-                f"{working_copy.get_address(cell_before)!r}. Move the later cell directly after "
-                "the earlier one first, or send other cells."
+                f"`merge` needs consecutive cells, in their order; {cell_after.address!r} does not "
+                f"follow {cell_before.address!r}. Move the later cell directly after the earlier "
+                "one first, or send other cells."
             )
-            raise InvalidOperation(message, cell=working_copy.get_address(cell_after))
+            raise InvalidOperation(message, cell=cell_after.address)
         if cell_before.cell_type != cell_after.cell_type:
             message = (
-                f"`merge` needs cells of one type; {working_copy.get_address(cell_before)!r} is "
-                f"{cell_before.cell_type} and {working_copy.get_address(cell_after)!r} is "
-                f"{cell_after.cell_type}. Change the type of one of them first."
+                f"`merge` needs cells of one type; {cell_before.address!r} is "
+                f"{cell_before.cell_type} and {cell_after.address!r} is {cell_after.cell_type}. "
+                "Change the type of one of them first."
             )
-            raise InvalidOperation(message, cell=working_copy.get_address(cell_after))
+            raise InvalidOperation(message, cell=cell_after.address)
     for cell in cells:
-        working_copy.check_editable(cell)
+        cell.check_editable()
     _gather_attachments(working_copy, first, other_cells)
     for cell in other_cells:
         working_copy.remove(cell, number)
@@ -235,7 +234,7 @@ def _gather_attachments(
                     f"The cells have different attachments named {name!r}, of which only one "
                     "could be kept. Rename one of them first."
                 )
-                raise InvalidOperation(message, cell=working_copy.get_address(cell))
+                raise InvalidOperation(message, cell=cell.address)
         if new_attachments:
             style = first.get_style(working_copy.style)
             attachments = json_edit.set_members(attachments or b"{}", new_attachments, style)
@@ -253,7 +252,7 @@ def _clear_outputs(
         cells = working_copy.list_cells_with_outputs()
         affected_cells = None, cells
     for cell in cells:
-        working_copy.check_editable(cell)
+        cell.check_editable()
         cell.clears_outputs = True
     return affected_cells
 
@@ -271,7 +270,7 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
         return None, None
     cell = working_copy.get_cell(operation.cell, operation.expect)
     if operation.patch.get("editable", False) is False:
-        working_copy.check_editable(cell)
+        cell.check_editable()
     style = cell.get_style(working_copy.style)
     metadata = cell.get_member("metadata") or b"{}"
     working_copy.text_budget.spend_members(metadata)
@@ -289,9 +288,9 @@ def _append_to_section(
         point = working_copy.cell_order.get_point_in_gap(section.cells.stop)
         return _build_new_cell(working_copy, point, operation), None
     cell = _get_markdown_cell(working_copy, section, section.cells[-1])
-    _check_markdown(working_copy, operation, cell)
-    extent = _find_extent(working_copy, section, cell)
-    with _protect_source(working_copy, cell):
+    _check_markdown(operation, cell)
+    extent = _find_extent(section, cell)
+    with _protect_source(cell):
         cell.section_text.append(extent, use_line_feeds(operation.source))
     return cell, None
 
@@ -303,20 +302,20 @@ def _replace_section(
     section = working_copy.outline.find_section(operation.section)
     first, *others = section.cells
     heading_cell = _get_markdown_cell(working_copy, section, first)
-    extent = _find_extent(working_copy, section, heading_cell)
+    extent = _find_extent(section, heading_cell)
     if not others and (operation.cell_type == _MARKDOWN or section.ends_within_cell):
-        _check_markdown(working_copy, operation, heading_cell)
-        with _protect_source(working_copy, heading_cell):
+        _check_markdown(operation, heading_cell)
+        with _protect_source(heading_cell):
             heading_cell.section_text.replace(extent, use_line_feeds(operation.source))
         return heading_cell, [heading_cell]
-    with _protect_source(working_copy, heading_cell):
+    with _protect_source(heading_cell):
         heading_cell.section_text.replace(extent, "")
     affected_cells: list[EditedCell] = []
     for index in others:
         if section.ends_within_cell and index == section.cells[-1]:
             last_cell = _get_markdown_cell(working_copy, section, index)
-            extent = _find_extent(working_copy, section, last_cell)
-            with _protect_source(working_copy, last_cell):
+            extent = _find_extent(section, last_cell)
+            with _protect_source(last_cell):
                 last_cell.section_text.remove(extent)
             affected_cells.append(last_cell)
         elif (cell := working_copy.get_cell_by_token(index)).removed_by is None:
@@ -335,10 +334,10 @@ def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: in
         cell = working_copy.get_cell_by_token(index)
         if cell.cell_type != _MARKDOWN or cell.removed_by is not None:
             continue
-        extent = _find_extent(working_copy, section, cell)
+        extent = _find_extent(section, cell)
         working_copy.text_budget.spend(cell.markdown_weight)
         if cell.section_text.remove_entries(extent, operation.match):
-            working_copy.check_editable(cell)
+            cell.check_editable()
             affected_cells.append(cell)
     if not affected_cells:
         raise sections.build_no_entry_error(operation.section, operation.match)
@@ -358,7 +357,7 @@ def _build_new_cell(
 
 
 @contextmanager
-def _protect_source(working_copy: WorkingCopy, cell: EditedCell) -> Iterator[None]:
+def _protect_source(cell: EditedCell) -> Iterator[None]:
     """Run the block, then raise if it changed the source of a cell that is not editable."""
     if cell.metadata.get("editable") is not False:
         yield
@@ -366,7 +365,7 @@ def _protect_source(working_copy: WorkingCopy, cell: EditedCell) -> Iterator[Non
     old_source = cell.source
     yield
     if cell.source != old_source:
-        working_copy.check_editable(cell)
+        cell.check_editable()
 
 
 def _get_markdown_cell(
@@ -375,11 +374,11 @@ def _get_markdown_cell(
     """Return the Markdown cell that contains the start or the end of a section."""
     cell = working_copy.get_cell_by_token(index)
     if cell.removed_by is not None or cell.cell_type != _MARKDOWN:
-        raise _build_unclear_error(working_copy, section, cell)
+        raise _build_unclear_error(section, cell)
     return cell
 
 
-def _find_extent(working_copy: WorkingCopy, section: NotebookSection, cell: EditedCell) -> range:
+def _find_extent(section: NotebookSection, cell: EditedCell) -> range:
     """Find the part of a cell's text that belongs to a section."""
     heading = section.heading
     try:
@@ -387,28 +386,23 @@ def _find_extent(working_copy: WorkingCopy, section: NotebookSection, cell: Edit
             return cell.section_text.find(heading.level, heading.raw)
         return cell.section_text.find_leading_part(heading.level)
     except LookupError:
-        raise _build_unclear_error(working_copy, section, cell) from None
+        raise _build_unclear_error(section, cell) from None
 
 
-def _check_markdown(
-    working_copy: WorkingCopy, operation: AppendToSection | ReplaceSection, cell: EditedCell
-) -> None:
+def _check_markdown(operation: AppendToSection | ReplaceSection, cell: EditedCell) -> None:
     if operation.cell_type != _MARKDOWN:
         message = (
-            f"The section {operation.section!r} ends within the cell "
-            f"{working_copy.get_address(cell)!r}, which also contains the next section, so only "
-            f"Markdown can be added there, not {operation.cell_type}. Split the cell at the next "
-            "heading first."
+            f"The section {operation.section!r} ends within the cell {cell.address!r}, which also "
+            "contains the next section, so only Markdown can be added there, not "
+            f"{operation.cell_type}. Split the cell at the next heading first."
         )
-        raise InvalidOperation(message, cell=working_copy.get_address(cell))
+        raise InvalidOperation(message, cell=cell.address)
 
 
-def _build_unclear_error(
-    working_copy: WorkingCopy, section: NotebookSection, cell: EditedCell
-) -> InvalidOperation:
+def _build_unclear_error(section: NotebookSection, cell: EditedCell) -> InvalidOperation:
     message = (
-        "An earlier operation of this batch has changed the cell "
-        f"{working_copy.get_address(cell)!r}, and the section {section.heading.text!r} cannot be "
-        "found in it any more. Send the operations in two requests."
+        f"An earlier operation of this batch has changed the cell {cell.address!r}, and the "
+        f"section {section.heading.text!r} cannot be found in it any more. Send the operations in "
+        "two requests."
     )
-    return InvalidOperation(message, cell=working_copy.get_address(cell))
+    return InvalidOperation(message, cell=cell.address)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from jupyter_nbedit.errors import CellProtected
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
-from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.document import Cell, CellAddress
 from jupyter_nbedit.notebook.json_edit import set_own_members
 from jupyter_nbedit.notebook.json_spans import Span, list_members
 from jupyter_nbedit.notebook.json_style import CellStyle, Style
@@ -47,6 +48,11 @@ class EditedCell:
     def __post_init__(self) -> None:
         #: The source before the batch, or that with which the batch has inserted it.
         self.original_source = self._source
+
+    @property
+    def address(self) -> CellAddress:
+        """An address for messages."""
+        return self.anchor_index if self.id is None else self.id
 
     @property
     def source(self) -> str:
@@ -95,6 +101,19 @@ class EditedCell:
         if self.cell is not None and "metadata" not in self.members:
             return self.cell.metadata
         return json_spans.decode_object(self.get_member("metadata"))
+
+    def check_permission(self, flag: str, verb: str) -> None:
+        """Raise `CellProtected` if the metadata contain a flag that is false."""
+        if self.metadata.get(flag) is False:
+            message = (
+                f"The cell {self.address!r} would be {verb}, but its metadata has `{flag}: false`. "
+                "Nothing was written; ask the author of the notebook."
+            )
+            raise CellProtected(message, cell=self.address)
+
+    def check_editable(self) -> None:
+        """Raise `CellProtected` if the metadata contain ``editable: false``."""
+        self.check_permission("editable", "changed")
 
     @property
     def attachments(self) -> object:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.errors import CellChanged, CellProtected, InvalidOperation
+from jupyter_nbedit.errors import CellChanged, InvalidOperation
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.cell_order import CellOrder, InsertionPoint
 from jupyter_nbedit.notebook.document import CellAddress, Document
@@ -158,21 +158,9 @@ class WorkingCopy:
 
         Raise `CellProtected` if its metadata contains ``deletable: false``.
         """
-        if cell.metadata.get("deletable") is False:
-            raise _build_protected_error(self.get_address(cell), "deletable", "deleted")
+        cell.check_permission("deletable", "deleted")
         cell.removed_by = number
         self.cell_order.remove(cell.token)
-
-    def check_editable(self, cell: EditedCell) -> None:
-        """Raise `CellProtected` if the cell's metadata contains ``editable: false``."""
-        if cell.metadata.get("editable") is False:
-            raise _build_protected_error(self.get_address(cell), "editable", "changed")
-
-    def get_address(self, cell: EditedCell) -> CellAddress:
-        """Return an address of a cell, for messages."""
-        if cell.id is not None:
-            return cell.id
-        return cell.cell.index if cell.cell else cell.anchor_index
 
     def create_id(self, requested_id: str | UnsetType = UNSET) -> str | None:
         """Return the id of a new cell, or None if the file's format has no ids.
@@ -208,14 +196,6 @@ class WorkingCopy:
         if isinstance(address, str) and address in self._inserted_tokens:
             return self._inserted_tokens[address]
         return self.document.locate(address, is_current=self.is_current)
-
-
-def _build_protected_error(address: CellAddress, flag: str, verb: str) -> CellProtected:
-    message = (
-        f"The cell {address!r} would be {verb}, but its metadata has `{flag}: false`. Nothing "
-        "was written; ask the author of the notebook."
-    )
-    return CellProtected(message, cell=address)
 
 
 def _check_expected(source: str, expect: Expect, address: CellAddress) -> None:
