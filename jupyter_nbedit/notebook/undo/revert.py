@@ -117,10 +117,10 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
     later_parts = history.list_later_parts(record)
     conflicts: dict[int, dict[str, Any]] = {}
     sources: dict[int, str] = {}
-    if is_exact:
-        cells, gaps = _list_exact_positions(record, parts)
-    elif history.is_complete:
-        cells, gaps = CellLocator(document, record, parts, history).compute_positions()
+    if is_exact or history.is_complete:
+        # In exactly these bytes, no part is undone.
+        complete_history = NO_KNOWN_HISTORY if is_exact else history
+        cells, gaps = CellLocator(document, record, parts, complete_history).compute_positions()
     else:
         same_change_allowed: Collection[int] = parts if is_same_change_allowed else ()
         if later_parts is not None:
@@ -131,11 +131,9 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
         locator = CellLocator(document, record, all_parts, history, same_change_allowed)
         cells, gaps, conflicts = locator.find()
         changed_cells = locator.find_changed_cells(parts, conflicts)
-        if not resolution.chosen_sources.keys().isdisjoint(changed_cells):
-            resolved = resolution.chosen_sources.keys() & changed_cells.keys()
-            cells, gaps, conflicts = locator.find(
-                {number: changed_cells[number] for number in resolved}
-            )
+        resolved = {n: changed_cells[n] for n in resolution.chosen_sources if n in changed_cells}
+        if resolved:
+            cells, gaps, conflicts = locator.find(resolved)
         conflicts = {number: each for number, each in conflicts.items() if number in parts}
         conflicts |= {
             # The cell may be back already, which its contents do not tell.
@@ -185,10 +183,11 @@ def revert_possible_parts(document: Document, record: UndoRecord, *, is_exact: b
     parts = dict(enumerate(record.parts))
     conflicts: dict[int, dict[str, Any]] = {}
     sources: dict[int, str] = {}
+    locator = CellLocator(document, record, parts, NO_KNOWN_HISTORY)
     if is_exact:
-        cells, gaps = _list_exact_positions(record, parts)
+        cells, gaps = locator.compute_positions()
     else:
-        cells, gaps, conflicts = CellLocator(document, record, parts, NO_KNOWN_HISTORY).find()
+        cells, gaps, conflicts = locator.find()
         sources, _ = _merge_sources(document, parts, cells, NO_RESOLUTION)
     metadata, names = restore_metadata(document, record, parts.values(), None, is_exact=is_exact)
     possible_parts = {
@@ -328,19 +327,6 @@ def _is_part_in_conflict(document: Document, record: UndoRecord, part: CellUndo)
     if versions.is_undone:
         return False
     return part.after is None or bool(versions.list_conflicts(is_same_change_allowed=True))
-
-
-def _list_exact_positions(
-    record: UndoRecord, parts: Mapping[int, CellUndo]
-) -> tuple[dict[int, int], dict[int, int]]:
-    """Return cell indexes and gap indexes by part number, in the notebook after the edit."""
-    cells = {number: part.index for number, part in parts.items() if part.index is not None}
-    gaps = {
-        number: gap
-        for number, part in parts.items()
-        if (gap := record.get_gap_index(part)) is not None
-    }
-    return cells, gaps
 
 
 def _build_reverse_splices(document: Document, record: UndoRecord) -> list[Splice]:
