@@ -198,10 +198,8 @@ class Document:
         try:
             span, members = json_spans.parse_object(text, start)
         except json_spans.MalformedJSON as error:
-            if (found := recognize_other_content(text)) is not None:
-                raise InvalidNotebook(found.message, **found.details) from None
             message = f"The file is not a notebook that can be read: {error}."
-            raise InvalidNotebook(message) from None
+            raise recognize_other_content(text) or InvalidNotebook(message) from None
         return cls._from_scan(text, span, members)
 
     @classmethod

@@ -1,8 +1,8 @@
 """Find conflicts of version control, and pointers to another file, instead of a notebook."""
 
 import re
-from dataclasses import dataclass
-from typing import Any
+
+from jupyter_nbedit.errors import InvalidNotebook
 
 # No line of valid JSON begins so: a string has no line breaks.
 _CONFLICT = re.compile(rb"(?m)^(<<<<<<<|>>>>>>>|=======|\|\|\|\|\|\|\|)(?: [^\r\n]*)?\r?$")
@@ -13,29 +13,21 @@ _POINTER_BYTES = 1_024
 _MAX_SHOWN_BYTES = 60
 
 
-@dataclass(frozen=True)
-class OtherContent:
-    """What a file is instead of a notebook: a message that says what to do, and details."""
-
-    message: str
-    details: dict[str, Any]
-
-
-def recognize_other_content(text: bytes) -> OtherContent | None:
-    """Return what a file that is not valid JSON is; None if that is not known."""
+def recognize_other_content(text: bytes) -> InvalidNotebook | None:
+    """Return the error for a file that is not valid JSON; None if it is not known what it is."""
     beginning = text[:_POINTER_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
     if _LFS.match(beginning):
         message = (
             "The file is a pointer of Git LFS, and not the notebook itself, which was not "
             "downloaded. Ask the user to run `git lfs pull`."
         )
-        return OtherContent(message, {"found": "lfs_pointer"})
+        return InvalidNotebook(message, found="lfs_pointer")
     if _ANNEX.match(beginning):
         message = (
             "The file is a pointer of git-annex, and not the notebook itself, which is not here. "
             "Ask the user to run `git annex get`."
         )
-        return OtherContent(message, {"found": "annex_pointer"})
+        return InvalidNotebook(message, found="annex_pointer")
     conflict = _CONFLICT.search(text)
     if conflict is None:
         return None
@@ -46,4 +38,4 @@ def recognize_other_content(text: bytes) -> OtherContent | None:
         "to resolve it, for example with `nbdime mergetool`, or to choose one side with `git "
         "checkout --ours` or `--theirs`."
     )
-    return OtherContent(message, {"found": "conflict", "line": line})
+    return InvalidNotebook(message, found="conflict", line=line)
