@@ -238,7 +238,7 @@ def join_outputs(outputs: Any) -> Any:
     """Join lists of lines, as which nbformat writes texts; an application may write strings."""
     if not isinstance(outputs, list):
         return outputs
-    return [_join_output(output) if isinstance(output, dict) else output for output in outputs]
+    return [join_output(output) if isinstance(output, dict) else output for output in outputs]
 
 
 def join_attachment(attachment: Any) -> Any:
@@ -246,10 +246,11 @@ def join_attachment(attachment: Any) -> Any:
     return _join_bundle(attachment) if isinstance(attachment, dict) else attachment
 
 
-def _join_output(output: dict[str, Any]) -> dict[str, Any]:
+def join_output(output: dict[str, Any]) -> dict[str, Any]:
+    """Join the lists of lines of one output."""
     joined = dict(output)
     if "text" in output:
-        joined["text"] = _join_text(output["text"])
+        joined["text"] = join_text(output["text"])
     if isinstance(output.get("data"), dict):
         joined["data"] = _join_bundle(output["data"])
     return joined
@@ -258,11 +259,12 @@ def _join_output(output: dict[str, Any]) -> dict[str, Any]:
 def _join_bundle(bundle: dict[str, Any]) -> dict[str, Any]:
     # In JSON, a list of strings is a value of its own.
     return {
-        mime: value if mime.endswith("json") else _join_text(value)
+        mime: value if mime == "application/json" or mime.endswith("+json") else join_text(value)
         for mime, value in bundle.items()
     }
 
 
-def _join_text(value: Any) -> Any:
+def join_text(value: Any) -> Any:
+    """Join a list of lines; another value stays as it is."""
     is_lines = isinstance(value, list) and all(isinstance(line, str) for line in value)
     return "".join(value) if is_lines else value

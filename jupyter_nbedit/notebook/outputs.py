@@ -9,6 +9,7 @@ import msgspec
 
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.members import join_output, join_text
 
 #: Replaces data that is not readable: its type and its size.
 Stub = dict[str, Any]
@@ -46,7 +47,7 @@ def read_outputs(cell: Cell) -> Iterator[dict[str, Any]]:
     """
     for span in list_output_spans(cell):
         value = json_spans.decode(cell.text, span)
-        yield _join_output(value) if isinstance(value, dict) else {"value": value}
+        yield join_output(value) if isinstance(value, dict) else {"value": value}
 
 
 def make_readable(output: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def read_attachments(cell: Cell, *, is_summary: bool) -> dict[str, dict[str, Any
         return {}
     return {
         name: {
-            mime: summarize(mime, _join_lines(value)) if is_summary else _join_lines(value)
+            mime: summarize(mime, join_text(value)) if is_summary else join_text(value)
             for mime, value in bundle.items()
         }
         for name, bundle in attachments.items()
@@ -131,24 +132,3 @@ def _compute_size(mime: str, value: Any) -> int:
         return len(value.encode("utf-8", "surrogatepass"))
     digits = "".join(value.split()).rstrip("=")
     return len(digits) * 3 // 4
-
-
-def _join_output(output: dict[str, Any]) -> dict[str, Any]:
-    joined_output = dict(output)
-    if "text" in joined_output:
-        joined_output["text"] = _join_lines(joined_output["text"])
-    data = joined_output.get("data")
-    if isinstance(data, dict):
-        joined_output["data"] = {
-            # In JSON data a list is a value; in all other types it is a list of lines.
-            mime: value
-            if mime == "application/json" or mime.endswith("+json")
-            else _join_lines(value)
-            for mime, value in data.items()
-        }
-    return joined_output
-
-
-def _join_lines(value: Any) -> Any:
-    is_list_of_lines = isinstance(value, list) and all(isinstance(line, str) for line in value)
-    return "".join(value) if is_list_of_lines else value
