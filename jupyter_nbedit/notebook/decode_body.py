@@ -79,11 +79,12 @@ def decode_body(
     budget = _ValueBudget(max_values)
     budget.check(body)
     try:
-        request = (
-            _decode_lenient(body, form, budget)
-            if is_lenient
-            else msgspec.json.decode(body, type=form)
-        )
+        if is_lenient:
+            info = msgspec.inspect.type_info(form)
+            value = _convert_leniently(msgspec.json.decode(body), info, budget)
+            request = msgspec.convert(value, form, strict=False)
+        else:
+            request = msgspec.json.decode(body, type=form)
         # Valid JSON may still repeat a member. Numbers stay strings here: they may have any length.
         json.loads(body, object_pairs_hook=_check_single, parse_int=str, parse_float=str)
     except msgspec.ValidationError as error:
@@ -103,11 +104,6 @@ def decode_body(
         message = f"The request's body is not valid JSON (RFC 8259): {error}."
         raise InvalidRequest(message) from None
     return request
-
-
-def _decode_lenient(body: bytes, form: type[BodyType], budget: _ValueBudget) -> BodyType:
-    value = _convert_leniently(msgspec.json.decode(body), msgspec.inspect.type_info(form), budget)
-    return msgspec.convert(value, form, strict=False)
 
 
 def _convert_leniently(value: Any, info: msgspec.inspect.Type, budget: _ValueBudget) -> Any:

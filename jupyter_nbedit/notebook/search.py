@@ -143,7 +143,7 @@ def search_notebook(
     for index in range(first, len(document)):
         cell, name = document.get_cell(index), ""
         if query.cell_type in {None, cell.cell_type}:
-            for where, number, text in _read_texts(cell, query.scopes, report):
+            for where, number, text in _iterate_texts(cell, query.scopes, report):
                 begin = SearchPosition(index, where, number, 0)
                 skipped_lines = 0 if previous is None else _count_lines_before(begin, previous)
                 if skipped_lines is None:
@@ -159,30 +159,28 @@ def search_notebook(
         yield SearchPosition(index, len(_LOCATIONS), 0, 0), None
 
 
-def _read_texts(
+def _iterate_texts(
     cell: Cell, scopes: frozenset[Scope], report: Callable[[InvalidNotebook], None]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield what `_iterate_texts` does, until a part cannot be read."""
+    """Yield the texts of a cell to search, until a part cannot be read.
+
+    Each has the index of its location, and its number there.
+    """
     try:
-        # Its name needs the source, too.
-        _ = cell.source
-        yield from _iterate_texts(cell, scopes)
+        # Also if it is not searched: the name of the cell needs it.
+        source = cell.source
+        if "sources" in scopes or ("markdown" in scopes and cell.cell_type == "markdown"):
+            yield 0, 0, source
+        if "outputs" in scopes and cell.cell_type == "code":
+            for number, output in enumerate(read_outputs(cell)):
+                yield 1, number, extract_text(make_readable(output))
+        if "tags" in scopes:
+            tags = cell.metadata.get("tags")
+            for number, tag in enumerate(tags if isinstance(tags, list) else []):
+                if isinstance(tag, str):
+                    yield 2, number, tag
     except InvalidNotebook as error:
         report(error)
-
-
-def _iterate_texts(cell: Cell, scopes: frozenset[Scope]) -> Iterator[tuple[int, int, str]]:
-    """Yield the texts of a cell to search: index of the location, number, and text."""
-    if "sources" in scopes or ("markdown" in scopes and cell.cell_type == "markdown"):
-        yield 0, 0, cell.source
-    if "outputs" in scopes and cell.cell_type == "code":
-        for number, output in enumerate(read_outputs(cell)):
-            yield 1, number, extract_text(make_readable(output))
-    if "tags" in scopes:
-        tags = cell.metadata.get("tags")
-        for number, tag in enumerate(tags if isinstance(tags, list) else []):
-            if isinstance(tag, str):
-                yield 2, number, tag
 
 
 def _count_lines_before(begin: SearchPosition, previous: SearchPosition) -> int | None:
