@@ -7,7 +7,7 @@ own save writes the file.
 
 import asyncio
 from abc import ABC, abstractmethod
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -243,14 +243,12 @@ def _compute_patch(base: bytes, text: bytes, splices: Sequence[Splice]) -> CellP
 
 def _list_removed_cells(document: Document, splices: Sequence[Splice]) -> set[int]:
     """Return the indexes of the cells that splices remove as a whole."""
-    starts = [span.start for span in document.cell_spans]
-    indexes: set[int] = set()
-    for splice in splices:
-        index = bisect_left(starts, splice.start)
-        while index < len(starts) and document.cell_spans[index].stop <= splice.stop:
-            indexes.add(index)
-            index += 1
-    return indexes
+    starts, stops = zip(*document.cell_spans, strict=True) if len(document) else ((), ())
+    return {
+        index
+        for start, stop, _ in splices
+        for index in range(bisect_left(starts, start), bisect_right(stops, stop))
+    }
 
 
 def _is_patch_applied(patch: CellPatch, content: Content) -> bool:
