@@ -242,7 +242,7 @@ def _locate_text(
     cell has it, or several.
     """
     # Other commands need none of it.
-    from jupyter_nbedit.notebook.find_cells import find_cells_with_text  # noqa: PLC0415
+    from jupyter_nbedit.notebook.source_edit import find_cells_with_text  # noqa: PLC0415
 
     notebook = connection.client.read(connection.path, view="source", outputs="none")
     names = [_get_name(cell) for cell in notebook["cells"]]

@@ -1,4 +1,4 @@
-"""Edit the source of a cell as text: replace a text, split the source, choose its line ends.
+"""Edit sources of cells as text: find and replace a text, split a source, choose its line ends.
 
 A cell gets LF, unless it already has CR LF. JupyterLab's editor never writes a carriage return and
 counts CR LF as one character where the shared model counts two: with CR LF in a source, typed text
@@ -7,7 +7,7 @@ would be inserted at a wrong position.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -29,6 +29,7 @@ _MAX_COUNTED = 1000
 # texts are counted.
 _MAX_COMPARED = 1_000_000
 _MAX_SHOWN_LINES = 20
+_MAX_NAMES = 20
 _MAX_SHOWN_CHARACTERS = 1_500
 # Replacing a text everywhere by a longer one may grow without limit: it may double with each of a
 # thousand edits.
@@ -319,3 +320,38 @@ def locate_line(original: str, parts: Sequence[str], at_line: int) -> tuple[int,
         )
         raise InvalidOperation(message, at_line=at_line)
     return part, number
+
+
+def find_cells_with_text(
+    sources: Sequence[str | None],
+    old: str,
+    *,
+    takes_all: bool,
+    get_name: Callable[[int], str],
+    advice: tuple[str, str],
+) -> list[int]:
+    """Return the index of the one cell that contains a text; all indexes if ``takes_all``.
+
+    A source is None if it cannot be read. ``advice`` is how to name the cell, and how to choose
+    among several. Raise `TextMismatch` if no cell has the text, or several where one must.
+    """
+    indexes = [index for index, source in enumerate(sources) if source and old in source]
+    if not indexes and unescape_markup(old) != old:
+        indexes = [
+            index for index, source in enumerate(sources) if source and find_shown_text(source, old)
+        ]
+    if len(indexes) == 1 or (indexes and takes_all):
+        return indexes
+    if not indexes:
+        message = (
+            "The text to replace does not occur in any cell. It must match exactly, including "
+            f"spaces and line breaks. {advice[0]} to be shown the part of a cell that is most like "
+            "it."
+        )
+        raise TextMismatch(message, count=0, lines=[])
+    names = list(map(get_name, indexes[:_MAX_NAMES]))
+    message = (
+        f"The text to replace occurs in {len(indexes)} cells: {', '.join(names)}"
+        f"{', ...' if len(indexes) > len(names) else ''}. {advice[1]} to replace it in all of them."
+    )
+    raise TextMismatch(message, count=len(indexes), lines=[], candidates=names)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_nbedit.notebook.changed_lines import (
+from jupyter_nbedit.notebook.diff import (
     MAX_SNIPPET_LENGTH,
     ChangedLines,
     count_changed_lines,

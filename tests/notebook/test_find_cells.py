@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from jupyter_nbedit.errors import TextMismatch
-from jupyter_nbedit.notebook.find_cells import find_cells_with_text
+from jupyter_nbedit.notebook.source_edit import find_cells_with_text
 
 ADVICE = ("Send a cell", "Send a cell, or all")
 

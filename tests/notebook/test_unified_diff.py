@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_nbedit.notebook.changed_lines import count_changed_lines
-from jupyter_nbedit.notebook.diff import render_hunks, render_unified_diff
+from jupyter_nbedit.notebook.diff import count_changed_lines, render_hunks, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from tests.notebook.oracle import edit
 from tests.support import samples

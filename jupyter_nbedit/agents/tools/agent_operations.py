@@ -16,7 +16,6 @@ from jupyter_nbedit.errors import InvalidOperation, NbEditError
 from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.document import CellAddress, Document
 from jupyter_nbedit.notebook.excerpt import build_excerpt
-from jupyter_nbedit.notebook.find_cells import find_cells_with_text
 from jupyter_nbedit.notebook.operations import (
     MAX_INTEGER,
     AppendToSection,
@@ -35,6 +34,7 @@ from jupyter_nbedit.notebook.operations import (
     Split,
 )
 from jupyter_nbedit.notebook.shown_text import unquote_name
+from jupyter_nbedit.notebook.source_edit import find_cells_with_text
 
 _SHOWN_CHARACTERS = 1_500
 # Each of them reads all sources.

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
-from jupyter_nbedit.notebook.diff import render_unified_diff
+from jupyter_nbedit.notebook.diff import ChangedLines, count_changed_lines, render_unified_diff
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import (
     AffectedCell,

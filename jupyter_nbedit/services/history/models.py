@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.errors import HistoryUnavailable
-from jupyter_nbedit.notebook.changed_lines import MAX_SNIPPET_LENGTH
+from jupyter_nbedit.notebook.diff import MAX_SNIPPET_LENGTH
 from jupyter_nbedit.notebook.edit_plan import AffectedCell, Kind
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo
 from jupyter_nbedit.services.requests import Author

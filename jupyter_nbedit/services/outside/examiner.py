@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from logging import Logger
 
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, InvalidNotebook, NbEditError
-from jupyter_nbedit.notebook.changed_lines import ChangedLines, count_changed_lines
+from jupyter_nbedit.notebook.diff import ChangedLines, count_changed_lines
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import compare_documents
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer, compute_sha256

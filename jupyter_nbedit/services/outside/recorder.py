@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from jupyter_nbedit.errors import HistoryUnavailable, NbEditError
-from jupyter_nbedit.notebook.changed_lines import ChangedLines
+from jupyter_nbedit.notebook.diff import ChangedLines
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import DocumentDiff
 from jupyter_nbedit.services.events.emitter import EventEmitter
