@@ -15,14 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
+from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames, join_path
 from jupyter_nbedit.db.notebook_rows import merge_notebook, write_older_modes
 from jupyter_nbedit.errors import HistoryUnavailable
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.db.database import Database
 
 #: Selects, in `notebooks` or another table with the same columns, what a root may show; the
 #: parameters are those of `build_root_values`.

@@ -13,14 +13,12 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_nbedit.notebook import json_spans
+from jupyter_nbedit.notebook.document import Cell
+from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.line_merge import merge_lines
-
-if TYPE_CHECKING:
-    from jupyter_nbedit.notebook.document import Cell
-    from jupyter_nbedit.notebook.edited_cell import EditedCell
 
 #: The keys of metadata in which JupyterLab, or an executor, stores what a run has done. They follow
 #: the outputs: no change of them is a conflict.

@@ -1,23 +1,18 @@
 """The protocol of all storages: read a notebook, and write splices of what was read."""
 
-from __future__ import annotations
-
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
 
 from jupyter_nbedit.notebook.lazy.buffer import Buffer
 from jupyter_nbedit.notebook.splices import Splice
-
-if TYPE_CHECKING:
-    import os
-
-    from jupyter_nbedit.storage.files.lazy_bytes import ResumableSha256
+from jupyter_nbedit.storage.files.lazy_bytes import ResumableSha256
 
 
 @dataclass(frozen=True)

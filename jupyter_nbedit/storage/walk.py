@@ -4,8 +4,6 @@ Links are skipped: their targets are found under their own names, or do not belo
 Thus no link leads out of the directory or in circles.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time
@@ -13,9 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from jupyter_core.paths import is_file_hidden
+from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import Busy, Forbidden, InvalidRequest, NbEditError, NotebookNotFound
@@ -28,9 +27,6 @@ from jupyter_nbedit.storage.files.read import read_file
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import SUFFIX, is_unsafe, map_to_os_path, resolve_path
 from jupyter_nbedit.system.concurrency import run_on_loop
-
-if TYPE_CHECKING:
-    from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
 _Result = TypeVar("_Result")
 

@@ -5,8 +5,6 @@ hides HTML and JavaScript outputs. No operation adds outputs, so a notebook that
 an edit may be signed after it. Nothing else is ever signed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3
@@ -14,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hmac import HMAC
-from typing import TYPE_CHECKING
 
 import nbformat.reader
+from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.errors import Busy, ChangedDuringRead, StorageFailure
 from jupyter_nbedit.notebook.document import Document
@@ -29,9 +27,6 @@ from jupyter_nbedit.trust.signature import (
     UnsupportedNotebook,
     compute_signature,
 )
-
-if TYPE_CHECKING:
-    from nbformat.sign import NotebookNotary
 
 # The size of the cache of signatures.
 _MAX_VERSIONS = 64

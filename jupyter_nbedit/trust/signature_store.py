@@ -6,18 +6,13 @@ Signatures count as stored immediately. If the server is killed before the commi
 that were edited last are no longer trusted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nbformat.sign import MemorySignatureStore, SQLiteSignatureStore
-
-if TYPE_CHECKING:
-    from nbformat.sign import NotebookNotary
+from nbformat.sign import MemorySignatureStore, NotebookNotary, SQLiteSignatureStore
 
 _BATCH_SECONDS = 0.5
 _FIND = "SELECT id FROM nbsignatures WHERE algorithm = ? AND signature = ?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -26,16 +26,14 @@ from jupyter_nbedit.storage.files.file_ids import FileIdPreservingSwap, is_inode
 from jupyter_nbedit.storage.files.lazy_bytes import LazyFileBytes, get_stat_identity
 from jupyter_nbedit.storage.files.read import FileHashCache, check_file, read_file
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
+from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.os_errors import map_os_errors
 from jupyter_nbedit.storage.paths import check_below, map_to_os_path, resolve_new_path, resolve_path
 from jupyter_nbedit.system.concurrency import Polling
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
-    from jupyter_nbedit.storage.locks import PathLocks
     from jupyter_nbedit.storage.rtc.rooms import RoomIdSnapshot
 
 _TIMEOUT_SECONDS = 2.0
