@@ -25,7 +25,6 @@ from jupyter_nbedit.notebook.cell_names import (
     compute_source_hash,
     is_numbered_id,
 )
-from jupyter_nbedit.notebook.excerpt import build_excerpt
 from jupyter_nbedit.notebook.json_spans import Member, Span
 from jupyter_nbedit.notebook.lazy.buffer import Buffer, compute_sha256
 from jupyter_nbedit.notebook.lazy.cell_spans import (
@@ -35,6 +34,7 @@ from jupyter_nbedit.notebook.lazy.cell_spans import (
     rescan_edited,
 )
 from jupyter_nbedit.notebook.lazy.scan import ScanResult, scan_cells
+from jupyter_nbedit.notebook.long_text import build_excerpt
 from jupyter_nbedit.notebook.other_content import recognize_other_content
 from jupyter_nbedit.notebook.shown_text import unquote_name
 from jupyter_nbedit.notebook.splices import Splice, splice_buffer
@@ -613,12 +613,11 @@ def _read_header(text: bytes, span: Span) -> CellHeader:
     if not json_spans.is_object(text, span):
         return None, ""
     # The last of repeated members counts, as everywhere in Jupyter.
-    values = {
-        member.name: member.value
+    header = {
+        member.name: json_spans.decode(text, member.value)
         for member in json_spans.list_members(text, span)
         if member.name in {"cell_type", "id"}
     }
-    header = {name: json_spans.decode(text, value) for name, value in values.items()}
     cell_id, cell_type = header.get("id"), header.get("cell_type")
     # An id that is not a string counts as none.
     return (

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
-from jupyter_nbedit.notebook.excerpt import build_excerpt, find_nearest_line
+from jupyter_nbedit.notebook.long_text import build_excerpt, find_nearest_line
 from jupyter_nbedit.notebook.operations import ReplaceText, TextEdit
 from jupyter_nbedit.notebook.sequence_diff import count_common_start
 from jupyter_nbedit.notebook.shown_text import escape_markup, is_escaped, unescape_markup

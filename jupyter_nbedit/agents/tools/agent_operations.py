@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from jupyter_nbedit.errors import InvalidOperation, NbEditError
 from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.document import CellAddress, Document
-from jupyter_nbedit.notebook.excerpt import build_excerpt
+from jupyter_nbedit.notebook.long_text import build_excerpt
 from jupyter_nbedit.notebook.operations import (
     MAX_INTEGER,
     AppendToSection,

@@ -32,8 +32,8 @@ from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.document_diff import CellMatching, compare_documents
 from jupyter_nbedit.notebook.edit_plan import EditPlan
 from jupyter_nbedit.notebook.sequence_diff import find_increasing_subsequence
+from jupyter_nbedit.notebook.undo.part_members import RestoredCell
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndonePart, UndoRecord
-from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.undo.revert import Reversal, revert_possible_parts
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 

@@ -27,12 +27,12 @@ from jupyter_nbedit.notebook.undo.cell_locator import CellLocator, CellNotLocate
 from jupyter_nbedit.notebook.undo.known_history import NO_KNOWN_HISTORY, KnownHistory
 from jupyter_nbedit.notebook.undo.part_members import (
     PartVersions,
+    RestoredCell,
     merge_source,
     needs_merge,
     restore_members,
 )
 from jupyter_nbedit.notebook.undo.record import CellState, CellUndo, UndoRecord
-from jupyter_nbedit.notebook.undo.restored_cell import RestoredCell
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
 
 # Members that are restored in a way of their own.
