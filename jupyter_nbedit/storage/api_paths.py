@@ -8,12 +8,10 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
-from jupyter_core.paths import is_hidden
-
 from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
 from jupyter_nbedit.storage.contents.manager_locks import is_rooted
-from jupyter_nbedit.storage.paths import follow_links, is_below, is_unsafe
+from jupyter_nbedit.storage.paths import follow_links, is_unsafe
 
 _MAX_SHOWN_CHARACTERS = 200
 # No file has a longer path; resolving one would visit each of its directories.
@@ -103,14 +101,6 @@ def get_root_folder(manager: Any) -> str | None:
 def _resolve_root(root: str) -> str:
     """Return the path of a root without links, which stays the same while the server runs."""
     return os.path.realpath(root)
-
-
-def is_served(manager: Any, folder: str) -> bool:
-    """Return whether the Contents API shows a directory of the file system."""
-    top, real = get_root_folder(manager), os.path.realpath(folder)
-    if top is None or not is_below(real, top):
-        return False
-    return manager.allow_hidden or not is_hidden(real, top)
 
 
 def _may_have_links(top: str, path: str) -> bool:

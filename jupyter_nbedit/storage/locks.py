@@ -103,10 +103,7 @@ class PathLocks:
 
     @asynccontextmanager
     async def _lock_in_process(self, key: str) -> AsyncIterator[None]:
-        lock = self._locks.get(key)
-        if lock is None:
-            lock = self._locks[key] = asyncio.Lock()
-        async with lock:
+        async with self._locks.setdefault(key, asyncio.Lock()):
             self._holders[key] = asyncio.current_task()
             try:
                 yield

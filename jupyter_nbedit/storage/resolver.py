@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jupyter_core.paths import is_hidden
 from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.db.notebook_names import NotebookNames
 from jupyter_nbedit.errors import FolderNotFound, NbEditError, NotAPlainFile, NotebookNotFound
-from jupyter_nbedit.storage.api_paths import ManagerNames, is_served, to_api_path
+from jupyter_nbedit.storage.api_paths import ManagerNames, get_root_folder, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import (
     ContentsStorage,
@@ -39,7 +40,7 @@ from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import check_suffix, is_unsafe, map_to_os_path
+from jupyter_nbedit.storage.paths import check_suffix, is_below, is_unsafe, map_to_os_path
 from jupyter_nbedit.storage.rtc.room_storage import (
     NotebookRoomStorage,
     RoomStorage,
@@ -240,7 +241,10 @@ class StorageResolver:
 
     def is_served(self, folder: Path) -> bool:
         """Return whether the Contents API shows a directory of the file system."""
-        return is_served(self.manager, str(folder))
+        top, real = get_root_folder(self.manager), os.path.realpath(folder)
+        if top is None or not is_below(real, top):
+            return False
+        return self.manager.allow_hidden or not is_hidden(real, top)
 
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read now, in whichever storage; its bytes are not read."""

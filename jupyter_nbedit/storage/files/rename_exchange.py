@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from jupyter_nbedit.errors import StorageFailure
 from jupyter_nbedit.storage.base import Guard, StaleContent
 from jupyter_nbedit.storage.files.directory import OpenDirectory
+from jupyter_nbedit.storage.files.lazy_bytes import get_stat_identity
 from jupyter_nbedit.storage.files.native_calls import UNSUPPORTED_ERRNOS, find_rename
 
 if sys.platform == "linux":
@@ -108,19 +109,9 @@ class FileExchange:
 
     def _is_replaced_original(self) -> bool:
         """Return whether the replaced file is the old file, unmodified."""
-        replaced_status, original_status = self._get_replaced_status(), self.original_status
-        # The exchange itself changes the change time.
-        return (
-            replaced_status.st_dev,
-            replaced_status.st_ino,
-            replaced_status.st_size,
-            replaced_status.st_mtime_ns,
-        ) == (
-            original_status.st_dev,
-            original_status.st_ino,
-            original_status.st_size,
-            original_status.st_mtime_ns,
-        )
+        # The exchange itself changes the change time, which is the last of the fields.
+        replaced_identity = get_stat_identity(self._get_replaced_status())
+        return replaced_identity[:-1] == get_stat_identity(self.original_status)[:-1]
 
     def _roll_back(self) -> None:
         """Exchange back, until the newest file of other programs has the name."""
