@@ -151,17 +151,12 @@ def _iterate_changes(
         change = _compare_cells(cell_id, old_cell, new_cell, is_moved=pair not in unmoved)
         if change.is_moved or change.changed_members:
             yield change
-    for index in range(len(before)):
-        if index not in new_indexes:
-            cell = before.get_cell(index)
-            cell_id = _get_unique_id(cell.id, before, after)
-            yield CellChange(cell_id, before=cell, after=None, index=None)
-    old_indexes = set(new_indexes.values())
-    for index in range(len(after)):
-        if index not in old_indexes:
-            cell = after.get_cell(index)
-            cell_id = _get_unique_id(cell.id, before, after)
-            yield CellChange(cell_id, before=None, after=cell, index=index)
+    for index in sorted(set(range(len(before))) - new_indexes.keys()):
+        cell = before.get_cell(index)
+        yield CellChange(_get_unique_id(cell.id, before, after), cell, after=None, index=None)
+    for index in sorted(set(range(len(after))) - set(new_indexes.values())):
+        cell = after.get_cell(index)
+        yield CellChange(_get_unique_id(cell.id, before, after), None, cell, index)
 
 
 def _changes_only_display(change: CellChange) -> bool:

@@ -199,8 +199,9 @@ class EditPlan:
         """Whether the metadata of the notebook changes."""
         return self.metadata != self.document.written_metadata
 
-    def list_unmoved(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Return the indexes, before and after the edit, of the cells that stay in order."""
+    @cached_property
+    def unmoved(self) -> tuple[Sequence[int], Sequence[int]]:
+        """The indexes, before and after the edit, of the cells that stay in order."""
         moved = [c for c in self.changes if c.is_moved or c.before is None or c.after is None]
         return (
             _exclude(len(self.document), {change.index_before for change in moved}),
@@ -210,7 +211,7 @@ class EditPlan:
     def list_origins(self) -> list[int | None]:
         """Return the index before the edit of each cell after it; None for a new cell."""
         origins: list[int | None] = [None] * self.total_cells
-        for index_before, index in zip(*self.list_unmoved(), strict=True):
+        for index_before, index in zip(*self.unmoved, strict=True):
             origins[index] = index_before
         for change in self.changes:
             if change.is_moved and change.index is not None:
@@ -326,14 +327,9 @@ class _AnchorTable:
         self._numbers: dict[int, int] = {}
         self._plan = plan
 
-    @cached_property
-    def _unmoved(self) -> tuple[Sequence[int], Sequence[int]]:
-        """The indexes, before and after the edit, of the cells that stay in order."""
-        return self._plan.list_unmoved()
-
     def get_number(self, index: int) -> int:
         """Return the number of the gap where a cell was, adding it if necessary."""
-        before, after = self._unmoved
+        before, after = self._plan.unmoved
         rank = bisect_left(before, index)
         if rank not in self._numbers:
             self._numbers[rank] = len(self.gaps)
@@ -359,7 +355,7 @@ class _AnchorTable:
         return Counter(change.id for change in self._plan.changes if change.before is None)
 
     def _build_anchor(self, rank: int) -> NeighbourKey:
-        before, after = self._unmoved
+        before, after = self._plan.unmoved
         cell_id = self.get_unique_id(self._plan.document.headers[before[rank]][0])
         return NeighbourKey(cell_id, self.get_key(after[rank]) if cell_id is None else None)
 
@@ -373,7 +369,7 @@ class _AnchorTable:
             return ""
         cell = self._changed_cells.get(index)
         if cell is None:
-            before, after = self._unmoved
+            before, after = self._plan.unmoved
             cell = self._plan.document.get_cell(before[bisect_left(after, index)])
         # An unreadable neighbour must not prevent the edit.
         with suppress(InvalidNotebook):

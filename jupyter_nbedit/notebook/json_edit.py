@@ -70,7 +70,14 @@ def set_own_members(
     text: bytes, members: list[Member], changes: Mapping[str, bytes | None], style: CellStyle
 ) -> bytes:
     """Set members of an object in its own style, as `set_members` does."""
-    _check_single(Counter(member.name for member in members), changes)
+    names = Counter(member.name for member in members)
+    for name in changes:
+        if names[name] > 1:
+            message = (
+                f"An object in the notebook's metadata has two members named {name!r}, and "
+                "programs disagree about which of them counts; remove one of them first."
+            )
+            raise InvalidNotebook(message, member=name)
     # Each member with the separator before it, where the file has one.
     result: list[tuple[str, bytes | None, bytes]] = []
     for index, member in enumerate(members):
@@ -79,7 +86,6 @@ def set_own_members(
             gap = text[members[index - 1].value.stop : member.name_span.start] if index else None
             written_member = text[member.name_span.start : member.value.start] + value
             result.append((member.name, gap, written_member))
-    names = {member.name for member in members}
     for name, value in changes.items():
         if value is not None and name not in names:
             known = [one[0] for one in result]
@@ -93,16 +99,6 @@ def set_own_members(
     for _, gap, written_member in result[1:]:
         parts += [layout.separator if gap is None else gap, written_member]
     return b"{" + b"".join(parts) + layout.closing + b"}"
-
-
-def _check_single(names: Counter[str], changes: Mapping[str, bytes | None]) -> None:
-    for name in changes:
-        if names[name] > 1:
-            message = (
-                f"An object in the notebook's metadata has two members named {name!r}, and "
-                "programs disagree about which of them counts; remove one of them first."
-            )
-            raise InvalidNotebook(message, member=name)
 
 
 def _has_same_value(encoded_value: bytes, value: Any) -> bool:
