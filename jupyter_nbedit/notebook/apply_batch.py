@@ -11,7 +11,7 @@ from jupyter_nbedit.notebook.apply_operation import ChangedCells, apply_operatio
 from jupyter_nbedit.notebook.cell_order import FinalOrder
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.edit_plan import CellChange, CellResult, EditPlan, OperationResult
-from jupyter_nbedit.notebook.edit_warnings import list_escaped_lines, list_missing_members
+from jupyter_nbedit.notebook.edit_warnings import list_warnings
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.operations import (
     ClearOutputs,
@@ -75,11 +75,7 @@ def apply_operations(
     _check_added_lines(working_copy.cells.values())
     order = working_copy.cell_order.build_order()
     plan = build_plan(working_copy, order, [_build_result(order, *each) for each in results])
-    warnings = [
-        *list_escaped_lines(plan.changes),
-        *list_missing_members(plan.changes),
-    ]
-    return replace(plan, warnings=warnings)
+    return replace(plan, warnings=list_warnings(plan.changes))
 
 
 def build_plan(

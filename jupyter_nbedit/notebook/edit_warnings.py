@@ -1,6 +1,6 @@
 """Warnings about cells after an edit: lines that are probably a mistake, and missing members."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from jupyter_nbedit.notebook.cell_names import CellName
 from jupyter_nbedit.notebook.edit_plan import CellChange
@@ -12,44 +12,38 @@ _REQUIRED = ("metadata",)
 _REQUIRED_IN_CODE = ("metadata", "outputs", "execution_count")
 
 
-def list_missing_members(changes: Iterable[CellChange]) -> Iterator[str]:
-    """Yield a warning for each changed cell that lacks a member which nbformat requires.
+def list_warnings(changes: Iterable[CellChange]) -> list[str]:
+    """Return warnings of lines that are probably a mistake, then of missing members.
 
-    Jupyter adds missing ids itself.
+    A line with a backslash is probably one if the cell had the line, or a line with this beginning,
+    without it. Missing are members that nbformat requires; Jupyter adds missing ids itself.
     """
+    of_lines: list[str] = []
+    of_members: list[str] = []
     for change in changes:
-        cell = change.after
-        if change.before is None or not isinstance(cell, EditedCell) or change.index is None:
+        before, cell, index = change.before, change.after, change.index
+        if before is None or not isinstance(cell, EditedCell) or index is None:
             continue
-        required = _REQUIRED_IN_CODE if cell.cell_type == "code" else _REQUIRED
-        missing = [name for name in required if cell.get_member(name) is None]
-        if missing:
-            names = " and no ".join(f"`{name}`" for name in missing)
-            name = CellName.from_source(change.index, cell.source)
-            yield (
-                f"Cell {name} has no {names}, which nbformat requires, so that Jupyter reports the "
-                "notebook as invalid. This was so before; saving the notebook in JupyterLab adds "
-                "what is missing."
-            )
-
-
-def list_escaped_lines(changes: Iterable[CellChange]) -> Iterator[str]:
-    """Yield a warning for each cell that has got such a line, if it looks like a mistake.
-
-    This is the case if the cell had the line, or a line with this beginning, without the backslash.
-    """
-    for change in changes:
-        if change.before is None or change.after is None or "source" not in change.changed_members:
-            continue
-        number, line = _find_escaped_line(change.before.source, change.after.source)
-        if line and change.index is not None:
-            name = CellName.from_source(change.index, change.after.source)
-            shown, meant = line[:_MAX_LINE_LENGTH], unescape_markup(line)[: _MAX_LINE_LENGTH - 1]
-            yield (
+        name = CellName.from_hash(index, cell.source_hash)
+        number, line = _find_escaped_line(before.source, cell.source)
+        if line:
+            shown = line[:_MAX_LINE_LENGTH]
+            meant = unescape_markup(line)[: _MAX_LINE_LENGTH - 1]
+            of_lines.append(
                 f"Line {number} of {name} was sent as `{shown}` and is stored so. The backslash is "
                 f"only how texts show such a line; if the line is to be `{meant}`, replace it "
                 f"again without the backslash."
             )
+        required = _REQUIRED_IN_CODE if cell.cell_type == "code" else _REQUIRED
+        missing = [member for member in required if cell.get_member(member) is None]
+        if missing:
+            names = " and no ".join(f"`{member}`" for member in missing)
+            of_members.append(
+                f"Cell {name} has no {names}, which nbformat requires, so that Jupyter reports the "
+                "notebook as invalid. This was so before; saving the notebook in JupyterLab adds "
+                "what is missing."
+            )
+    return [*of_lines, *of_members]
 
 
 def _find_escaped_line(before: str, after: str) -> tuple[int, str]:
