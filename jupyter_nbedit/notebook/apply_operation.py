@@ -1,7 +1,7 @@
 """What each operation does to the working copy of a notebook."""
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import singledispatch
 from itertools import pairwise
 
@@ -287,9 +287,8 @@ def _append_to_section(
     if not section.ends_within_cell:
         point = working_copy.cell_order.get_point_in_gap(section.cells.stop)
         return _build_new_cell(working_copy, point, operation), None
-    cell = _get_markdown_cell(working_copy, section, section.cells[-1])
+    cell, extent = _find_part(working_copy, section, section.cells[-1])
     _check_markdown(operation, cell)
-    extent = _find_extent(section, cell)
     with _protect_source(cell):
         cell.section_text.append(extent, use_line_feeds(operation.source))
     return cell, None
@@ -301,8 +300,7 @@ def _replace_section(
 ) -> ChangedCells:
     section = working_copy.outline.find_section(operation.section)
     first, *others = section.cells
-    heading_cell = _get_markdown_cell(working_copy, section, first)
-    extent = _find_extent(section, heading_cell)
+    heading_cell, extent = _find_part(working_copy, section, first)
     if not others and (operation.cell_type == _MARKDOWN or section.ends_within_cell):
         _check_markdown(operation, heading_cell)
         with _protect_source(heading_cell):
@@ -313,8 +311,7 @@ def _replace_section(
     affected_cells: list[EditedCell] = []
     for index in others:
         if section.ends_within_cell and index == section.cells[-1]:
-            last_cell = _get_markdown_cell(working_copy, section, index)
-            extent = _find_extent(section, last_cell)
+            last_cell, extent = _find_part(working_copy, section, index)
             with _protect_source(last_cell):
                 last_cell.section_text.remove(extent)
             affected_cells.append(last_cell)
@@ -334,7 +331,7 @@ def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: in
         cell = working_copy.get_cell_by_token(index)
         if cell.cell_type != _MARKDOWN or cell.removed_by is not None:
             continue
-        extent = _find_extent(section, cell)
+        _, extent = _find_part(working_copy, section, index)
         working_copy.text_budget.spend(cell.markdown_weight)
         if cell.section_text.remove_entries(extent, operation.match):
             cell.check_editable()
@@ -368,25 +365,22 @@ def _protect_source(cell: EditedCell) -> Iterator[None]:
         cell.check_editable()
 
 
-def _get_markdown_cell(
+def _find_part(
     working_copy: WorkingCopy, section: NotebookSection, index: int
-) -> EditedCell:
-    """Return the Markdown cell that contains the start or the end of a section."""
-    cell = working_copy.get_cell_by_token(index)
-    if cell.removed_by is not None or cell.cell_type != _MARKDOWN:
-        raise _build_unclear_error(section, cell)
-    return cell
-
-
-def _find_extent(section: NotebookSection, cell: EditedCell) -> range:
-    """Find the part of a cell's text that belongs to a section."""
-    heading = section.heading
-    try:
-        if cell.token == section.cells[0]:
-            return cell.section_text.find(heading.level, heading.raw)
-        return cell.section_text.find_leading_part(heading.level)
-    except LookupError:
-        raise _build_unclear_error(section, cell) from None
+) -> tuple[EditedCell, range]:
+    """Return a Markdown cell of a section, and the part of its text that belongs to the section."""
+    cell, heading = working_copy.get_cell_by_token(index), section.heading
+    if cell.removed_by is None and cell.cell_type == _MARKDOWN:
+        with suppress(LookupError):
+            if index == section.cells[0]:
+                return cell, cell.section_text.find(heading.level, heading.raw)
+            return cell, cell.section_text.find_leading_part(heading.level)
+    message = (
+        f"An earlier operation of this batch has changed the cell {cell.address!r}, and the "
+        f"section {heading.text!r} cannot be found in it any more. Send the operations in two "
+        "requests."
+    )
+    raise InvalidOperation(message, cell=cell.address)
 
 
 def _check_markdown(operation: AppendToSection | ReplaceSection, cell: EditedCell) -> None:
@@ -397,12 +391,3 @@ def _check_markdown(operation: AppendToSection | ReplaceSection, cell: EditedCel
             f"{operation.cell_type}. Split the cell at the next heading first."
         )
         raise InvalidOperation(message, cell=cell.address)
-
-
-def _build_unclear_error(section: NotebookSection, cell: EditedCell) -> InvalidOperation:
-    message = (
-        f"An earlier operation of this batch has changed the cell {cell.address!r}, and the "
-        f"section {section.heading.text!r} cannot be found in it any more. Send the operations in "
-        "two requests."
-    )
-    return InvalidOperation(message, cell=cell.address)
