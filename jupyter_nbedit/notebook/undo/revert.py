@@ -390,20 +390,11 @@ def _compute_remaining_part(
         is_undone = PartVersions.read(record, part, cell).is_undone
     except InvalidNotebook:
         return part
-    if not is_undone:
-        return part
+    if not (is_undone and part.is_moved):
+        return None if is_undone else part
     # Of a moved cell, only the position remains to be restored.
-    return (
-        replace(
-            part,
-            fragments=None,
-            added_members=[],
-            before=state,
-            after=state,
-            attachments=None,
-        )
-        if part.is_moved
-        else None
+    return replace(
+        part, fragments=None, added_members=[], before=state, after=state, attachments=None
     )
 
 
