@@ -50,12 +50,12 @@ from jupyter_nbedit.storage.rtc.rooms import (
     NOTEBOOK,
     TEXT,
     Room,
-    RoomIdSnapshot,
     find_room,
     get_file_identity,
     has_rooms,
     list_live_file_identities,
     lock_file_or_room,
+    watch_rooms,
 )
 from jupyter_nbedit.storage.walk import walk_contents, walk_files
 from jupyter_nbedit.storage.write_log import Identity, Writer
@@ -135,7 +135,7 @@ class StorageResolver:
             links_outside_root=self.links_outside_root,
             file_ids=self.settings.get("file_id_manager"),
             temp_files=self.temp_files,
-            rooms=RoomIdSnapshot.take(self.settings) if has_rooms(self.settings) else None,
+            check_rooms=watch_rooms(self.settings) if has_rooms(self.settings) else None,
             hashes=self.hashes,
             real_paths={} if real_path is None else {path: real_path},
         )

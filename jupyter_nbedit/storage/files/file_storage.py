@@ -35,7 +35,6 @@ from jupyter_nbedit.system.concurrency import Polling
 if TYPE_CHECKING:
     from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
 
-    from jupyter_nbedit.storage.rtc.rooms import RoomIdSnapshot
 
 _TIMEOUT_SECONDS = 2.0
 # The time that the event loop may take to begin a swap.
@@ -49,10 +48,10 @@ class FileStorage(Storage):
     """Notebooks under the root directory of the stock file manager.
 
     `links_outside_root` says whether links may lead out of the root. `file_ids` is the server's
-    manager of file ids. `rooms` are the rooms that existed when this storage was chosen.
-    `real_paths` has the API paths that are locked, and their paths on disk without links. These
-    paths are not resolved again: links that are placed there later are not followed. `temp_files`
-    removes the temporary files of killed servers.
+    manager of file ids. `check_rooms` raises `StaleContent` if a room was opened since this storage
+    was chosen. `real_paths` has the API paths that are locked, and their paths on disk without
+    links. These paths are not resolved again: links that are placed there later are not followed.
+    `temp_files` removes the temporary files of killed servers.
     """
 
     manager: AsyncFileContentsManager
@@ -61,7 +60,7 @@ class FileStorage(Storage):
     links_outside_root: bool = True
     file_ids: object = None
     temp_files: TempFileCleaner | None = None
-    rooms: RoomIdSnapshot | None = None
+    check_rooms: Callable[[], None] | None = None
     hashes: FileHashCache = field(default_factory=FileHashCache)
     real_paths: dict[str, str] = field(default_factory=dict)
 
@@ -115,8 +114,8 @@ class FileStorage(Storage):
         swap_hook: SwapHook = swap_directly
         if _is_inode_based(self.file_ids):
             swap_hook = _FileIdPreservingSwap(self.file_ids, asyncio.get_running_loop())
-        if self.rooms is not None:
-            swap_hook = partial(_swap_unless_opened, self.rooms, swap_hook)
+        if self.check_rooms is not None:
+            swap_hook = partial(_swap_unless_opened, self.check_rooms, swap_hook)
         return await asyncio.to_thread(self._write, os_path, base, splices, swap_hook)
 
     def _write(
@@ -200,14 +199,14 @@ class FileStorage(Storage):
 
 
 def _swap_unless_opened(
-    rooms: RoomIdSnapshot,
+    check_rooms: Callable[[], None],
     swap_hook: SwapHook,
     swap: Callable[[], None],
     old_status: os.stat_result,
     new_status: os.stat_result,
 ) -> list[str]:
     """Swap the files, unless a room may have read the old one just now."""
-    rooms.check()
+    check_rooms()
     return swap_hook(swap, old_status, new_status)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -141,27 +141,23 @@ def _is_idle(document: Any, *locks: asyncio.Lock | None) -> bool:
     return getattr(document.ydoc, "_txn", None) is None
 
 
-@dataclass(frozen=True)
-class RoomIdSnapshot:
-    """The rooms of a server at the moment when it chose to write a file that no room had open."""
+def watch_rooms(settings: Mapping[str, Any]) -> Callable[[], None]:
+    """Return a function that raises `StaleContent` if any room was opened since this call.
 
-    settings: Mapping[str, Any]
-    ids: frozenset[str]
+    It is for a file that no room had open then; any thread may call it.
+    """
+    known_ids = _list_ids(settings)
 
-    @classmethod
-    def take(cls, settings: Mapping[str, Any]) -> RoomIdSnapshot:
-        """Return a snapshot of the current rooms."""
-        return cls(settings, _list_ids(settings))
-
-    def check(self) -> None:
-        """Raise `StaleContent` if any room was opened since; callable from any thread."""
+    def check() -> None:
         try:
-            is_opened = not _list_ids(self.settings) <= self.ids
+            is_opened = not _list_ids(settings) <= known_ids
         except RuntimeError:
             # A room is being opened in another thread.
             is_opened = True
         if is_opened:
             raise StaleContent
+
+    return check
 
 
 def _list_ids(settings: Mapping[str, Any]) -> frozenset[str]:
