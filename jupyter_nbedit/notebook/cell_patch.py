@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jupyter_nbedit.notebook import json_spans
-from jupyter_nbedit.notebook.cell_matching import match_cells
 from jupyter_nbedit.notebook.document import Cell, Document
+from jupyter_nbedit.notebook.document_diff import match_cells
 from jupyter_nbedit.notebook.sequence_diff import find_increasing_subsequence, is_still_applied
 
 #: The new value of a removed member.
