@@ -235,8 +235,7 @@ class Database:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             if state.size == 0:
                 # SQLite would use it as a new database.
-                message = "the file is empty"
-                raise UnknownDatabase(message)
+                raise UnknownDatabase("the file is empty")
             try:
                 with closing(self._connect_to_file("ro")) as reader:
                     self.schema.check_owner(reader)

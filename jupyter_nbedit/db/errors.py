@@ -102,5 +102,4 @@ def map_sqlite_errors(purpose: Purpose = HISTORY) -> Iterator[None]:
         text = "it is broken"
     else:
         return
-    message = f"{purpose.problem}: {text}. {purpose.consequence} {_ADVICE}"
-    raise HistoryUnavailable(message)
+    raise HistoryUnavailable(f"{purpose.problem}: {text}. {purpose.consequence} {_ADVICE}")

@@ -325,8 +325,7 @@ class Schema:
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         version = _read_version(connection)
         if owner != _APPLICATION_ID or version < 1:
-            message = "file is not a database of jupyter_nbedit"
-            raise UnknownDatabase(message)
+            raise UnknownDatabase("file is not a database of jupyter_nbedit")
         if version > len(self.migrations):
             raise NewerFile(version, len(self.migrations))
 
@@ -383,8 +382,7 @@ def _describe_structure(connection: sqlite3.Connection) -> set[tuple[object, ...
 def _check_structure(connection: sqlite3.Connection, expected: set[tuple[object, ...]]) -> None:
     """Raise `UnknownDatabase` if something is missing, or triggers and tables do not fit."""
     if not expected <= _describe_structure(connection):
-        message = "its tables are not those of jupyter_nbedit"
-        raise UnknownDatabase(message)
+        raise UnknownDatabase("its tables are not those of jupyter_nbedit")
     for kind, name, *_ in sorted(expected, key=str):
         if kind != "table":
             continue

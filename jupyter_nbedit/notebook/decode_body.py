@@ -101,8 +101,7 @@ def decode_body(
                 "surrogate pair without the other half. Send both halves, or leave it out."
             )
             raise InvalidRequest(message, byte=position) from None
-        message = f"The request's body is not valid JSON (RFC 8259): {error}."
-        raise InvalidRequest(message) from None
+        raise InvalidRequest(f"The request's body is not valid JSON (RFC 8259): {error}.") from None
     return request
 
 
@@ -166,8 +165,7 @@ def _check_single(members: Sequence[tuple[str, Any]]) -> None:
     if len(set(names)) == len(names):
         return
     [(repeated_name, _)] = Counter(names).most_common(1)
-    message = (
+    raise InvalidRequest(
         f"An object in the request has {repeated_name[:_MAX_SHOWN_CHARACTERS]!r} more than once, "
         "and programs disagree about which of them counts. Send it once."
     )
-    raise InvalidRequest(message)

@@ -193,8 +193,7 @@ class Document:
         # For `bytes` this makes no copy.
         text = text[:]
         if not text[start:].strip():
-            message = "The file is empty. Expected a notebook of nbformat 4."
-            raise InvalidNotebook(message)
+            raise InvalidNotebook("The file is empty. Expected a notebook of nbformat 4.")
         try:
             span, members = json_spans.parse_object(text, start)
         except json_spans.MalformedJSON as error:

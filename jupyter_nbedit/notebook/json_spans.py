@@ -91,8 +91,7 @@ def parse_object(text: bytes, start: int = 0) -> tuple[Span, list[Member]]:
         raws = {}
     span = _find_value_span(text, start)
     if text[span.start] != ord("{"):
-        message = "it is JSON, but not an object"
-        raise MalformedJSON(message)
+        raise MalformedJSON("it is JSON, but not an object")
     return span, _list_members(text, span, raws)
 
 
@@ -100,8 +99,7 @@ def _check_leniently(text: bytes, start: int) -> None:
     try:
         _LENIENT.decode(text[start:].decode())
     except RecursionError:
-        message = "its values are nested too deeply"
-        raise MalformedJSON(message) from None
+        raise MalformedJSON("its values are nested too deeply") from None
     except json.JSONDecodeError as error:
         message = f"{error.msg.removesuffix(' at')} at line {error.lineno}, column {error.colno}"
         raise MalformedJSON(message) from None

@@ -348,8 +348,7 @@ def _check(_operation: Operation) -> None:
 @_check.register
 def _(operation: Replace) -> None:
     if operation.source is operation.cell_type is UNSET:
-        message = "`replace` needs a `source`, a `cell_type`, or both; found neither."
-        raise InvalidOperation(message)
+        raise InvalidOperation("`replace` needs a `source`, a `cell_type`, or both; found neither.")
 
 
 @_check.register
@@ -360,11 +359,10 @@ def _(operation: ReplaceText) -> None:
     else:
         complete = all(field is UNSET for field in fields)
     if not complete:
-        message = (
+        raise InvalidOperation(
             "`replace_text` needs either `old` and `new` (and `all` to replace every "
             "occurrence), or `edits`, a list of objects with these fields."
         )
-        raise InvalidOperation(message)
 
 
 @_check.register
@@ -389,8 +387,7 @@ def _(operation: Delete | Move) -> None:
 def _(operation: ClearOutputs) -> None:
     _check_exactly_one(operation, (*_ADDRESS_FIELDS, "all"))
     if operation.all is False:
-        message = "`all` of `clear_outputs` can only be true; leave it out otherwise."
-        raise InvalidOperation(message)
+        raise InvalidOperation("`all` of `clear_outputs` can only be true; leave it out otherwise.")
 
 
 @_check.register
@@ -401,19 +398,17 @@ def _(operation: SetMetadata) -> None:
 @_check.register
 def _(operation: RemoveEntry) -> None:
     if not operation.match.strip():
-        message = "`match` must contain text; found only white space."
-        raise InvalidOperation(message)
+        raise InvalidOperation("`match` must contain text; found only white space.")
 
 
 def _check_exactly_one(operation: Operation | Position, names: Sequence[str]) -> None:
     set_names = [name for name in names if getattr(operation, name) is not UNSET]
     if len(set_names) != 1:
         choice = ", ".join(f"`{name}`" for name in names[:-1])
-        message = (
+        raise InvalidOperation(
             f"`{get_operation_name(operation)}` needs exactly one of {choice} and `{names[-1]}`; "  # type: ignore[arg-type]
             f"found {' and '.join(f'`{name}`' for name in set_names) or 'none'}."
         )
-        raise InvalidOperation(message)
 
 
 def _check_expect(operation: Operation) -> None:
@@ -421,14 +416,12 @@ def _check_expect(operation: Operation) -> None:
     if expect is UNSET:
         return
     if (expect.source is UNSET) == (expect.source_hash is UNSET):
-        message = "`expect` needs exactly one of `source` and `source_hash`."
-        raise InvalidOperation(message)
+        raise InvalidOperation("`expect` needs exactly one of `source` and `source_hash`.")
     if (
         isinstance(operation, Delete | Move | ClearOutputs | SetMetadata)
         and operation.cell is UNSET
     ):
-        message = "`expect` checks one cell: it can only be sent with `cell`."
-        raise InvalidOperation(message)
+        raise InvalidOperation("`expect` checks one cell: it can only be sent with `cell`.")
 
 
 def validate_metadata(field: str, value: Any) -> None:
@@ -441,18 +434,16 @@ def validate_metadata(field: str, value: Any) -> None:
     while pending:
         item, depth = pending.pop()
         if depth > _MAX_METADATA_DEPTH:
-            message = (
+            raise InvalidOperation(
                 f"`{field}` is nested more than {_MAX_METADATA_DEPTH} levels deep; Jupyter "
                 "could not open such a notebook."
             )
-            raise InvalidOperation(message)
         if isinstance(item, dict):
             if "trusted" in item:
-                message = (
+                raise InvalidOperation(
                     f"`{field}` must not contain `trusted`, at any depth: only the server "
                     "decides what is trusted. Leave it out."
                 )
-                raise InvalidOperation(message)
             pending += [(inner, depth + 1) for inner in item.values()]
         elif isinstance(item, list):
             pending += [(inner, depth + 1) for inner in item]

@@ -100,11 +100,10 @@ def compile_regex(expression: str, *, ignore_case: bool) -> Any:
     """
     pattern = _compile("regex", f"(?m){expression}", ignore_case=ignore_case, is_literal=False)
     if pattern.programsize > _MAX_PROGRAM:
-        message = (
+        raise InvalidRequest(
             f"`regex` is too large: as a program it has {pattern.programsize} steps, more than "
             f"{_MAX_PROGRAM}. Use smaller counts in `{{n}}` and fewer classes of characters."
         )
-        raise InvalidRequest(message)
     return pattern
 
 

@@ -54,12 +54,11 @@ class NotebookSection:
 def check_section_name(name: str) -> None:
     """Raise `InvalidRequest` if the name of a section is too long."""
     if len(name) > MAX_SECTION_NAME_LENGTH:
-        message = (
+        raise InvalidRequest(
             f"A section's name has at most {MAX_SECTION_NAME_LENGTH} characters; found "
             f"{len(name)}, beginning with {name[:_MAX_SHOWN_CHARACTERS]!r}. Address the cells "
             "themselves, or shorten the heading."
         )
-        raise InvalidRequest(message)
 
 
 def list_text_headings(text: str) -> list[Heading]:

@@ -168,12 +168,11 @@ class NormalizedText:
     def _check_growth(self, count: int, growth: int) -> None:
         length = len(self.text) + count * growth
         if count > 1 and growth > 0 and length > _MAX_RESULT_LENGTH:
-            message = (
+            raise InvalidOperation(
                 f"The text would become {length} characters long by {count} replacements; at "
                 f"most {_MAX_RESULT_LENGTH} are allowed. Replace fewer occurrences, or use a "
                 "shorter text."
             )
-            raise InvalidOperation(message)
 
     def _get_offset(self, position: int) -> int:
         return position + bisect_left(self._crlf, position)

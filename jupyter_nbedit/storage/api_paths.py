@@ -63,20 +63,18 @@ def to_api_path(manager: Any, path: str, *, allow_relative: bool) -> str | None:
     absolute = os.path.isabs(path)
     top = get_root_folder(manager)
     if not absolute and not allow_relative:
-        message = (
+        raise InvalidRequest(
             f"Expected an absolute path, below the folder that this server serves; found "
             f"{path[:_MAX_SHOWN_CHARACTERS]!r}."
         )
-        raise InvalidRequest(message)
     if top is None:
         if not absolute:
             return None if is_unsafe(path) else path
-        message = (
+        raise NotAPlainFile(
             f"This server stores its files with {type(manager).__name__}, which has no folder in "
             "a file system, so absolute paths cannot be used. Use a tool that takes relative "
             "paths, or /nbedit/notebooks."
         )
-        raise NotAPlainFile(message)
     if not absolute and not is_unsafe(path) and not _may_have_links(top, path):
         return path
     return _get_relative(top, path)

@@ -180,8 +180,7 @@ async def _lock_descriptor(descriptor: int) -> None:
         except BlockingIOError:
             continue
         return
-    message = (
+    raise Busy(
         f"Another Jupyter server has been writing for more than {_TIMEOUT_SECONDS:.0f} seconds. "
         "Nothing was written; try again."
     )
-    raise Busy(message)

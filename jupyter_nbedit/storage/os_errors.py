@@ -32,38 +32,33 @@ def map_os_errors() -> Iterator[None]:
         if code in NOT_FOUND_ERRNOS:
             raise NotebookNotFound from error
         if is_in_use(error):
-            message = (
+            raise Busy(
                 "Another program, such as an antivirus program, has the notebook's file open, and "
                 "Windows does not let it be replaced meanwhile. Nothing was written; try again, or "
                 "close that program."
-            )
-            raise Busy(message) from error
+            ) from error
         if is_denied_by_windows(error):
-            message = (
+            raise Forbidden(
                 "Windows denies the server access to the notebook's file: the server may not do "
                 "this, or another program, such as an antivirus program, has the file open. "
                 "Nothing was written."
-            )
-            raise Forbidden(message) from error
+            ) from error
         if code in FORBIDDEN_ERRNOS:
-            message = (
+            raise Forbidden(
                 f"The server may not do this to the notebook's file ({description}); nothing was "
                 "written."
-            )
-            raise Forbidden(message) from error
+            ) from error
         if code in NO_SPACE_ERRNOS:
-            message = (
+            raise NoSpace(
                 "The edited notebook cannot be stored, because of missing space or a size limit "
                 f"({description}); nothing was written."
-            )
-            raise NoSpace(message) from error
+            ) from error
         if code == errno.EBUSY:
-            message = (
+            raise NotAPlainFile(
                 "The operating system does not let the notebook's file be replaced "
                 f"({description}): most likely the file is mounted by itself, as `docker -v "
                 "a.ipynb:...` does, and such a file can only be written in place. Mount the "
                 "folder that holds it instead. Nothing was written."
-            )
-            raise NotAPlainFile(message) from error
+            ) from error
         message = f"The operating system failed ({description}); the file is as it was."
         raise StorageFailure(message, applied=False) from error

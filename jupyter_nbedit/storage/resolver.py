@@ -288,11 +288,10 @@ class StorageResolver:
 def _check_manager(manager: object) -> None:
     """Raise `NotAPlainFile` if an object is not a contents manager."""
     if not isinstance(manager, ContentsManager):
-        message = (
+        raise NotAPlainFile(
             f"This server stores its notebooks with {type(manager).__name__}, which is not a "
             "contents manager of Jupyter Server; nothing was written."
         )
-        raise NotAPlainFile(message)
 
 
 def _has_pre_save_hook(manager: Any) -> bool:

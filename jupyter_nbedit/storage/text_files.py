@@ -80,11 +80,10 @@ class TextFileService:
                     return None, description
                 with suppress(StaleContent, NotebookExists):
                     return await self._save(storage, path, data, base), description
-        message = (
+        raise Busy(
             f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
             "written; try again."
         )
-        raise Busy(message)
 
     async def create(self, path: str, data: bytes) -> WriteResult:
         """Write a new file; raise `NotebookExists` if there is something at the path.
@@ -111,12 +110,11 @@ class TextFileService:
         self, storage: Storage, path: str, data: bytes, base: Content | None
     ) -> WriteResult:
         if not isinstance(storage, TextRoomStorage) and find_room(self.settings, path, (NOTEBOOK,)):
-            message = (
+            raise NotAPlainFile(
                 "This file is open as a notebook in a room of real-time collaboration, which would "
                 "not notice. Nothing was written; close it everywhere, and try again when the room "
                 "is gone, a minute later."
             )
-            raise NotAPlainFile(message)
         if base is None:
             result = await storage.create(path, data)
         else:

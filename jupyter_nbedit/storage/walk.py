@@ -161,8 +161,7 @@ class _FileWalk(_Walk):
         except (FileNotFoundError, NotADirectoryError):
             raise NotebookNotFound from None
         except OSError:
-            message = "The folder cannot be listed by this server."
-            raise Forbidden(message) from None
+            raise Forbidden("The folder cannot be listed by this server.") from None
 
     def is_shown(self, name: str, path: str) -> bool:
         if not self.manager.should_list(name):
@@ -179,8 +178,7 @@ class _FileWalk(_Walk):
             if content is not None:
                 return content.text
             time.sleep(_POLL_SECONDS)
-        message = "Another program is writing this notebook."
-        raise Busy(message)
+        raise Busy("Another program is writing this notebook.")
 
 
 async def walk_contents(manager: Any, locks: PathLocks, path: str, *, recursive: bool) -> Walker:

@@ -89,5 +89,4 @@ def run_on_loop(
         future.cancel()
     if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
         coroutine.close()
-    message = f"{source} has not answered, because the server is stopping or too busy. Try again."
-    raise Busy(message)
+    raise Busy(f"{source} has not answered, because the server is stopping or too busy. Try again.")

@@ -150,11 +150,10 @@ def _map_notary_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = (
+        raise Busy(
             "Jupyter's database of trusted notebooks cannot be read now, so the notebook's trust "
             "could not be kept. Nothing was written; try again."
-        )
-        raise Busy(message) from error
+        ) from error
     except OSError as error:
         # The notary writes the secret when it is first needed.
         text = os.strerror(error.errno or 0)

@@ -230,13 +230,11 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     def decode(cls, text: bytes) -> UndoRecord:
         """Decode the bytes of `encode`; raise `ValueError` if their format is not known."""
         if not text.startswith(_FORMAT):
-            message = "This is no record of an edit, or one of a later version."
-            raise ValueError(message)
+            raise ValueError("This is no record of an edit, or one of a later version.")
         try:
             data = zlib.decompress(text[len(_FORMAT) :])
         except zlib.error as error:
-            message = f"The record of the edit is damaged: {error}"
-            raise ValueError(message) from None
+            raise ValueError(f"The record of the edit is damaged: {error}") from None
         stop = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big")
         return replace(_decode_header(data[_LENGTH_BYTES:stop]), blob=data[stop:])
 

@@ -439,8 +439,7 @@ def _restore_cells(
 
 
 def _forbid_new_id() -> NoReturn:
-    message = "An undo restores ids and creates none."
-    raise AssertionError(message)
+    raise AssertionError("An undo restores ids and creates none.")
 
 
 def _raise_conflict(

@@ -81,8 +81,7 @@ class ContentsStorage(Storage):
         await check_visible(self.manager, path)
         with map_contents_errors():
             if await ensure_async(self.manager.dir_exists(path)):
-                message = "There is a folder at this path. Expected the path of a file."
-                raise NotAPlainFile(message)
+                raise NotAPlainFile("There is a folder at this path. Expected the path of a file.")
             if not await ensure_async(self.manager.file_exists(path)):
                 raise NotebookNotFound
 

@@ -130,22 +130,20 @@ class NotebookStorage(ContentsStorage):
                 await list_paired_paths(self.manager, path) if self.is_paired else ()
             ):
                 if await ensure_async(self.manager.exists(paired_path)):
-                    message = (
+                    raise NotebookExists(
                         "This notebook would belong to a Jupytext pair, and its paired file "
                         f"{paired_path!r} exists already. Nothing is ever overwritten; choose "
                         "another path."
                     )
-                    raise NotebookExists(message)
 
     def _build_model(self, text: bytes) -> dict[str, Any]:
         """Return the model that a browser would send to save a notebook."""
         notebook = parse_model(text)
         if notebook is None:
-            message = (
+            raise InvalidNotebook(
                 "nbformat could not read the notebook after this edit, and this storage saves "
                 "only what nbformat can read; nothing was written."
             )
-            raise InvalidNotebook(message)
         add_ids(notebook)
         return {"type": "notebook", "format": "json", "content": notebook}
 

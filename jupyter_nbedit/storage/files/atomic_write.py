@@ -60,8 +60,7 @@ def atomic_replace(
     """
     snapshot = base.version
     if not isinstance(snapshot, Snapshot):
-        message = f"Expected content that was read from a file, found {snapshot!r}."
-        raise TypeError(message)
+        raise TypeError(f"Expected content that was read from a file, found {snapshot!r}.")
     path, name = os.path.split(real)
     with map_os_errors(), open_directory(path) as folder:
         _check_replaceable(folder, name, snapshot)
@@ -149,8 +148,7 @@ def _ensure_absent(folder: OpenDirectory, name: str) -> None:
         folder.get_status(name)
         raise NotebookExists
     if not folder.may_write():
-        message = f"No file is created, because {folder.describe_denial()}."
-        raise Forbidden(message)
+        raise Forbidden(f"No file is created, because {folder.describe_denial()}.")
 
 
 def _check_replaceable(folder: OpenDirectory, name: str, snapshot: Snapshot) -> None:
@@ -165,8 +163,7 @@ def _check_replaceable(folder: OpenDirectory, name: str, snapshot: Snapshot) -> 
     if not snapshot.matches(folder.get_status(name)):
         raise StaleContent
     if not folder.may_write(name):
-        message = "The server may not write this notebook's file; nothing was written."
-        raise Forbidden(message)
+        raise Forbidden("The server may not write this notebook's file; nothing was written.")
 
 
 def _read_final_status(
@@ -220,12 +217,11 @@ def _create_temp(folder: OpenDirectory, temporary: str, mode: int) -> Iterator[i
     except PermissionError:
         if folder.may_write():
             raise
-        message = (
+        raise Forbidden(
             f"The notebook cannot be edited, because {folder.describe_denial()}. An edit replaces "
             "the file as a whole, so that a failure leaves the old or the new one; nothing was "
             "written. Let the server write to the folder, or copy the notebook to another one."
-        )
-        raise Forbidden(message) from None
+        ) from None
     try:
         yield descriptor
     finally:

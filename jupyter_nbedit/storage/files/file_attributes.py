@@ -53,13 +53,12 @@ def copy_attributes(original: int, new_file: int, status: os.stat_result) -> Non
         try:
             os.fchown(new_file, status.st_uid, status.st_gid)
         except PermissionError:
-            message = (
+            raise NotAPlainFile(
                 f"The notebook's file belongs to {get_account_name(status.st_uid)!r} and the group "
                 f"{_get_group_name(status.st_gid)!r}. An edit replaces the file, and the server, "
                 f"which runs as {get_own_account_name()!r}, may not give a new file to them, so it "
                 "was not changed. Make a copy that belongs to the server's account, and edit that."
-            )
-            raise NotAPlainFile(message) from None
+            ) from None
     if sys.platform == "darwin":
         _copy_macos_attributes(original, new_file)
     else:
@@ -82,11 +81,10 @@ def _copy_macos_attributes(original: int, new_file: int) -> None:
         native_calls.copy_macos_attributes(original, new_file)
     except OSError as error:
         if error.errno not in {errno.ENOSYS, errno.ENOTSUP}:
-            message = (
+            raise NotAPlainFile(
                 "The access list and the extended attributes of the notebook's file cannot be "
                 f"copied to a new file ({os.strerror(error.errno or 0)}). The file was not changed."
-            )
-            raise NotAPlainFile(message) from None
+            ) from None
 
 
 def _copy_extended(original: int, new_file: int) -> None:

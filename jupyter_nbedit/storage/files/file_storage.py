@@ -89,11 +89,10 @@ class FileStorage(Storage):
             content = await asyncio.to_thread(self._read, os_path)
             if content is not None:
                 return content
-        message = (
+        raise Busy(
             f"Another program has been writing this notebook for more than "
             f"{_TIMEOUT_SECONDS:.0f} seconds. Nothing was written; try again."
         )
-        raise Busy(message)
 
     async def check(self, path: str) -> None:
         """Raise if a notebook cannot be read, as far as that is known without reading it."""

@@ -207,11 +207,10 @@ def get_change_ns(status: os.stat_result) -> int:
 
 
 def _build_changed_error() -> ChangedDuringRead:
-    message = (
+    return ChangedDuringRead(
         "Another program changed the notebook while it was being read. Nothing was written; try "
         "again."
     )
-    return ChangedDuringRead(message)
 
 
 def _close(descriptor: int) -> None:

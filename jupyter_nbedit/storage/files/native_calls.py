@@ -117,7 +117,6 @@ def open_no_symlinks(path: str, flags: int) -> int:
     if _openat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     if "\0" in path:
-        message = "embedded null byte"
-        raise ValueError(message)
+        raise ValueError("embedded null byte")
     open_how = struct.pack("=QQQ", flags, 0, _RESOLVE_NO_SYMLINKS)
     return _openat2(_OPENAT2, _AT_FDCWD, os.fsencode(path), open_how, len(open_how))

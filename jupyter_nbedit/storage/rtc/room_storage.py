@@ -108,11 +108,10 @@ class RoomStorage(Storage, ABC):
         async for _ in Polling(_LOADING_TIMEOUT_SECONDS):
             if self.room.is_ready() or not self.room.is_live():
                 return
-        message = (
+        raise Busy(
             "The room of real-time collaboration that holds this file has been loading it for more "
             f"than {_LOADING_TIMEOUT_SECONDS:.0f} seconds. Nothing was written; try again."
         )
-        raise Busy(message)
 
     async def _wait_until_synced(self) -> None:
         """Wait until the room has loaded what other programs wrote to the file.
@@ -129,17 +128,15 @@ class RoomStorage(Storage, ABC):
             except HTTPError:
                 raise NotebookNotFound from None
             if not model.get("writable", True):
-                message = "The server may not write this file; nothing was written."
-                raise Forbidden(message)
+                raise Forbidden("The server may not write this file; nothing was written.")
             if not room.is_live():
                 raise StaleContent
             if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
                 return
-        message = (
+        raise Busy(
             "Another program has changed this file, and the room of real-time collaboration "
             "that holds it has not loaded the change yet. Nothing was written; try again."
         )
-        raise Busy(message)
 
     async def _wait_until_saved(
         self, path: str, base: Content, text: bytes, contains_edit: Callable[[Content], bool]

@@ -195,12 +195,11 @@ def find_room(
         for room in rooms:
             if room.id.startswith(f"{kind}:") and get_file_identity(manager, room.path) == identity:
                 if room.document is None:
-                    message = (
+                    raise NotAPlainFile(
                         "This file is open in a room of real-time collaboration of an unknown "
                         "kind. Nothing was written, because the room would not notice; close "
                         "the file everywhere first."
                     )
-                    raise NotAPlainFile(message)
                 return room
     return None
 
@@ -273,8 +272,7 @@ async def lock_file_or_room(
             if documents[0] is documents[1] and settings["contents_manager"] is manager:
                 yield current_room, real_path if isinstance(real_path, str) else None
                 return
-    message = (
+    raise Busy(
         f"The storage of this file changed {_ATTEMPTS} times while it was being locked, for "
         "example because its room was opened and closed. Nothing was written; try again."
     )
-    raise Busy(message)
