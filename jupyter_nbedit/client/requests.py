@@ -27,12 +27,6 @@ class Request:
     body: Mapping[str, Any] | None = None
 
     @property
-    def is_change(self) -> bool:
-        """Whether the request may change a notebook."""
-        is_dry_run = self.body is not None and self.body.get("dry_run", False)
-        return self.has_author and not is_dry_run
-
-    @property
     def has_author(self) -> bool:
         """Whether the request states its client: if it is a change, or a dry run of one."""
         is_reading = self.method == "GET" or self.parts[-1] in {"search", "keep"}

@@ -22,11 +22,6 @@ class Step:
     requests: tuple[tuple[str, Operations], ...] = ()
     mode: Literal["edit", "review"] = "edit"
 
-    @property
-    def duration(self) -> float:
-        """Return how long the step takes, in seconds."""
-        return self.seconds * max(1, len(self.requests))
-
 
 STEPS = (
     Step(
