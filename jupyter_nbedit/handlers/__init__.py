@@ -1,8 +1,8 @@
 """The REST API, the only code that knows HTTP status codes.
 
 A module for each resource, with its bodies, its handlers and, at the end, its routes. What all of
-them use: `base` (requests and replies), `editing` and `reading`, `spec` (what a verb
-declares), `errors` (the status of each error), `openapi` (the document of the API).
+them use: `base` (requests and replies), `editing`, `spec` (what a verb declares), `errors` (the
+status of each error), `openapi` (the document of the API).
 """
 
 from jupyter_nbedit.handlers import (
@@ -14,7 +14,6 @@ from jupyter_nbedit.handlers import (
     modes,
     notebooks,
     proposals,
-    restore,
     search,
     tabs,
     tools,
@@ -28,7 +27,6 @@ _MODULES = (
     cells,
     undo,
     unseen,
-    restore,
     history,
     # Its route matches what those above match, too.
     notebooks,

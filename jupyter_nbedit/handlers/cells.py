@@ -20,7 +20,7 @@ from jupyter_nbedit.handlers.editing import (
     specify_edit,
 )
 from jupyter_nbedit.handlers.errors import ErrorBody, remove_operation
-from jupyter_nbedit.handlers.reading import READ_REPLIES, ReadingHandler
+from jupyter_nbedit.handlers.notebooks import READ_REPLIES, ReadingHandler
 from jupyter_nbedit.handlers.spec import OperationSpec, Route
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.operations import (

@@ -14,7 +14,8 @@ from jupyter_nbedit.services.requests import (
     get_or_none,
 )
 
-_ERRORS = (
+#: The errors of everything that undoes edits.
+UNDO_ERRORS = (
     *spec.EDIT_ERRORS,
     errors.EditNotFound,
     errors.NothingToUndo,
@@ -29,7 +30,7 @@ class UndoHandler(EditingHandler):
         "Undo an edit",
         "What the undo did.",
         body=UndoBody,
-        errors=(*_ERRORS, errors.ChangeNotFound, errors.CellChanged),
+        errors=(*UNDO_ERRORS, errors.ChangeNotFound, errors.CellChanged),
     )
     async def post(self, path: str, body: UndoBody, query: TabsQuery) -> None:
         """Undo an edit, or with `cells` the changes that you have not kept.
@@ -57,7 +58,7 @@ class RedoHandler(EditingHandler):
         "Redo an undone edit",
         "What the redo did.",
         body=RedoBody,
-        errors=_ERRORS,
+        errors=UNDO_ERRORS,
     )
     async def post(self, path: str, body: RedoBody, query: TabsQuery) -> None:
         """Redo an undone edit, by default the one that you have undone last.

@@ -1,4 +1,4 @@
-"""The routes that list and keep the changes that a user has not seen."""
+"""The routes that list and keep unseen changes, and that return to an earlier state."""
 
 import asyncio
 import dataclasses
@@ -11,8 +11,11 @@ from typing import ClassVar
 from jupyter_nbedit import errors
 from jupyter_nbedit.handlers import spec
 from jupyter_nbedit.handlers.base import NbEditHandler
+from jupyter_nbedit.handlers.editing import EditingHandler, TabsQuery, specify_edit
 from jupyter_nbedit.handlers.spec import OperationSpec, Reply, Route
-from jupyter_nbedit.services.requests import KeepBody, get_or_none
+from jupyter_nbedit.handlers.undo import UNDO_ERRORS
+from jupyter_nbedit.services.edits.restore import RestoreReply
+from jupyter_nbedit.services.requests import KeepBody, RestoreBody, get_or_none
 from jupyter_nbedit.services.unseen.models import UnseenNotebooks, UnseenReply
 from jupyter_nbedit.text.history import render_unseen, render_unseen_notebooks
 
@@ -104,8 +107,31 @@ class UnseenNotebooksHandler(NbEditHandler):
         self.send_reply(reply, render_unseen_notebooks)
 
 
+class RestoreHandler(EditingHandler):
+    """``/nbedit/notebooks/{path}/restore``."""
+
+    @specify_edit(
+        "Restore an earlier state",
+        "What was done.",
+        RestoreReply,
+        body=RestoreBody,
+        errors=UNDO_ERRORS,
+    )
+    async def post(self, path: str, body: RestoreBody, query: TabsQuery) -> None:
+        """Return the notebook to what it was after an edit; this is an edit, which can be undone.
+
+        Changes that are not in the history, such as a person's own in JupyterLab, stay. In review
+        mode the restore becomes a proposal, and while a person has paused edits it is refused. A
+        person in an open page (`X-NbEdit-Page`) restores at once, unless edits of the whole server
+        are paused.
+        """
+        request = self.build_request(path, body, query.wait_tabs)
+        self.send_edit(await self.services.edits.restore(request, body.edit_id), shows_diff=True)
+
+
 routes: list[Route] = [
     (rf"{spec.NOTEBOOK}/unseen", UnseenHandler),
     (rf"{spec.NOTEBOOK}/keep", KeepHandler),
     (r"/nbedit/unseen", UnseenNotebooksHandler),
+    (rf"{spec.NOTEBOOK}/restore", RestoreHandler),
 ]
