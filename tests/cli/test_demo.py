@@ -53,7 +53,7 @@ def make_display_less(environment: dict[str, str], **variables: str) -> dict[str
 def test_the_demo_knows_whether_a_browser_can_be_opened(
     variables: dict[str, str], expected: str
 ) -> None:
-    code = "from jupyter_nbedit.cli.demo import browser; print(browser.explain_missing_browser())"
+    code = "from jupyter_nbedit.cli.demo import play; print(play.explain_missing_browser())"
     answer = subprocess.run(
         [sys.executable, "-c", code],
         env=make_display_less(dict(os.environ), **variables),

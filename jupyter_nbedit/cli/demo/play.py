@@ -6,22 +6,25 @@ import hashlib
 import importlib.util
 import json
 import math
+import os
 import shutil
 import sys
 import tempfile
 import time
+import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from jupyter_nbedit.cli.demo.browser import explain_missing_browser
 from jupyter_nbedit.cli.demo.script import CLIENT, NOTEBOOK, STEPS, Operations, Step
 from jupyter_nbedit.cli.demo.server import DemoError, Server, run_server
 
 HERE = Path(__file__).parent
 #: Notebooks to try more with; the documentation uses them, too.
 SAMPLES = HERE / "notebooks"
+# `webbrowser` finds these, too. They run in a terminal and cannot show JupyterLab.
+_TEXT_BROWSERS = frozenset({"elinks", "links", "lynx", "w3m", "www-browser"})
 #: How long a browser may take to open the notebook, in seconds.
 PAGE_SECONDS = 30.0
 #: How long a person can look at the notebook before the first step, in seconds.
@@ -33,6 +36,18 @@ ROUTE = f"/nbedit/notebooks/{NOTEBOOK}"
 
 class NoPageError(Exception):
     """No page shows the notebook; the message says why."""
+
+
+def explain_missing_browser() -> str | None:
+    """Return why no browser can be opened, or None if Python has found a browser."""
+    try:
+        name = Path(webbrowser.get().name).name
+    except webbrowser.Error:
+        has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        return "no browser was found" if has_display else "this machine has no display"
+    if name in _TEXT_BROWSERS:
+        return f"the only browser is {name}, which cannot show JupyterLab"
+    return None
 
 
 def check_script() -> None:
