@@ -11,7 +11,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jupyter_core.paths import jupyter_data_dir
+from jupyter_core.paths import jupyter_config_path, jupyter_data_dir
 from jupyter_core.utils import ensure_dir_exists
 from jupyter_events import EventLogger
 from jupyter_server.auth.authorizer import AllowAllAuthorizer
@@ -26,9 +26,8 @@ from tornado.httputil import (
 from tornado.web import Application, RequestHandler
 from traitlets import TraitError
 from traitlets.config import Config
+from traitlets.config.loader import ConfigFileNotFound, JSONFileConfigLoader, PyFileConfigLoader
 
-from jupyter_nbedit.cli.offline.config import load_config
-from jupyter_nbedit.cli.offline.root import choose_root
 from jupyter_nbedit.client.errors import ResponseTimeout
 from jupyter_nbedit.client.server import RESPONSE_SECONDS, Response
 from jupyter_nbedit.errors import FolderNotFound, ModesUnreadable
@@ -38,6 +37,11 @@ from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
 
 _Result = TypeVar("_Result")
+# The names of the configuration files, in the order in which a server reads the files for its
+# extensions; the files of applications such as JupyterLab do not count. A server also reads the
+# files in the folder where it is started, but a folder in which an agent works must not decide what
+# runs here.
+_CONFIG_NAMES = ("jupyter_config", "jupyter_server_config", "jupyter_jupyter_nbedit_config")
 # The server extension of Jupytext.
 _JUPYTEXT = "jupyterlab_jupytext"
 # A file system that does not answer must not hold the command.
@@ -66,20 +70,20 @@ class OfflineServer:
         configuration, which may forbid changes, cannot be read, and `FolderNotFound` if there is
         no such folder.
         """
-        config = load_config()
+        config = _load_config()
         # A server makes it when it starts. If that fails, signatures or the history report it.
         with suppress(OSError):
             ensure_dir_exists(jupyter_data_dir(), mode=0o700)
         self._loop = asyncio.new_event_loop()
         real_target = Path(os.path.realpath(target))
         try:
-            self.folder = choose_root(real_target, folder)
+            self.folder = _choose_root(real_target, folder)
             _check_folder(self.folder)
             relative_path = real_target.relative_to(self.folder).as_posix()
             self.path = "" if relative_path == "." else relative_path
             self._manager = _build_manager(config, self.folder)
             # A notebook that is named may be hidden; of a folder that is, its own path is the root.
-            if any(part.startswith(".") for part in self.path.split("/")):
+            if _is_hidden(Path(self.path)):
                 self._manager.allow_hidden = True
             self._application, self._services = _build_application(config, self._manager)
             with suppress(asyncio.TimeoutError):
@@ -148,9 +152,52 @@ class OfflineServer:
         return await connection.response
 
 
+def _load_config() -> Config:
+    """Return the merged configuration; files of the user override files of the system.
+
+    Raise `ModesUnreadable` if a file fails, because it may be the one that forbids changes.
+    """
+    config = Config()
+    for name in _CONFIG_NAMES:
+        for folder in reversed(jupyter_config_path()):
+            for loader in (
+                PyFileConfigLoader(f"{name}.py", path=folder),
+                JSONFileConfigLoader(f"{name}.json", path=folder),
+            ):
+                try:
+                    config.merge(loader.load_config())
+                except ConfigFileNotFound:
+                    continue
+                except Exception as error:
+                    message = (
+                        f"The configuration file {loader.full_filename or folder} cannot be read "
+                        f"({type(error).__name__}: {error}), and it may say that changes need a "
+                        "review. Nothing was read or written; correct the file."
+                    )
+                    raise ModesUnreadable(message) from error
+    return config
+
+
+def _choose_root(real_target: Path, folder: Path) -> Path:
+    """Return the folder for a notebook or folder, whose path has no links.
+
+    The root is ``folder`` if the target is in this folder, else the folder of the target. A folder
+    that would be hidden there is a root itself, since nothing in it would be shown.
+    """
+    top = Path(os.path.realpath(folder))
+    is_folder = real_target.is_dir()
+    if not real_target.is_relative_to(top):
+        return real_target if is_folder else real_target.parent
+    return real_target if is_folder and _is_hidden(real_target.relative_to(top)) else top
+
+
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise FolderNotFound
+
+
+def _is_hidden(relative_path: Path) -> bool:
+    return any(part.startswith(".") for part in relative_path.parts)
 
 
 class _Connection(HTTPConnection):
