@@ -1,4 +1,4 @@
-"""Tell an MCP client to use the bridge or an endpoint: what the command ``setup`` does."""
+"""The command ``setup``: tell an MCP client to use the bridge or an endpoint."""
 
 import argparse
 import re
@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from jupyter_nbedit.agents.setup import TOKEN_VARIABLE
 from jupyter_nbedit.agents.setup.clients import (
     CLIENTS,
+    TOKEN_VARIABLE,
     Bridge,
     ClientMachine,
     ClientSetup,
@@ -19,14 +19,61 @@ from jupyter_nbedit.agents.setup.clients import (
     find_bridge,
     list_setups,
 )
-from jupyter_nbedit.agents.setup.config_file import WriteOutcome, WriteRefused, write_setup
 from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.options import UsageError
+from jupyter_nbedit.cli.options import Subparsers, UsageError
 
 # How the paths of pages begin, after the base URL: people copy them from the browser.
 _PAGES = ("lab", "notebooks", "tree")
 # Tokens of Jupyter have small letters: no token can be taken for a name.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+
+_DESCRIPTION = """Print how to set up an MCP client, such as Claude Code, so that it edits notebooks
+through jupyter_nbedit: the command to type, or what to put into which file. Without CLIENT: list
+the clients. No token is ever written."""
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
+    parser = commands.add_parser(
+        "setup", help="set up Claude Code, Codex and other MCP clients", description=_DESCRIPTION
+    )
+    parser.add_argument("client", nargs="?", choices=tuple(CLIENTS), metavar="CLIENT")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="make the change in the client's configuration, with a backup beside it",
+    )
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="with --write: if there is another server named nbedit, change it",
+    )
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument(
+        "--user",
+        dest="scope",
+        action="store_const",
+        const="user",
+        help="for all folders of this user (the default, if the client has this)",
+    )
+    scope.add_argument(
+        "--project",
+        dest="scope",
+        action="store_const",
+        const="project",
+        help="only for the current folder",
+    )
+    parser.add_argument(
+        "--url",
+        help="the address of a Jupyter server on another machine: use its endpoint over HTTP",
+    )
+    parser.add_argument(
+        "--token-variable",
+        metavar="NAME",
+        help="with --url: the environment variable that the client takes the token from"
+        f" (default: {TOKEN_VARIABLE})",
+    )
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,13 +94,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.write:
         _print_setup(setup)
         return exit_codes.DONE
-    try:
-        outcome = write_setup(setup, machine.project, replace=options.replace)
-    except WriteRefused as error:
-        _print_refusal(setup, error)
-        return exit_codes.REFUSED
-    _print_outcome(setup, outcome)
-    return exit_codes.DONE
+    return _write(setup, machine.project, replace=options.replace)
 
 
 def _choose_server(options: argparse.Namespace) -> Bridge | Endpoint:
@@ -125,21 +166,27 @@ def _print_setup(setup: ClientSetup) -> None:
     _print_note(setup)
 
 
-def _print_outcome(setup: ClientSetup, outcome: WriteOutcome) -> None:
+def _write(setup: ClientSetup, project: Path, *, replace: bool) -> int:
+    """Write a setup into the file of its client; return the exit code."""
+    # Other commands need none of it.
+    from jupyter_nbedit.agents.setup.config_file import WriteRefused, write_setup  # noqa: PLC0415
+
+    try:
+        outcome = write_setup(setup, project, replace=replace)
+    except WriteRefused as error:
+        print(f"jupyter nbedit setup: {error}", file=sys.stderr)
+        if setup.kind == "command":
+            print(f"Without --write, you can type:\n{setup.text}", file=sys.stderr)
+        else:
+            print(f"To do it by hand, merge into it:\n{setup.text}", end="", file=sys.stderr)
+        return exit_codes.REFUSED
     if not outcome.has_changed:
         print(f"{outcome.file} has this already.")
-        return
+        return exit_codes.DONE
     backup = "" if outcome.backup is None else f" The file as it was: {outcome.backup}"
     print(f"{outcome.file} is written. Start {setup.client.title} again.{backup}")
     _print_note(setup)
-
-
-def _print_refusal(setup: ClientSetup, error: WriteRefused) -> None:
-    print(f"jupyter nbedit setup: {error}", file=sys.stderr)
-    if setup.kind == "command":
-        print(f"Without --write, you can type:\n{setup.text}", file=sys.stderr)
-    else:
-        print(f"To do it by hand, merge into it:\n{setup.text}", end="", file=sys.stderr)
+    return exit_codes.DONE
 
 
 def _print_note(setup: ClientSetup) -> None:

@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from jupyter_nbedit.agents.setup import TOKEN_VARIABLE
 from jupyter_nbedit.agents.setup.clients import (
+    TOKEN_VARIABLE,
     Bridge,
     ClientMachine,
     ClientSetup,

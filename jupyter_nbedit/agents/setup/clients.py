@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
-from jupyter_nbedit.agents.setup import TOKEN_VARIABLE, ClientId
-
+#: The environment variable that a client takes the token from; no file ever contains a token.
+TOKEN_VARIABLE = "JUPYTER_TOKEN"  # noqa: S105 -- the name of a variable
 #: The name of our server in the configuration of every client.
 SERVER_NAME = "nbedit"
 
@@ -77,7 +77,7 @@ class McpClient:
     the token itself in its configuration.
     """
 
-    id: ClientId
+    id: str
     title: str
     servers_key: str
     user_folder: UserFolder | None
