@@ -1,4 +1,7 @@
-"""Lines of standard input to a `StdioSession`, and its answers to standard output."""
+"""Lines of standard input to a `StdioSession`, and its answers to standard output.
+
+`StdioSession` has no input and output itself.
+"""
 
 import asyncio
 import os
@@ -7,17 +10,30 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.agents.mcp.errors import INTERNAL_ERROR, INVALID_REQUEST, ProtocolError
-from jupyter_nbedit.agents.mcp.messages import build_error, encode
-from jupyter_nbedit.agents.mcp.server import McpServer, ToolCaller
-from jupyter_nbedit.agents.mcp.stdio import StdioSession
+from jupyter_nbedit.agents.mcp.messages import (
+    Batch,
+    ClientReply,
+    InvalidMessage,
+    Message,
+    Notification,
+    Reply,
+    Request,
+    RequestId,
+    build_error,
+    build_result,
+    encode,
+    parse,
+)
+from jupyter_nbedit.agents.mcp.server import McpServer, ToolCaller, find_era, get_client_name
+from jupyter_nbedit.agents.mcp.versions import BATCH_VERSION
 
 #: The longest line that is read, in bytes: somewhat more than a server takes.
 MAX_LINE_LENGTH = 20 * 1024 * 1024
-# Lines that are answered at the same time, and that wait for it.
+# How many lines are answered at the same time, and how many more lines wait.
 _MAX_RUNNING = 32
 _MAX_WAITING = 8
 # How long answers may take after the end of the input.
@@ -32,7 +48,8 @@ def serve(caller: ToolCaller) -> int:
     """
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    # It is never closed, and is not `sys.stdin`: both would wait for the thread that reads it.
+    # This stream is never closed, and is not `sys.stdin`, which Python closes when it ends: closing
+    # a stream waits for the thread that reads the stream.
     lines = open(0, "rb", closefd=False)  # noqa: SIM115 -- as said
     bridge = _Bridge(caller, output)
     # The task is cancelled if nobody reads the answers, and by Ctrl-C.
@@ -43,6 +60,79 @@ def serve(caller: ToolCaller) -> int:
     return 0
 
 
+class StdioSession:
+    """Answers the lines of one client. Lines may be answered at the same time, each in a task."""
+
+    def __init__(self, server: McpServer) -> None:
+        self._server = server
+        # Of a legacy client.
+        self._version: str | None = None
+        self._client: str | None = None
+        self._running: dict[RequestId, asyncio.Task[Any]] = {}
+
+    async def answer_line(self, line: bytes) -> bytes | None:
+        """Return the line to send, without its end, for a line that was read; None for no line.
+
+        The task that runs this is cancelled if the client cancels the request.
+        """
+        try:
+            content = parse(line)
+        except ProtocolError as error:
+            return encode(build_error(None, error))
+        if not isinstance(content, Batch):
+            reply = await self._answer_message(content)
+            return None if reply is None else encode(reply)
+        if self._version != BATCH_VERSION:
+            refusal = ProtocolError(INVALID_REQUEST, f"Only version {BATCH_VERSION} has batches.")
+            return encode(build_error(None, refusal))
+        replies = [
+            reply
+            for message in content.messages
+            if (reply := await self._answer_message(message, is_batched=True)) is not None
+        ]
+        return encode(replies) if replies else None
+
+    async def _answer_message(self, message: Message, *, is_batched: bool = False) -> Reply | None:
+        if isinstance(message, Notification):
+            if message.method == "notifications/cancelled":
+                self._cancel(message.params.get("requestId"))
+            return None
+        if isinstance(message, ClientReply):
+            return None
+        try:
+            if isinstance(message, InvalidMessage):
+                raise message.error
+            return build_result(
+                message.id, await self._answer_request(message, is_batched=is_batched)
+            )
+        except ProtocolError as error:
+            return build_error(message.id, error)
+
+    async def _answer_request(self, request: Request, *, is_batched: bool) -> dict[str, Any]:
+        if request.method == "initialize" and find_era(request) == "legacy":
+            if is_batched:
+                raise ProtocolError(INVALID_REQUEST, "Send `initialize` alone, not in a batch.")
+            result = await self._server.answer(request, None)
+            self._version = result["protocolVersion"]
+            self._client = get_client_name(request.params.get("clientInfo"))
+            return result
+        task = asyncio.current_task()
+        if request.id in self._running or task is None:
+            message = "A request with this `id` is still being answered. Send another id."
+            raise ProtocolError(INVALID_REQUEST, message)
+        self._running[request.id] = task
+        try:
+            return await self._server.answer(request, self._client)
+        finally:
+            del self._running[request.id]
+
+    def _cancel(self, request_id: Any) -> None:
+        """Cancel the task that answers a request; do nothing if it is not being answered."""
+        # `True` would find the request 1.
+        if type(request_id) in {int, str} and request_id in self._running:
+            self._running[request_id].cancel()
+
+
 class _Bridge:
     """Answers lines, several at the same time."""
 
@@ -50,7 +140,7 @@ class _Bridge:
         self._session = StdioSession(McpServer(caller, __version__))
         self._output = output
         self._slots = asyncio.Semaphore(_MAX_RUNNING)
-        # A line, None for one that is too long; `b""` for the end.
+        # An item is a line, None in the place of a line that is too long, or `b""` for the end.
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_WAITING)
         self._tasks: set[asyncio.Task[None]] = set()
         self._main: asyncio.Task[object] | None = None
@@ -60,11 +150,11 @@ class _Bridge:
         """Answer all lines."""
         loop = asyncio.get_running_loop()
         self._main = asyncio.current_task()
-        # `asyncio.run` handles the signal, too, but a loop that begins to wait just then stays
-        # asleep. On Windows there are no such handlers, and the loop wakes up.
+        # `asyncio.run` handles Ctrl-C, too, but does not wake a loop that begins to wait just then.
+        # On Windows a loop has no handlers of signals, but Ctrl-C wakes the loop.
         with suppress(NotImplementedError):
             loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        # A thread, because standard input may be a file, and on Windows a pipe.
+        # A thread reads the stream: a loop cannot wait for a file, and on Windows for no pipe.
         threading.Thread(target=self._read, args=(stream, loop), daemon=True).start()
         while (line := await self._lines.get()) != b"":
             await self._slots.acquire()

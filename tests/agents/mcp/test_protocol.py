@@ -19,8 +19,8 @@ from jupyter_nbedit.agents.mcp.http import (
 )
 from jupyter_nbedit.agents.mcp.messages import encode, parse
 from jupyter_nbedit.agents.mcp.server import McpServer, ToolAnswer, ToolCall
-from jupyter_nbedit.agents.mcp.stdio import StdioSession
 from jupyter_nbedit.agents.mcp.versions import SUPPORTED_VERSIONS
+from jupyter_nbedit.cli.bridge.stdio import StdioSession
 from tests.handlers.mcp_messages import META, build_call, build_message, make_modern
 
 READ = build_call("notebook_read", path="a.ipynb")
