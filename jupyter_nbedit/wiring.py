@@ -12,7 +12,7 @@ from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.agents.tools.base import ToolContext
-from jupyter_nbedit.agents.tools.section_settings import SectionsToolset
+from jupyter_nbedit.agents.tools.toolsets.sections import SectionsToolset
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.link_paths import resolve_link_paths
 from jupyter_nbedit.handlers import default_handlers

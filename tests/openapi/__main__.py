@@ -19,7 +19,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[0] = str(REPOSITORY)
 
 from jupyter_nbedit.agents.mcp.definitions import TOOLS_FILE  # noqa: E402
-from jupyter_nbedit.agents.tools.mcp_definitions import build_mcp_definitions  # noqa: E402
+from jupyter_nbedit.agents.tools.base import build_mcp_definition  # noqa: E402
+from jupyter_nbedit.agents.tools.toolsets import agent  # noqa: E402
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
 from jupyter_nbedit.handlers.openapi import build_document  # noqa: E402
 from tests.openapi.examples import EXAMPLES, Example, load_examples  # noqa: E402
@@ -30,9 +31,8 @@ from tests.openapi.playing import Stage  # noqa: E402
 
 def main() -> None:
     """Write the definitions, play all examples and write down what comes back."""
-    TOOLS_FILE.write_bytes(
-        msgspec.json.format(msgspec.json.encode(build_mcp_definitions())) + b"\n"
-    )
+    definitions = [build_mcp_definition(tool) for tool in agent.TOOLS]
+    TOOLS_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(definitions)) + b"\n")
     with tempfile.TemporaryDirectory() as folder, closing(Stage(Path(folder))) as stage:
         played = [_record(stage, exchange) for exchange in load_examples()]
     EXAMPLES.write_bytes(msgspec.json.format(msgspec.json.encode(played), indent=1) + b"\n")

@@ -289,6 +289,17 @@ def build_input_schema(tool: Tool[Any]) -> dict[str, Any]:
     return {name: value for name, value in schema.items() if name not in {"title", "description"}}
 
 
+def build_mcp_definition(tool: Tool[Any]) -> dict[str, Any]:
+    """Return the definition of a tool as the Model Context Protocol has it."""
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": build_input_schema(tool),
+        "annotations": msgspec.to_builtins(tool.annotations),
+    }
+
+
 def _inline_references(schema: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(schema, list):
         return [_inline_references(item, definitions) for item in schema]

@@ -10,8 +10,8 @@ import pytest
 
 from jupyter_nbedit.agents.mcp.definitions import INSTRUCTIONS, load_definitions
 from jupyter_nbedit.agents.tools import TOOLS
-from jupyter_nbedit.agents.tools.base import Tool, build_input_schema
-from jupyter_nbedit.agents.tools.mcp_definitions import build_mcp_definitions
+from jupyter_nbedit.agents.tools.base import Tool, build_input_schema, build_mcp_definition
+from jupyter_nbedit.agents.tools.toolsets import agent
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -34,14 +34,15 @@ def assert_compact(tool: Tool[Any], schema: dict[str, Any]) -> None:
 
 
 def test_the_definitions_of_the_agent_toolset_are_short() -> None:
-    definitions = build_mcp_definitions()
+    definitions = [build_mcp_definition(tool) for tool in agent.TOOLS]
     assert len(definitions) == 5
     assert len(json.dumps(definitions, separators=(",", ":"))) <= 5_500
     assert len(INSTRUCTIONS) <= 1_200
 
 
 def test_the_command_line_has_the_definitions_of_the_server() -> None:
-    assert list(load_definitions()) == build_mcp_definitions(), "Run `python tests/openapi`."
+    definitions = [build_mcp_definition(tool) for tool in agent.TOOLS]
+    assert list(load_definitions()) == definitions, "Run `python tests/openapi`."
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from traitlets import List, Unicode
+from traitlets.config import Configurable
 
 from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError, ToolResult, Toolset
 from jupyter_nbedit.agents.tools.cell_edit import ProposalId, describe_proposal
@@ -47,6 +49,30 @@ _SENTENCES = {
     "replace_section": ("Replaced", "Proposed to replace"),
     "remove_entry": ("Removed the entry from", "Proposed to remove the entry from"),
 }
+
+
+class SectionsToolset(Configurable):
+    """The settings of this toolset, ``c.SectionsToolset`` in Jupyter's configuration."""
+
+    section_files = List(
+        Unicode(),
+        default_value=["external-communications", "reminders", "standing-orders"],
+        config=True,
+        help="""Short names of files for the tool `sections/notebook_edit`: each means the Markdown
+        file of that name in the folder `runtime` below the root, such as `runtime/reminders.md`.
+        The default is external-communications, reminders and standing-orders. The tool accepts the
+        path of any Markdown file or notebook as well.""",
+    )
+
+    owners = List(
+        Unicode(),
+        config=True,
+        help="""The names of the users who may call the tool `sections/notebook_edit`; for others it
+        is an error, 403 `forbidden`. Empty (the default) means every user with write permission.
+        The names are those of the server's identity provider. Jupyter's own provider makes up a
+        name for each request with a token, so use this only with JupyterHub or another
+        provider.""",
+    )
 
 
 class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
