@@ -14,8 +14,7 @@ from msgspec import UNSET
 
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.notebook.operations import Operation
-from jupyter_nbedit.services.edits.service import EditService
-from jupyter_nbedit.services.events.emitter import EventEmitter
+from jupyter_nbedit.services.all_services import Services
 from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import (
     Author,
@@ -31,7 +30,6 @@ from jupyter_nbedit.services.requests import (
     get_or_none,
 )
 from jupyter_nbedit.services.unseen.models import UnseenReply
-from jupyter_nbedit.services.unseen.service import UnseenService
 
 #: Only these names of this package and those of `jupyter_nbedit.errors` are public.
 __all__ = ["EditListener", "EditReply", "PythonAPI", "UnseenReply"]
@@ -52,9 +50,7 @@ class PythonAPI:
     ``user`` may write.
     """
 
-    _edits: EditService
-    _unseen: UnseenService
-    _events: EventEmitter
+    _services: Services
     log: Logger
     #: Whether the server makes up users: then all of them are one account.
     _has_random_users: bool = False
@@ -93,7 +89,7 @@ class PythonAPI:
             dry_run=dry_run,
         )
         request = self._build_request(path, user, body, wait_tabs)
-        return await self._edits.edit(request, body.operations)
+        return await self._services.edits.edit(request, body.operations)
 
     async def undo(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -119,14 +115,14 @@ class PythonAPI:
         check_redo_body(body)
         request = self._build_request(path, user, body, wait_tabs)
         number = get_or_none(body.edit_id)
-        return await self._edits.undo(request, number, redo=redo, whose=whose or "own")
+        return await self._services.edits.undo(request, number, redo=redo, whose=whose or "own")
 
     async def get_unseen(self, path: str, *, user: str) -> UnseenReply:
         """Return the net change of each cell of a notebook that a user has not kept.
 
         If the server makes up the names of its users, as for its token, all users are one account.
         """
-        return await self._unseen.get(path, self._get_account(user))
+        return await self._services.unseen.get(path, self._get_account(user))
 
     async def keep(
         self, path: str, keys: Sequence[str] | None = None, *, user: str, until: int | None = None
@@ -136,7 +132,7 @@ class PythonAPI:
         ``until`` is the newest edit that the user knows; changes by later edits stay unseen.
         """
         body = _build_body(KeepBody, cells=keys, until=until)
-        return await self._unseen.keep(
+        return await self._services.unseen.keep(
             path, self._get_account(user), get_or_none(body.cells), get_or_none(body.until)
         )
 
@@ -161,7 +157,7 @@ class PythonAPI:
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(UndoBody, cells=keys, until=until, **fields)
         request = self._build_request(path, user, body, wait_tabs)
-        return await self._unseen.undo(request, body.cells or (), get_or_none(body.until))
+        return await self._services.unseen.undo(request, body.cells or (), get_or_none(body.until))
 
     async def restore(  # noqa: PLR0913 -- the fields of a request
         self,
@@ -178,7 +174,7 @@ class PythonAPI:
         """Return a notebook to what it was after an edit; the arguments are as in `edit`."""
         fields = {"client": client, "message": message, "hash": hash, "dry_run": dry_run}
         body = _build_body(RestoreBody, edit_id=edit_id, **fields)
-        return await self._edits.restore(
+        return await self._services.edits.restore(
             self._build_request(path, user, body, wait_tabs), body.edit_id
         )
 
@@ -225,7 +221,7 @@ class PythonAPI:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
-        return self._events.listen(start)
+        return self._services.events.listen(start)
 
 
 def _build_body(body_type: type[_Body], **fields: Any) -> _Body:

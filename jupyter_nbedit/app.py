@@ -54,11 +54,7 @@ class NbEditApp(NbEditSettings, ExtensionApp):
             self.settings[OFFERED_TOOLS] = context.tools
         # Jupyter Server has put this object there; other extensions do not use it.
         self.settings[self.name] = PythonAPI(
-            services.edits,
-            services.unseen,
-            services.events,
-            self.log,
-            has_random_users(serverapp.identity_provider),
+            services, self.log, has_random_users(serverapp.identity_provider)
         )
 
     async def _start_jupyter_server_extension(
