@@ -34,6 +34,8 @@ class NbEditError(Exception):
     """
 
     reason: ClassVar[str]
+    #: The message of an error that is raised without one. Few classes have it.
+    default_message: ClassVar[str] = ""
 
     def __init_subclass__(cls, *, reason: str = "") -> None:
         """Set the reason; a class without a reason has the reason of its base."""
@@ -41,9 +43,9 @@ class NbEditError(Exception):
         if reason:
             cls.reason = reason
 
-    def __init__(self, message: str, **details: Any) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str = "", **details: Any) -> None:
+        self.message = message or self.default_message
+        super().__init__(self.message)
         self.details = details
 
 
@@ -79,49 +81,40 @@ class NotebookNotFound(NbEditError, reason="notebook_not_found"):
     """There is no notebook at the path, or the user may not see it."""
 
     # The same message for outside the root, hidden and missing: the reply must not tell which.
-    _MESSAGE: ClassVar[str] = (
+    default_message = (
         "There is no notebook at this path. Expected a path relative to the server's root, as in "
         "the Contents API, of an existing file that ends in .ipynb. To create a notebook, its "
         "folder must exist; hidden files and folders, whose names begin with a dot, are not shown."
     )
 
-    def __init__(self, message: str = _MESSAGE, **details: Any) -> None:
-        super().__init__(message, **details)
-
 
 class FileNotFound(NbEditError, reason="file_not_found"):
     """There is no file at the path, or the user may not see it."""
 
-    def __init__(self) -> None:
-        # The same message for outside the root, hidden and missing, as for notebooks.
-        super().__init__(
-            "There is no file at this path. Expected the path of an existing file under the "
-            "folder that this server serves. To create a file, its folder must exist."
-        )
+    # The same message for outside the root, hidden and missing, as for notebooks.
+    default_message = (
+        "There is no file at this path. Expected the path of an existing file under the folder "
+        "that this server serves. To create a file, its folder must exist."
+    )
 
 
 class FolderNotFound(NotebookNotFound):
     """There is no folder or notebook to search at the path, or the user may not see it."""
 
-    def __init__(self) -> None:
-        NbEditError.__init__(
-            self,
-            "There is nothing to search at this path. Expected a path relative to the server's "
-            "root, as in the Contents API, of an existing folder or notebook; the root itself is "
-            'the empty path, "".',
-        )
+    default_message = (
+        "There is nothing to search at this path. Expected a path relative to the server's root, "
+        "as in the Contents API, of an existing folder or notebook; the root itself is the empty "
+        'path, "".'
+    )
 
 
 class NotebookExists(NbEditError, reason="notebook_exists"):
     """A file exists at the path of a notebook to be created."""
 
-    _MESSAGE: ClassVar[str] = (
+    default_message = (
         "Something exists at this path already, and it is never overwritten. Choose another "
         "path, or edit the notebook with PATCH."
     )
-
-    def __init__(self, message: str = _MESSAGE, **details: Any) -> None:
-        super().__init__(message, **details)
 
 
 class CellNotFound(NbEditError, reason="cell_not_found"):
@@ -158,12 +151,11 @@ class UndoConflict(NbEditError, reason="undo_conflict"):
 class PageUnknown(NbEditError, reason="page_unknown"):
     """The server does not know the page that the request names, so nothing was done."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The server does not know the page that `X-NbEdit-Page` names, or another user opened "
-            "it. Nothing was changed. Open a new connection to `nbedit/tabs`, and repeat the "
-            "request with the id that it sends."
-        )
+    default_message = (
+        "The server does not know the page that `X-NbEdit-Page` names, or another user opened it. "
+        "Nothing was changed. Open a new connection to `nbedit/tabs`, and repeat the request with "
+        "the id that it sends."
+    )
 
 
 class HashMismatch(NbEditError, reason="hash_mismatch"):
@@ -221,12 +213,11 @@ class ChangeNotFound(NbEditError, reason="change_not_found"):
 class ProposalNotFound(NbEditError, reason="proposal_not_found"):
     """There is no proposal with that number, or the user may not see its notebook."""
 
-    def __init__(self) -> None:
-        # The same message for all cases, as for notebooks.
-        super().__init__(
-            "There is no proposal with this number. Expected one that GET /nbedit/proposals "
-            "lists; decided and expired proposals are deleted after some time."
-        )
+    # The same message for all cases, as for notebooks.
+    default_message = (
+        "There is no proposal with this number. Expected one that GET /nbedit/proposals lists; "
+        "decided and expired proposals are deleted after some time."
+    )
 
 
 class ProposalClosed(NbEditError, reason="proposal_closed"):

@@ -142,9 +142,7 @@ def build_error(
     kind = _CLASSES.get(reason)
     if kind is None:
         return ServerError(message, reason, details)
-    # Some classes have a message of their own.
-    error = kind.__new__(kind)
-    Exception.__init__(error, message)
-    error.message = message
+    error = kind(message)
+    # The names of details may be those of parameters.
     error.details = dict(details)
     return error
