@@ -14,20 +14,19 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.cli import completion as completion_command
 from jupyter_nbedit.cli import (
+    completion,
     demo_command,
     editing,
     exit_codes,
+    history,
     mcp_command,
     proposals,
     reading,
     setup,
     skill,
     status,
-    unseen,
 )
-from jupyter_nbedit.cli import history as history_commands
 from jupyter_nbedit.cli.connection import report_error
 from jupyter_nbedit.cli.options import UsageError
 from jupyter_nbedit.client.errors import ClientError
@@ -36,14 +35,13 @@ from jupyter_nbedit.errors import NbEditError
 _MODULES = (
     reading,
     editing,
-    history_commands,
-    unseen,
+    history,
     proposals,
     status,
     mcp_command,
     setup,
     skill,
-    completion_command,
+    completion,
     demo_command,
 )
 _TOKEN = re.compile(r"(token=)[^&\s'\"]+", re.IGNORECASE)

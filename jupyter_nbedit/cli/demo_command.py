@@ -56,12 +56,12 @@ def add_parser(commands: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the demo until it is interrupted, or once."""
-    # Other commands need none of it.
+    # Only this command needs these modules.
     from jupyter_nbedit.cli.demo import play  # noqa: PLC0415
     from jupyter_nbedit.cli.demo.server import DemoError  # noqa: PLC0415
 
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        # So that the demo stops its server and removes its files.
+        # These signals end the demo as Ctrl-C does: it stops its server and removes its files.
         signal.signal(number, signal.default_int_handler)
     try:
         if options.once:

@@ -12,7 +12,7 @@ NO_SERVER = 3
 STALE = 4
 #: The change was proposed, and is not made.
 PROPOSED = 5
-#: As of programs that Ctrl-C has ended.
+#: Ctrl-C has ended the command; shells use this code for all programs.
 INTERRUPTED = 130
 
 DESCRIPTION = (

@@ -18,9 +18,9 @@ def find_hidden_part(path: str) -> str | None:
 
 
 def find_showing_server(path: str, *, url: str | None, token_file: str | None) -> Discovery:
-    """Return the server that serves a file or a folder and shows it; raise as `find_server` does.
+    """Return the server that serves and shows a file or a folder; raise as `find_server` does.
 
-    `NoServer` then also means that the server does not show it.
+    Raise `NoServer`, too, if the server that serves the path does not show the path.
     """
     discovery = find_server(path, url=url, token_file=token_file)
     if _is_hidden_from(discovery.server, path, url=url):
@@ -30,10 +30,11 @@ def find_showing_server(path: str, *, url: str | None, token_file: str | None) -
 
 
 def _is_hidden_from(server: Server, target: str, *, url: str | None) -> bool:
-    """Return whether a server does not show a file or folder below its root, which is then free.
+    """Return whether a server hides a path below its root, so that a command need not ask it.
 
-    A server that was chosen, by ``url`` or by the environment, is always used. A person who has
-    paused or reviews agents on the server means these files, too: they are not free then.
+    The command may then work on the file without this server. Return False if ``url`` or the
+    environment names the server, and if the mode of the server is not ``edit``: a person who has
+    paused agents, or reviews their changes, means hidden files, too.
     """
     path = None if server.root is None else get_relative_path(server.root, target)
     if url or os.environ.get("NBEDIT_URL"):

@@ -1,4 +1,4 @@
-"""The commands ``history``, ``undo`` and ``redo``."""
+"""The commands ``history``, ``undo``, ``redo``, ``unseen``, ``keep`` and ``restore``."""
 
 import argparse
 
@@ -50,6 +50,36 @@ def add_parser(commands: Subparsers) -> None:
             )
         add_change_options(parser)
         parser.set_defaults(run=run_undo, build_request=build_request)
+    unseen = commands.add_parser(
+        "unseen",
+        help="print what has changed since you kept changes last",
+        description="Print the changes of a notebook since you kept changes last, each with the key"
+        " that `keep` and `undo --cells` take. Without NB, list the notebooks that have some.",
+    )
+    unseen.add_argument("notebook", metavar="NB", nargs="?")
+    add_server_options(unseen)
+    unseen.set_defaults(run=run_unseen)
+    keep = commands.add_parser(
+        "keep",
+        help="keep changes of a notebook, so that they are not shown as unseen any more",
+        description="Keep changes of a notebook, all or those with some keys; the notebook stays as"
+        " it is.",
+    )
+    keep.add_argument("notebook", metavar="NB")
+    keep.add_argument("keys", metavar="KEY", nargs="*", help="a key that `unseen` prints")
+    keep.add_argument("--until", type=int, metavar="EDIT", help="leave out edits after this one")
+    add_server_options(keep)
+    keep.set_defaults(run=run_keep)
+    restore = commands.add_parser(
+        "restore",
+        help="return a notebook to what it was after an edit",
+        description="Return a notebook to what it was after an edit. This is an edit itself, which"
+        " can be undone.",
+    )
+    restore.add_argument("notebook", metavar="NB")
+    restore.add_argument("edit", metavar="EDIT", type=int, help="its number")
+    add_change_options(restore)
+    restore.set_defaults(run=run_undo, build_request=requests.restore)
 
 
 def run_history(options: argparse.Namespace) -> int:
@@ -62,9 +92,24 @@ def run_history(options: argparse.Namespace) -> int:
 
 
 def run_undo(options: argparse.Namespace) -> int:
-    """Undo or redo an edit, or undo changes of cells."""
+    """Undo or redo an edit, undo changes of cells, or restore an earlier state."""
     names = ("cells", "until")
     chosen_cells = {name: value for name in names if (value := getattr(options, name, None))}
     body = {**get_change_fields(options), **chosen_cells}
     with connect(options, options.notebook, is_change=not options.dry_run) as connection:
         return connection.answer(options.build_request(connection.path, options.edit, **body))
+
+
+def run_unseen(options: argparse.Namespace) -> int:
+    """Print the unseen changes of a notebook, or the notebooks that have some."""
+    with connect(options, options.notebook or ".") as connection:
+        if options.notebook is None:
+            return connection.answer(requests.list_unseen_notebooks())
+        return connection.answer(requests.get_unseen(connection.path))
+
+
+def run_keep(options: argparse.Namespace) -> int:
+    """Keep changes."""
+    with connect(options, options.notebook) as connection:
+        keys = options.keys or None
+        return connection.answer(requests.keep(connection.path, keys, until=options.until))

@@ -168,7 +168,7 @@ def _print_setup(setup: ClientSetup) -> None:
 
 def _write(setup: ClientSetup, project: Path, *, replace: bool) -> int:
     """Write a setup into the file of its client; return the exit code."""
-    # Other commands need none of it.
+    # Only writing needs this module, which loads much.
     from jupyter_nbedit.agents.setup.config_file import WriteRefused, write_setup  # noqa: PLC0415
 
     try:

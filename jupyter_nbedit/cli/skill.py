@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _install(project: Path | None) -> int:
     """Copy the skill into a project or, without one, into the home folder."""
-    # Other commands need none of it.
+    # Only writing needs this module, which loads much.
     from jupyter_nbedit.agents.setup.config_file import WriteRefused, write_file  # noqa: PLC0415
 
     exit_code = exit_codes.DONE

@@ -75,7 +75,10 @@ class ToolCaller(Protocol):
 
 
 class McpServer:
-    """Answers the requests of clients. It keeps no state: who calls it says the era and client."""
+    """Answers the requests of clients, and keeps no state.
+
+    A modern client names itself in each request; the caller passes the name of a legacy client.
+    """
 
     def __init__(self, caller: ToolCaller, version: str) -> None:
         self._caller = caller

@@ -221,8 +221,8 @@ class ClientMachine:
 class ConfigEntry:
     """A value that a configuration file must contain.
 
-    ``keys`` lead to the object or list that it is a member of. In an object its key is ``name``; in
-    a list it is itself an object with that name under ``name_key``.
+    ``keys`` are the keys from the root of the file to an object or a list. In an object, the key of
+    the value is ``name``. In a list, the value is an object whose member ``name_key`` is ``name``.
     """
 
     keys: Sequence[str]
@@ -235,11 +235,11 @@ class ConfigEntry:
 class ClientSetup:
     """How a client is set up.
 
-    ``text`` is a command for a shell, or the content of the file if it has no other.
-    ``file`` is what has the configuration afterwards, also if a command writes it; of
-    ``other_files`` it is the one to use if there is none yet. ``file_label`` is how people write
-    it, such as ``~/.cursor/mcp.json``. ``note`` says what else to know, or is empty. ``link`` sets
-    up the client by opening it in a browser, if the client has such links.
+    ``text`` is a command for a shell, or the content of a new file. The first file of ``file`` and
+    ``other_files`` that exists is changed; if none of them exists, ``file`` is created.
+    ``file_label`` is ``file`` as people write it, such as ``~/.cursor/mcp.json``. ``note`` says
+    what else a person must know; it is empty if there is nothing else. ``link`` sets up the client
+    when a browser opens the link; it is empty if the client has no such links.
     """
 
     client: McpClient
@@ -404,7 +404,7 @@ def _build_endpoint_value(client: McpClient, server: Endpoint) -> dict[str, Any]
         case "opencode":
             headers = _build_headers(f"{{env:{server.token_variable}}}")
             value = {"type": "remote", "url": url, "headers": headers, "enabled": True}
-            # Else it tries OAuth once the token is not accepted any more.
+            # Without this member, opencode tries OAuth when the server refuses the token.
             value["oauth"] = False
         case "copilot":
             headers = _build_headers(token)
@@ -450,9 +450,9 @@ def render_toml_table(entry: ConfigEntry) -> str:
 def _build_command(
     client: McpClient, server: Bridge | Endpoint, machine: ClientMachine, scope: ConfigScope
 ) -> str | None:
-    """Return the command line that sets up a client; None if it has none that does all of it.
+    """Return the command line that sets up a client; None if no command does the whole setup.
 
-    The shells of Windows do not agree on how quotes and the names of variables are quoted.
+    On Windows, no command line has quotes or names of variables: the shells there differ in them.
     """
     words: list[str] | None = None
     if isinstance(server, Bridge):
@@ -506,7 +506,7 @@ def _build_cursor_link(entry: ConfigEntry) -> str:
 
 
 def _locate_files(client: McpClient, machine: ClientMachine, scope: ConfigScope) -> list[Path]:
-    """Return the file that a client reads, and others that it reads as well."""
+    """Return the files that a client reads; the first is created if none of them exists."""
     if scope == "project" or client.user_folder is None:
         return [machine.project / name for name in client.project_files]
     folder = _locate_folder(client.user_folder, machine)
