@@ -8,6 +8,7 @@ root holds the file, the one with the deepest root.
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import groupby
@@ -262,18 +263,19 @@ def _list_own_urls(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]
         token = environ.get("JUPYTERHUB_API_TOKEN", "")
         yield url, _drop_invalid(token), root or environ.get("JUPYTERHUB_ROOT_DIR", "")
     if url := environ.get("JUPYTER_SERVER_URL"):
-        yield url, _drop_invalid(_read_server_token(environ)), root
+        yield url, _read_server_token(environ), root
 
 
 def _read_server_token(environ: Mapping[str, str]) -> str:
-    """Return the token that the server of this terminal was started with, by its environment."""
-    if token := environ.get("JUPYTER_TOKEN"):
-        return token
-    if path := environ.get("JUPYTER_TOKEN_FILE"):
-        try:
+    """Return the token that the server of this terminal was started with, by its environment.
+
+    Return an empty token if the environment has none that is valid.
+    """
+    with suppress(InvalidAddress):
+        if token := environ.get("JUPYTER_TOKEN"):
+            return check_token(token, "")
+        if path := environ.get("JUPYTER_TOKEN_FILE"):
             return _read_token_file(path)
-        except InvalidAddress:
-            return ""
     return ""
 
 

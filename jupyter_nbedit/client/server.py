@@ -356,9 +356,7 @@ def get_relative_path(root: str, path: str) -> str | None:
 
 def is_below(root: str, path: str) -> bool:
     """Return whether a file is in a folder, with all links resolved."""
-    return any(
-        _get_path_below(root, absolute) is not None for absolute in _list_absolute_paths(path)[:1]
-    )
+    return _get_path_below(root, os.path.realpath(path)) is not None
 
 
 def _list_absolute_paths(path: str) -> list[str]:

@@ -145,15 +145,8 @@ def _parse_members(value: Any, *, is_valid_id: bool) -> tuple[str | None, Mappin
 
 
 def _describe_type(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "an array" if isinstance(value, list) else "an object"
+    names = {type(None): "null", bool: "a boolean", str: "a string", list: "an array"}
+    return names.get(type(value), "an object" if isinstance(value, dict) else "a number")
 
 
 def build_result(request_id: RequestId, result: Mapping[str, Any]) -> Reply:

@@ -125,13 +125,8 @@ def _check_type(value: Any, expected: type, keys: Sequence[str]) -> None:
 
 def _describe_type(value: Any) -> str:
     """Return what kind of value it is; the value itself may be a secret."""
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, dict):
-        return "an object"
-    return "a list" if isinstance(value, list) else "a number or boolean"
+    names = {type(None): "null", str: "a string", dict: "an object", list: "a list"}
+    return names.get(type(value), "a number or boolean")
 
 
 def _find_item(items: Sequence[Any], entry: ConfigEntry) -> int | None:

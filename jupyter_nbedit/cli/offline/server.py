@@ -241,15 +241,6 @@ class _OwnIdentity(IdentityProvider):
         return User(_get_user_name())
 
 
-class _OfflineSettings(NbEditSettings):
-    """The settings, from Jupyter's configuration files."""
-
-    @classmethod
-    def section_names(cls) -> list[str]:
-        """Return the section of the configuration files."""
-        return ["NbEditApp"]
-
-
 def _choose_manager_class(config: Config) -> type[AsyncLargeFileManager]:
     """Return the stock class, or the class that Jupytext derives from it, as on a server.
 
@@ -290,10 +281,13 @@ def _build_application(
         "allow_remote_access": True,
         "identity_provider": _OwnIdentity(),
         "authorizer": AllowAllAuthorizer(),
-        "log_function": _log_nothing,
+        # The caller reports errors.
+        "log_function": lambda _: None,
     }
     try:
-        settings = _OfflineSettings(config=config)
+        # There is no application, whose section of the configuration this is.
+        config.NbEditSettings = config.NbEditApp
+        settings = NbEditSettings(config=config)
     except TraitError as error:
         message = (
             f"A configuration file has a setting that is not valid: {error} Nothing was read or "
@@ -304,10 +298,6 @@ def _build_application(
     wired = build_services(settings, web_settings, manager.event_logger, _LOG, has_server=False)
     web_settings[CONTEXT] = wired.context
     return Application(default_handlers, **web_settings), wired
-
-
-def _log_nothing(handler: RequestHandler) -> None:
-    """Do not log the request: the caller reports errors."""
 
 
 def _get_user_name() -> str:
