@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,9 +69,24 @@ def connect(
     path and the options say ``--offline``; and `NotebookInRoom` if a change would be lost.
     """
     path = read_name(path)
+    name = getattr(options, "client", None)
     try:
-        with _connect(options, path, is_change=is_change) as connection:
-            yield connection
+        discovery = _find_server(options, path)
+        if is_change:
+            _check_others(discovery.others, path)
+        if isinstance(discovery, Discovery):
+            server = discovery.server
+            client = Client(server, name=name)
+            yield Connection(client, server.to_api_path(path), server.root, options.json)
+            return
+        if is_change:
+            print_problem("No server serves this: the command works on the file itself.")
+        # Takes about 1 s of CPU.
+        from jupyter_nbedit.cli.offline.server import OfflineServer  # noqa: PLC0415
+
+        with closing(OfflineServer(Path(path), Path.cwd())) as offline:
+            client = Client(offline, name=name)
+            yield Connection(client, offline.path, str(offline.folder), options.json)
     except NotebookNotFound as error:
         if not options.json:
             error.message = _explain_missing(path)
@@ -92,30 +107,6 @@ def _explain_missing(path: str) -> str:
             " Start a server in that folder, or set `ContentsManager.allow_hidden`."
         )
     return f"{message} Check the path. The folder of a new notebook must exist."
-
-
-@contextmanager
-def _connect(options: argparse.Namespace, path: str, *, is_change: bool) -> Iterator[Connection]:
-    name = getattr(options, "client", None)
-    discovery = _find_server(options, path)
-    if is_change:
-        _check_others(discovery.others, path)
-    if isinstance(discovery, Discovery):
-        server = discovery.server
-        client = Client(server, name=name)
-        yield Connection(client, server.to_api_path(path), server.root, options.json)
-        return
-    if is_change:
-        print_problem("No server serves this: the command works on the file itself.")
-    # Takes about 1 s of CPU.
-    from jupyter_nbedit.cli.offline.server import OfflineServer  # noqa: PLC0415
-
-    offline = OfflineServer(Path(path), Path.cwd())
-    try:
-        client = Client(offline, name=name)
-        yield Connection(client, offline.path, str(offline.folder), options.json)
-    finally:
-        offline.close()
 
 
 def _find_server(options: argparse.Namespace, path: str) -> Discovery | NoServer:
