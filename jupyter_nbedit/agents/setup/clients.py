@@ -79,10 +79,10 @@ class McpClient:
 
     id: str
     title: str
-    servers_key: str
     user_folder: UserFolder | None
     user_files: Sequence[str]
     project_files: Sequence[str]
+    servers_key: str = "mcpServers"
     syntax: Syntax = "json"
     can_expand_headers: bool = True
 
@@ -96,7 +96,6 @@ _CLIENTS = (
     McpClient(
         id="claude",
         title="Claude Code",
-        servers_key="mcpServers",
         user_folder=UserFolder("home", variable="CLAUDE_CONFIG_DIR"),
         user_files=[".claude.json"],
         project_files=[".mcp.json"],
@@ -113,7 +112,6 @@ _CLIENTS = (
     McpClient(
         id="gemini",
         title="Gemini CLI",
-        servers_key="mcpServers",
         user_folder=UserFolder("home", ".gemini"),
         user_files=["settings.json"],
         project_files=[".gemini/settings.json"],
@@ -131,7 +129,6 @@ _CLIENTS = (
     McpClient(
         id="cursor",
         title="Cursor",
-        servers_key="mcpServers",
         user_folder=UserFolder("home", ".cursor"),
         user_files=["mcp.json"],
         project_files=[".cursor/mcp.json"],
@@ -159,7 +156,6 @@ _CLIENTS = (
     McpClient(
         id="copilot",
         title="Copilot CLI",
-        servers_key="mcpServers",
         user_folder=UserFolder("home", ".copilot", variable="COPILOT_HOME"),
         user_files=["mcp-config.json"],
         project_files=[".mcp.json"],
@@ -383,39 +379,32 @@ def _build_bridge_value(client: McpClient, server: Bridge) -> dict[str, Any]:
             value = {"type": "local", "command": command, "enabled": True}
         case "jupyter-ai":
             value = {"name": SERVER_NAME, **value, "env": []}
-        case _:
-            pass
     return value
 
 
 def _build_endpoint_value(client: McpClient, server: Endpoint) -> dict[str, Any]:
-    url, token = server.url, f"${{{server.token_variable}}}"
-    value: dict[str, Any]
+    url, variable = server.url, server.token_variable
+    tokens = {
+        "cursor": f"${{env:{variable}}}",
+        "opencode": f"{{env:{variable}}}",
+        "vscode": f"${{input:{_INPUT_ID}}}",
+    }
+    token = tokens.get(client.id, f"${{{variable}}}")
+    headers = {"Authorization": f"Bearer {token}"}
+    value: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
     match client.id:
         case "codex":
-            value = {"url": url, "bearer_token_env_var": server.token_variable}
+            value = {"url": url, "bearer_token_env_var": variable}
         case "gemini":
-            value = {"url": url, "type": "http", "headers": _build_headers(token)}
+            value = {"url": url, "type": "http", "headers": headers}
         case "cursor":
-            value = {"url": url, "headers": _build_headers(f"${{env:{server.token_variable}}}")}
-        case "vscode":
-            headers = _build_headers(f"${{input:{_INPUT_ID}}}")
-            value = {"type": "http", "url": url, "headers": headers}
+            value = {"url": url, "headers": headers}
         case "opencode":
-            headers = _build_headers(f"{{env:{server.token_variable}}}")
-            value = {"type": "remote", "url": url, "headers": headers, "enabled": True}
-            # Without this member, opencode tries OAuth when the server refuses the token.
-            value["oauth"] = False
+            # Without `oauth`, opencode tries OAuth when the server refuses the token.
+            value = {**value, "type": "remote", "enabled": True, "oauth": False}
         case "copilot":
-            headers = _build_headers(token)
-            value = {"type": "http", "url": url, "headers": headers, "tools": ["*"]}
-        case _:
-            value = {"type": "http", "url": url, "headers": _build_headers(token)}
+            value["tools"] = ["*"]
     return value
-
-
-def _build_headers(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 def render_entries(entries: Sequence[ConfigEntry], syntax: Syntax) -> str:
@@ -468,11 +457,7 @@ def _build_command(
             case "vscode", "user" if machine.platform != "win32":
                 value = {"name": SERVER_NAME, **_build_value(client, server)}
                 words = ["code", "--add-mcp", json.dumps(value, ensure_ascii=False)]
-            case _:
-                pass
-    elif machine.platform == "win32" and client.id != "codex":
-        pass
-    else:
+    elif machine.platform != "win32" or client.id == "codex":
         words = _build_endpoint_words(client, server, scope)
     if words is None:
         return None
