@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 
 from jupyter_nbedit._version import __version__
 from jupyter_nbedit.cli import (
+    bridge,
     completion,
-    demo_command,
+    demo,
     editing,
     exit_codes,
     history,
-    mcp_command,
     proposals,
     reading,
     setup,
@@ -38,11 +38,11 @@ _MODULES = (
     history,
     proposals,
     status,
-    mcp_command,
+    bridge,
     setup,
     skill,
     completion,
-    demo_command,
+    demo,
 )
 _TOKEN = re.compile(r"(token=)[^&\s'\"]+", re.IGNORECASE)
 
