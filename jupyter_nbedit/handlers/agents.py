@@ -95,14 +95,8 @@ class ClientReply(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    local: Annotated[
-        SetupStep,
-        Meta(description="For a client on the machine of the server."),
-    ]
-    remote: Annotated[
-        SetupStep,
-        Meta(description="For a client on another machine."),
-    ]
+    local: Annotated[SetupStep, Meta(description="For a client on the machine of the server.")]
+    remote: Annotated[SetupStep, Meta(description="For a client on another machine.")]
 
 
 class AgentsReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -123,21 +123,13 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         query=CellOptions,
         headers=spec.READ_HEADERS,
         replies=READ_REPLIES,
-        errors=[
-            *spec.READ_ERRORS,
-            errors.CellNotFound,
-            errors.AmbiguousCell,
-            errors.CellChanged,
-        ],
+        errors=[*spec.READ_ERRORS, errors.CellNotFound, errors.AmbiguousCell, errors.CellChanged],
     )
     async def get(self, path: str, cell: str, query: CellOptions) -> None:
         """Return the notebook with this cell only; 304 if the client has this version."""
         await self.send_notebook(path, ReadOptions(cell=[cell], **msgspec.structs.asdict(query)))
 
-    @specify_edit(
-        "Change a cell",
-        body=ReplaceBody,
-    )
+    @specify_edit("Change a cell", body=ReplaceBody)
     async def patch(self, path: str, cell: str, body: Any, query: TabsQuery) -> None:
         """Replace the source or the type of the cell, and change its metadata."""
         replaces = body.source is not UNSET or body.cell_type is not UNSET
@@ -150,10 +142,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
             operations.append(SetMetadata(cell=cell, patch=body.metadata, expect=body.expect))
         await self._edit_cell(path, body, operations, query.wait_tabs)
 
-    @specify_edit(
-        "Delete a cell",
-        query=DeleteQuery,
-    )
+    @specify_edit("Delete a cell", query=DeleteQuery)
     async def delete(self, path: str, cell: str, query: DeleteQuery) -> None:
         """Delete the cell; the reply has its source."""
         if await self.read_body():

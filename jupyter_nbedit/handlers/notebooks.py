@@ -164,10 +164,7 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             return
         await self.send_notebook(path, self.parse_query(ReadOptions))
 
-    @specify_edit(
-        "Edit a notebook",
-        body=EditBody,
-    )
+    @specify_edit("Edit a notebook", body=EditBody)
     async def patch(self, path: str, body: EditBody, query: TabsQuery) -> None:
         """Apply a batch of operations, all of them or none."""
         request = self.build_request(path, body, query.wait_tabs)

@@ -94,11 +94,7 @@ IF_NONE_MATCH = Header(
     "If-None-Match",
     "The `ETag` of the version you have: if it is the current one, the status is 304.",
 )
-IF_NONE_MATCH_ANY = Header(
-    "If-None-Match",
-    "`*`, which is the default for creating.",
-    r"^\*$",
-)
+IF_NONE_MATCH_ANY = Header("If-None-Match", "`*`, which is the default for creating.", r"^\*$")
 IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
     "A new key for every new request. The same request with the same key gets the first response "

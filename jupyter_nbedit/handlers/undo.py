@@ -15,12 +15,7 @@ from jupyter_nbedit.services.requests import (
 )
 
 #: The errors of everything that undoes edits.
-UNDO_ERRORS = (
-    *spec.EDIT_ERRORS,
-    errors.EditNotFound,
-    errors.NothingToUndo,
-    errors.UndoConflict,
-)
+UNDO_ERRORS = (*spec.EDIT_ERRORS, errors.EditNotFound, errors.NothingToUndo, errors.UndoConflict)
 
 
 class UndoHandler(EditingHandler):
@@ -54,12 +49,7 @@ class UndoHandler(EditingHandler):
 class RedoHandler(EditingHandler):
     """``/nbedit/notebooks/{path}/redo``."""
 
-    @specify_edit(
-        "Redo an undone edit",
-        "What the redo did.",
-        body=RedoBody,
-        errors=UNDO_ERRORS,
-    )
+    @specify_edit("Redo an undone edit", "What the redo did.", body=RedoBody, errors=UNDO_ERRORS)
     async def post(self, path: str, body: RedoBody, query: TabsQuery) -> None:
         """Redo an undone edit, by default the one that you have undone last.
 

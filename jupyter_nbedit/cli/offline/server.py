@@ -17,12 +17,7 @@ from jupyter_events import EventLogger
 from jupyter_server.auth.authorizer import AllowAllAuthorizer
 from jupyter_server.auth.identity import IdentityProvider, User
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
-from tornado.httputil import (
-    HTTPConnection,
-    HTTPHeaders,
-    RequestStartLine,
-    ResponseStartLine,
-)
+from tornado.httputil import HTTPConnection, HTTPHeaders, RequestStartLine, ResponseStartLine
 from tornado.web import Application, RequestHandler
 from traitlets import TraitError
 from traitlets.config import Config

@@ -323,11 +323,7 @@ class AgentCreateInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     kernelspec: (
         Annotated[
             str,
-            Meta(
-                min_length=1,
-                max_length=MAX_LABEL_LENGTH,
-                description="Such as python3.",
-            ),
+            Meta(min_length=1, max_length=MAX_LABEL_LENGTH, description="Such as python3."),
         ]
         | UnsetType
     ) = UNSET

@@ -382,14 +382,7 @@ async def _edit_notebook(
 
 _TOOLSET = Toolset("claude_code", ClaudeCodeOutput, ClaudeCodeFailure, _build_failure)
 TOOLS = (
-    Tool(
-        _TOOLSET,
-        "Read",
-        _READ,
-        ReadInput,
-        _read,
-        is_read_only=True,
-    ),
+    Tool(_TOOLSET, "Read", _READ, ReadInput, _read, is_read_only=True),
     Tool(_TOOLSET, "Write", _WRITE, WriteInput, _write),
     Tool(_TOOLSET, "Edit", _EDIT, EditInput, _edit, can_propose=False),
     Tool(_TOOLSET, "NotebookEdit", _NOTEBOOK_EDIT, NotebookEditInput, _edit_notebook),
