@@ -17,7 +17,7 @@ from typing import Any
 from jupyter_nbedit.agents.mcp.definitions import load_definitions
 from jupyter_nbedit.agents.mcp.server import ToolAnswer, ToolCall
 from jupyter_nbedit.cli.bridge.paths import PathResolver
-from jupyter_nbedit.cli.hidden import find_showing_server
+from jupyter_nbedit.cli.connection import find_showing_server
 from jupyter_nbedit.client.client import Transport, build_foreign_error
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_servers
 from jupyter_nbedit.client.errors import (
