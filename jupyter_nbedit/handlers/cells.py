@@ -158,11 +158,7 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         await self._edit_cell(path, query, [Delete(cell=cell, expect=expect)], query.wait_tabs)
 
     async def _edit_cell(
-        self,
-        path: str,
-        change: ChangeMetadata,
-        operations: Sequence[Operation],
-        wait_tabs: int,
+        self, path: str, change: ChangeMetadata, operations: Sequence[Operation], wait_tabs: int
     ) -> None:
         request = self.build_request(path, change, wait_tabs)
         reply = await self.services.edits.edit(request, partial(_parse_addresses, operations))

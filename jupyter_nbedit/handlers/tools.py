@@ -1,7 +1,7 @@
 """The routes of the tools of agents: list the definitions, call a tool."""
 
 from http import HTTPStatus
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -121,6 +121,12 @@ def _build_spec(tool: Tool[Any]) -> OperationSpec:
     )
 
 
+def _specify_calls(right: Literal["read", "write"]) -> OperationSpec:
+    """Return the specification of the calls of all tools that need this permission."""
+    specs = {address: _build_spec(tool) for address, tool in TOOLS.items() if tool.right == right}
+    return OperationSpec("Call a tool", replies={}, addresses=specs, action=right)
+
+
 class ToolRunner(NbEditHandler):
     """Runs tools, for the routes below."""
 
@@ -181,19 +187,8 @@ class ToolHandler(ToolRunner):
     # Errors show arguments only of a call that was authorized and not too large.
     _is_called = False
 
-    @OperationSpec(
-        "Call a tool",
-        replies={},
-        addresses={
-            address: _build_spec(tool) for address, tool in TOOLS.items() if tool.right == "write"
-        },
-    )
-    async def post(self, address: str) -> None:
-        """Call a tool with the arguments in the body."""
-        await self.call_tool(address)
-
     async def call_tool(self, address: str) -> None:
-        """Call a tool and send its result."""
+        """Call a tool with the arguments in the body, and send its result."""
         tool = get_tool(address)
         self._is_called = True
 
@@ -207,6 +202,8 @@ class ToolHandler(ToolRunner):
             location = f"{self.base_url}nbedit/proposals/{result.proposal_id}"
             response = StoredResponse(response.body, HTTPStatus.ACCEPTED, {"Location": location})
         self.send_response(response)
+
+    post = _specify_calls("write")(call_tool)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send an error in the form of the toolset, or of the REST API if there is no tool."""
@@ -236,17 +233,7 @@ class ToolHandler(ToolRunner):
 class ReadingToolHandler(ToolHandler):
     """The addresses of tools of which some calls, or all, only read."""
 
-    @OperationSpec(
-        "Call a tool that can only read",
-        replies={},
-        addresses={
-            address: _build_spec(tool) for address, tool in TOOLS.items() if tool.right == "read"
-        },
-        action="read",
-    )
-    async def post(self, address: str) -> None:
-        """Call a tool with the arguments in the body."""
-        await self.call_tool(address)
+    post = _specify_calls("read")(ToolHandler.call_tool)
 
 
 _READING_TOOLS = "|".join(address for address, tool in TOOLS.items() if tool.right == "read")
