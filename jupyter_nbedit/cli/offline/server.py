@@ -69,13 +69,14 @@ class OfflineServer:
         # A server makes it when it starts. If that fails, signatures or the history report it.
         with suppress(OSError):
             ensure_dir_exists(jupyter_data_dir(), mode=0o700)
-        self._loop = asyncio.new_event_loop()
         real_target = Path(os.path.realpath(target))
+        self.folder = _choose_root(real_target, folder)
+        if not self.folder.is_dir():
+            raise FolderNotFound
+        relative_path = real_target.relative_to(self.folder).as_posix()
+        self.path = "" if relative_path == "." else relative_path
+        self._loop = asyncio.new_event_loop()
         try:
-            self.folder = _choose_root(real_target, folder)
-            _check_folder(self.folder)
-            relative_path = real_target.relative_to(self.folder).as_posix()
-            self.path = "" if relative_path == "." else relative_path
             self._manager = _build_manager(config, self.folder)
             # A notebook that is named may be hidden; of a folder that is, its own path is the root.
             if _is_hidden(Path(self.path)):
@@ -186,11 +187,6 @@ def _choose_root(real_target: Path, folder: Path) -> Path:
     return real_target if is_folder and _is_hidden(real_target.relative_to(top)) else top
 
 
-def _check_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        raise FolderNotFound
-
-
 def _is_hidden(relative_path: Path) -> bool:
     return any(part.startswith(".") for part in relative_path.parts)
 
@@ -233,7 +229,11 @@ class _OwnIdentity(IdentityProvider):
     """Whoever runs this process is the user, under the name of the operating system."""
 
     def get_user(self, handler: RequestHandler) -> User:  # noqa: ARG002 -- as its base
-        return User(_get_user_name())
+        try:
+            return User(getpass.getuser())
+        except (KeyError, OSError):
+            # A container may run under a number without a name.
+            return User(str(os.getuid()) if hasattr(os, "getuid") else "")
 
 
 def _choose_manager_class(config: Config) -> type[AsyncLargeFileManager]:
@@ -293,11 +293,3 @@ def _build_application(
     wired = build_services(settings, web_settings, manager.event_logger, _LOG, has_server=False)
     web_settings[CONTEXT] = wired.context
     return Application(default_handlers, **web_settings), wired
-
-
-def _get_user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # A container may run under a number without a name.
-        return str(os.getuid()) if hasattr(os, "getuid") else ""
