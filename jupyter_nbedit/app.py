@@ -39,8 +39,7 @@ class NbEditApp(NbEditSettings, ExtensionApp):
         """Create the services, and put them into the settings of the server."""
         serverapp = self.serverapp
         if serverapp is None or serverapp.event_logger is None:
-            message = "jupyter_nbedit is an extension of a running Jupyter Server."
-            raise RuntimeError(message)
+            raise RuntimeError("jupyter_nbedit is an extension of a running Jupyter Server.")
         logger = serverapp.event_logger
         register_schemas(logger)
         self.wired = build_services(self, serverapp.web_app.settings, logger, self.log)

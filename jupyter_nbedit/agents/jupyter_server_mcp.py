@@ -97,8 +97,7 @@ async def _call(tool: Tool[Any], arguments: Mapping[str, Any]) -> str:
     """Run a tool and return its text; raise `ToolFailed` with the text of its failure."""
     context = _get_context()
     if context is None:
-        message = "This server does not offer its tools to jupyter_server_mcp."
-        raise ToolFailed(message)
+        raise ToolFailed("This server does not offer its tools to jupyter_server_mcp.")
     try:
         body = json.dumps(arguments).encode()
         decoded = decode_body(body, tool.arguments_type, is_lenient=True)

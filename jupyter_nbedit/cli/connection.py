@@ -112,18 +112,16 @@ def _explain_missing(path: str) -> str:
 
 def _find_server(options: argparse.Namespace, path: str) -> Discovery | NoServer:
     if options.offline and options.url:
-        message = "--offline uses no server, so that it does not take --url."
-        raise UsageError(message)
+        raise UsageError("--offline uses no server, so that it does not take --url.")
     try:
         discovery = find_showing_server(path, url=options.url, token_file=options.token_file)
     except NoServer as error:
         return error
     if options.offline:
-        message = (
+        raise ServedNotebook(
             f"{discovery.server.url} serves this, so that --offline is refused: people there would"
             " not be asked. Leave --offline out."
         )
-        raise ServedNotebook(message)
     return discovery
 
 

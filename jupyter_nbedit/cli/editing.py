@@ -143,8 +143,7 @@ def _get_action(options: argparse.Namespace) -> str:
         return "source"
     if len(given) != 1:
         found = f"found {_quote(given)}" if given else "found none"
-        message = f"Expected one of {_quote(_ACTIONS)}; {found}."
-        raise UsageError(message)
+        raise UsageError(f"Expected one of {_quote(_ACTIONS)}; {found}.")
     return given[0]
 
 
@@ -162,8 +161,7 @@ def _check_options(options: argparse.Namespace, action: str) -> None:
     elif "after" in optional and sum(name in given for name in _POSITIONS) != 1:
         problem = f"needs exactly one of {_quote(_POSITIONS)}"
     if problem:
-        message = f"{_quote([action])} {problem}."
-        raise UsageError(message)
+        raise UsageError(f"{_quote([action])} {problem}.")
 
 
 def _quote(names: Sequence[str] | Mapping[str, object]) -> str:
@@ -191,11 +189,9 @@ def _read_list(name: str) -> list[Any]:
     try:
         content = json.loads(read_file(name))
     except (ValueError, RecursionError) as error:
-        message = f"{name!r} is not JSON: {error}."
-        raise UsageError(message) from None
+        raise UsageError(f"{name!r} is not JSON: {error}.") from None
     if not isinstance(content, list):
-        message = f"Expected a list in JSON in {name!r}; found {type(content).__name__}."
-        raise UsageError(message)
+        raise UsageError(f"Expected a list in JSON in {name!r}; found {type(content).__name__}.")
     return content
 
 

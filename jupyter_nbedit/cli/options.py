@@ -70,8 +70,7 @@ def read_file(value: str) -> str:
     try:
         return _decode(Path(value).read_bytes(), repr(value))
     except OSError as error:
-        message = f"{value!r} cannot be read: {error.strerror}."
-        raise UsageError(message) from None
+        raise UsageError(f"{value!r} cannot be read: {error.strerror}.") from None
 
 
 def _read_stdin() -> str:
@@ -89,5 +88,4 @@ def _decode(content: bytes, name: str) -> str:
 def check_single_stdin(*values: str | None) -> None:
     """Raise `UsageError` if several options are to be read from standard input."""
     if values.count(STDIN) > 1:
-        message = "Only one option can be `-`, standard input."
-        raise UsageError(message)
+        raise UsageError("Only one option can be `-`, standard input.")

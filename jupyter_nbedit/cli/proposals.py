@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
     for name, verb in (("wait", None), ("merge", "accept"), ("reason", "reject")):
         value = getattr(options, name)
         if value is not None and value is not False and options.verb != verb:
-            message = f"--{name} is not an option of `proposal {options.verb or 'N'}`."
-            raise UsageError(message)
+            raise UsageError(f"--{name} is not an option of `proposal {options.verb or 'N'}`.")
     if options.verb == "accept":
         return _accept(options)
     with connect(options, options.path) as connection:

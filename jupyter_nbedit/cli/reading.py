@@ -97,8 +97,7 @@ def _split_words(options: argparse.Namespace) -> tuple[str | None, str]:
     words = list(options.words)
     query = words.pop(0) if options.regex is None and words else None
     if query is None and options.regex is None:
-        message = "Give the text to search for, or --regex."
-        raise UsageError(message)
+        raise UsageError("Give the text to search for, or --regex.")
     if len(words) > 1:
         message = f"Expected one folder or notebook; found {len(words)}. Quote a text with spaces."
         raise UsageError(message)

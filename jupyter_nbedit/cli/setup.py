@@ -100,15 +100,12 @@ def run(options: argparse.Namespace) -> int:
 def _choose_server(options: argparse.Namespace) -> Bridge | Endpoint:
     """Return what the client is to use."""
     if options.write and options.client is None:
-        message = "--write needs CLIENT"
-        raise UsageError(message)
+        raise UsageError("--write needs CLIENT")
     if options.replace and not options.write:
-        message = "--replace needs --write"
-        raise UsageError(message)
+        raise UsageError("--replace needs --write")
     if options.url is None:
         if options.token_variable is not None:
-            message = "--token-variable needs --url: without it, no client needs a token"
-            raise UsageError(message)
+            raise UsageError("--token-variable needs --url: without it, no client needs a token")
         return find_bridge()
     url = _build_endpoint_url(options.url)
     variable = options.token_variable or TOKEN_VARIABLE
@@ -132,8 +129,7 @@ def _build_endpoint_url(address: str) -> str:
     if not is_address:
         raise UsageError(message)
     if parts.username is not None or parts.password is not None:
-        message = "--url: the address has a user or a password in it; leave these out"
-        raise UsageError(message)
+        raise UsageError("--url: the address has a user or a password in it; leave these out")
     segments = [segment for segment in parts.path.split("/") if segment]
     if segments[-2:] == ["nbedit", "mcp"]:
         segments = segments[:-2]

@@ -180,8 +180,7 @@ def build_foreign_error(server: Transport, response: Response) -> ClientError:
     if response.status == HTTPStatus.NOT_FOUND:
         message = f"The server at {server.url} runs without jupyter_nbedit, or not any more."
         return ExtensionMissing(message)
-    message = (
+    return ResponseError(
         f"{server.url} answered {response.status}, which is no reply of jupyter_nbedit. Is there a "
         "proxy before the server, or is it stopping?"
     )
-    return ResponseError(message)

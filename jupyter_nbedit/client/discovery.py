@@ -170,29 +170,26 @@ def _explain_response(server: Server, response: Response) -> ClientError:
     if response.is_redirect:
         return build_redirect(server.url, response)
     if response.status == HTTPStatus.NOT_FOUND:
-        message = (
+        return ExtensionMissing(
             f"The server at {server.url} runs without jupyter_nbedit. Install it in the "
             "environment of the server, and restart the server."
         )
-        return ExtensionMissing(message)
-    message = (
+    return ResponseError(
         f"{server.url} answered {response.status} to GET {_TARGET}, which is no reply of "
         "jupyter_nbedit. Is it the address of a Jupyter server, with its base URL and without what "
         "pages add to it, such as /lab?"
     )
-    return ResponseError(message)
 
 
 def build_redirect(url: str, response: Response) -> Redirected:
     """Return the error of a redirect, which is not followed: the token is for one server."""
     location = urlsplit(response.headers.get("Location", ""))
     place = location._replace(query="", fragment="", netloc=location.netloc.rpartition("@")[2])
-    message = (
+    return Redirected(
         f"{url} redirects to {place.geturl()[:300]!r}, and redirects are not followed. If "
         "that is a page for logging in, the token is missing or wrong. If it is the new address "
         "of the server, use that."
     )
-    return Redirected(message)
 
 
 def _explain_denial(server: Server) -> str:
@@ -409,11 +406,10 @@ def _read_token_file(path: str) -> str:
 
 def _build_tie(servers: Sequence[Server]) -> AmbiguousServer:
     urls = ", ".join(server.url for server in servers)
-    message = (
+    return AmbiguousServer(
         f"{len(servers)} servers serve {servers[0].root!r}: {urls}. Choose one with --url, or set "
         "NBEDIT_URL."
     )
-    return AmbiguousServer(message)
 
 
 def _explain_none(path: str, running: Sequence[Server], others: Sequence[Server]) -> str:

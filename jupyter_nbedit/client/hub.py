@@ -32,12 +32,11 @@ def explain_hub(address: Address, target: str, response: Response) -> ClientErro
     if is_from_hub(response):
         return _explain_redirect(address, target, response) or _explain_page(address, response)
     if response.status in _BAD_GATEWAY:
-        message = (
+        return ServerNotRunning(
             f"No server answers at {address.url}: a proxy is there, and says {response.status}. "
             "The server has ended, or is starting. Start it again, or wait for it; on a "
             f"JupyterHub, do so at {_get_site(address)}/hub/home."
         )
-        return ServerNotRunning(message)
     return None
 
 
@@ -84,22 +83,20 @@ def _explain_names(address: Address, hub: str, names: list[str]) -> ClientError:
         return _build_address_error(address, hub, names)
     # What follows the user may be the name of a server, or a page of it.
     start = f"spawn/{quote(names[1])}" if len(names) == 2 else "home"  # noqa: PLR2004 -- both names
-    message = (
+    return ServerNotRunning(
         f"The server of {names[1]!r} at {address.url} is not running: the JupyterHub has stopped "
         f"it, or it was never started. Nothing was read or written. Start it at {hub}/hub/{start}, "
         "and try again."
     )
-    return ServerNotRunning(message)
 
 
 def _build_address_error(address: Address, hub: str, names: list[str]) -> InvalidAddress:
     is_named = names[:1] == [_USER] and len(names) > 1
     name = quote(names[1]) if is_named else "NAME"
-    message = (
+    return InvalidAddress(
         f"{address.url} is the address of a JupyterHub, not of the server of a user. Give "
         f"{hub}/user/{name}/{'' if is_named else ' with the name of the user'}."
     )
-    return InvalidAddress(message)
 
 
 def _get_site(address: Address) -> str:

@@ -64,9 +64,8 @@ def _send(server: Server, method: str, target: str, body: bytes | None = None) -
 
 def _build_error(server: Server, path: str, *, is_certain: bool) -> NotebookInRoom:
     found = "is" if is_certain else "may be"
-    message = (
+    return NotebookInRoom(
         f"{path!r} {found} open in real-time collaboration at {server.url}, which runs without "
         "jupyter_nbedit and would overwrite the change. Nothing was written. Install "
         "jupyter_nbedit in the environment of that server and restart it, or stop that server."
     )
-    return NotebookInRoom(message)

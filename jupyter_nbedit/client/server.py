@@ -74,11 +74,10 @@ class Address:
             or not (is_unix or _HOST.fullmatch(host))
         ):
             # The URL is not shown: it may have a token or a password.
-            message = (
+            raise InvalidAddress(
                 "The address of the server is not valid. Expected http://HOST:PORT/BASE_URL/ or "
                 "https://HOST:PORT/BASE_URL/, without a user name and a password."
             )
-            raise InvalidAddress(message)
         if not is_unix and host in _WILDCARDS:
             host = "127.0.0.1"
         # What is escaped already stays so.
@@ -149,33 +148,29 @@ class Address:
         try:
             connection.connect()
         except ssl.SSLCertVerificationError as error:
-            message = (
+            raise TlsFailed(
                 f"The certificate of {self.url} is not valid: {error.verify_message}. If it is "
                 "your own, set SSL_CERT_FILE to the file with its authority."
-            )
-            raise TlsFailed(message) from None
+            ) from None
         except ssl.SSLError as error:
             message = f"No secure connection to {self.url}: {error.reason or 'TLS fails'}."
             raise TlsFailed(message) from None
         except PermissionError:
-            message = (
+            raise ConnectForbidden(
                 f"This process may not connect to {self.url}. If it runs in a sandbox, such as "
                 "that of an agent, allow it to use the network of this machine."
-            )
-            raise ConnectForbidden(message) from None
+            ) from None
         except (ConnectionRefusedError, FileNotFoundError) as error:
-            message = (
+            raise ConnectFailed(
                 f"No connection to {self.url}: {_explain(error)}. Is the server running, and is "
                 "the address right?"
-            )
-            raise ConnectFailed(message) from None
+            ) from None
         except (OSError, UnicodeError) as error:
-            message = (
+            raise ServerUnreachable(
                 f"No connection to {self.url}: {_explain(error)}. If the address is right, the "
                 "server is busy or stops, or this process needs access to the network. Nothing "
                 "was read or written."
-            )
-            raise ServerUnreachable(message) from None
+            ) from None
         return connection
 
 
@@ -284,17 +279,15 @@ class Server:
             response = connection.getresponse()
             return Response(response.status, response.headers, response.read())
         except TimeoutError:
-            message = (
+            raise ResponseTimeout(
                 f"{self.url} has not answered within {response_seconds:g} seconds. It may have "
                 "done what was asked: read the notebook before you try again."
-            )
-            raise ResponseTimeout(message) from None
+            ) from None
         except (OSError, http.client.HTTPException):
-            message = (
+            raise ConnectionLost(
                 f"The connection to {self.url} ended before the response. It may have done what "
                 "was asked: read the notebook before you try again."
-            )
-            raise ConnectionLost(message) from None
+            ) from None
         finally:
             connection.close()
 
@@ -313,19 +306,17 @@ class Server:
         """
         if self.root is None:
             if os.path.isabs(path) or os.path.splitdrive(path)[0]:
-                message = (
+                raise OutsideRoot(
                     f"The folder that {self.url} serves is not known here, so {path!r} cannot be "
                     "found on it. Give the path relative to that folder."
                 )
-                raise OutsideRoot(message)
             return "" if path == os.curdir else os.path.normpath(path).replace(os.sep, "/")
         api_path = get_relative_path(self.root, path)
         if api_path is None:
-            message = (
+            raise OutsideRoot(
                 f"{os.path.realpath(path)!r} is not below {self.root!r}, the folder that "
                 f"{self.url} serves."
             )
-            raise OutsideRoot(message)
         return api_path
 
 

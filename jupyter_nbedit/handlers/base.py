@@ -206,11 +206,10 @@ class NbEditHandler(APIHandler):
             bad_char = next(char for char in value if not (char.isascii() and char.isprintable()))
             problem = f"U+{ord(bad_char):04X}, which is not one of them"
         if problem is not None:
-            message = (
+            raise InvalidRequest(
                 f"Expected `{header}` to have 1 to {MAX_LABEL_LENGTH} printable ASCII characters; "
                 f"found {problem}."
             )
-            raise InvalidRequest(message)
         return value
 
     def initialize(self) -> None:
@@ -314,8 +313,7 @@ class NbEditHandler(APIHandler):
     async def _check_right(self, action: str, resource: str) -> None:
         user = self.current_user
         if not await ensure_async(self.authorizer.is_authorized(self, user, action, resource)):
-            message = f"You may not {action} {resource} on this server."
-            raise Forbidden(message)
+            raise Forbidden(f"You may not {action} {resource} on this server.")
 
     async def parse_body(
         self, body_type: type[_Struct], *, max_values: int = MAX_JSON_VALUES
@@ -344,11 +342,10 @@ class NbEditHandler(APIHandler):
         """Raise `UnsupportedMediaType` if the content type is not JSON."""
         media_type = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
-            message = (
+            raise UnsupportedMediaType(
                 "Expected a body with `Content-Type: application/json`, found "
                 f"{media_type[:100]!r}."
             )
-            raise UnsupportedMediaType(message)
 
     def parse_query(self, query_type: type[_Struct]) -> _Struct:
         """Decode the query of the request; arguments for lists may be repeated.

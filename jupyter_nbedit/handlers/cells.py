@@ -147,11 +147,10 @@ class CellHandler(OneOperationHandler, ReadingHandler):
         """Delete the cell; the reply has its source."""
         if await self.read_body():
             # A client that sends `dry_run` in a body must not lose the cell.
-            message = (
+            raise errors.InvalidRequest(
                 "DELETE takes no body. Send `dry_run`, `source_hash`, `client` and `message` in "
                 "the query, and the notebook's hash as `If-Match`."
             )
-            raise errors.InvalidRequest(message)
         expect: Expect | UnsetType = UNSET
         if query.source_hash is not UNSET:
             expect = Expect(source_hash=query.source_hash)
@@ -181,11 +180,10 @@ def _check_change(body: Any, *, replaces: bool) -> None:
         message = "Expected a `source`, a `cell_type` or `metadata` to change; found none of them."
         raise errors.InvalidOperation(message)
     if body.outputs is not UNSET and not replaces:
-        message = (
+        raise errors.InvalidOperation(
             "`outputs` can only be sent with `source` or `cell_type`: a change of metadata "
             "never changes outputs. Leave it out."
         )
-        raise errors.InvalidOperation(message)
 
 
 def _build_operation(operation: type[Any], body: msgspec.Struct, **fields: Any) -> Any:

@@ -171,15 +171,13 @@ class EditingHandler(NbEditHandler):
             # RFC 9110 13.1.1: the comparison is strong, so a weak tag never matches.
             return tags[0]
         if len(tags) != 1 or not (tags[0].startswith('"') and tags[0].endswith('"')):
-            message = (
+            raise InvalidRequest(
                 'Expected `If-Match: "<hash>"` with the one hash that reading the notebook gave; '
                 f"found {', '.join(tags)[:200]}."
             )
-            raise InvalidRequest(message)
         notebook_hash = tags[0].strip('"')
         if body_hash not in {None, notebook_hash}:
-            message = "`If-Match` and the body's `hash` differ; send one of them."
-            raise InvalidRequest(message)
+            raise InvalidRequest("`If-Match` and the body's `hash` differ; send one of them.")
         return notebook_hash
 
 

@@ -50,11 +50,10 @@ class IdempotencyCache:
             stored, running = self._responses.get(name), self._running.get(name)
             known = stored or running
             if known is not None and known[0] != request_hash:
-                message = (
+                raise IdempotencyMismatch(
                     "This Idempotency-Key was sent before, with another request. Send a new key "
                     "with every new request, and the same one only to repeat it unchanged."
                 )
-                raise IdempotencyMismatch(message)
             if stored is not None:
                 return stored[1]
             if running is None:

@@ -99,11 +99,10 @@ class McpHandler(ToolRunner):
         if not self.check_origin():
             # What follows an error looks for it.
             self.current_user = None
-            message = (
+            raise Forbidden(
                 "The header `Origin` names another site than this server, and the setting "
                 "`ServerApp.allow_origin` does not allow it."
             )
-            raise Forbidden(message)
         await super().check_request()
 
     def finish(self, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -206,8 +205,7 @@ def _encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(arguments).encode()
     except RecursionError:
-        message = "The arguments are nested too deeply."
-        raise InvalidRequest(message) from None
+        raise InvalidRequest("The arguments are nested too deeply.") from None
 
 
 routes: list[Route] = [(r"/nbedit/mcp/?", McpHandler)]

@@ -204,11 +204,10 @@ class NotebookHandler(EditingHandler, ReadingHandler):
             message = "Expected `If-None-Match: *` or none: PUT only creates. Edit with PATCH."
             raise errors.InvalidRequest(message)
         if "If-Match" in self.request.headers:
-            message = (
+            raise errors.InvalidRequest(
                 "PUT only creates notebooks, so there is no version to match. Leave "
                 "`If-Match` out; to edit a notebook, use PATCH."
             )
-            raise errors.InvalidRequest(message)
 
 
 routes: list[Route] = [(r"/nbedit/notebooks/(?P<path>.*)", NotebookHandler)]

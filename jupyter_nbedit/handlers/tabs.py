@@ -80,8 +80,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
         the header `X-NbEdit-Page` comes from a person in this page, as long as the socket is open.
         """
         if self.request.headers.get("Upgrade", "").lower() != "websocket":
-            message = "This address is for WebSockets; found a plain request."
-            raise InvalidRequest(message)
+            raise InvalidRequest("This address is for WebSockets; found a plain request.")
         await super().get()
 
     def open(self, *_args: str, **_kwargs: str) -> None:

@@ -94,14 +94,12 @@ def _build_object(members: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(members):
         [(repeated_name, _)] = Counter(name for name, _ in members).most_common(1)
         shown = repeated_name[:_MAX_SHOWN_NAME_LENGTH]
-        message = f"an object has {shown!r} more than once"
-        raise ValueError(message)
+        raise ValueError(f"an object has {shown!r} more than once")
     return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no number of JSON"
-    raise ValueError(message)
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _parse_message(value: Any) -> Message:

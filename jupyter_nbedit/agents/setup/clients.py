@@ -268,11 +268,10 @@ def find_bridge() -> Bridge:
     for folder in folders:
         if (command := Path(folder, name)).is_file():
             return Bridge(str(command))
-    message = (
+    raise CommandMissing(
         f"The command {name} is in none of the folders {folders}. Install jupyter_nbedit with pip "
         f"into the environment of {sys.executable}."
     )
-    raise CommandMissing(message)
 
 
 def build_setup(
@@ -289,8 +288,7 @@ def build_setup(
     client = CLIENTS[client_id]
     scope = scope or client.scopes[0]
     if scope not in client.scopes:
-        message = f"{client.title} has no configuration of the scope {scope!r}."
-        raise ValueError(message)
+        raise ValueError(f"{client.title} has no configuration of the scope {scope!r}.")
     if isinstance(server, Endpoint) and not client.can_expand_headers:
         server = _build_remote_bridge(client, server)
     # In a project, Copilot CLI and Claude Code read the same file.

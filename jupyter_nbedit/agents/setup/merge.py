@@ -58,8 +58,7 @@ def _merge_entry(text: str, entry: ConfigEntry, syntax: Syntax, *, replace: bool
     is_toml = syntax == "toml"
     merged = _append_table(text, entry) if is_toml else _edit_json(text, entry, expected)
     if _parse(merged, syntax) != expected:
-        message = "it is written in a way that this command cannot add to"
-        raise MergeRefused(message)
+        raise MergeRefused("it is written in a way that this command cannot add to")
     return merged
 
 
@@ -73,8 +72,7 @@ def _parse(text: str, syntax: Syntax) -> Any:
         return parse_json(text).value
     except (SyntaxProblem, ValueError, RecursionError) as error:
         name = "TOML" if syntax == "toml" else "JSON"
-        message = f"it is not valid {name}{_describe_place(error)}"
-        raise MergeRefused(message) from error
+        raise MergeRefused(f"it is not valid {name}{_describe_place(error)}") from error
 
 
 def _describe_place(error: Exception) -> str:
@@ -111,16 +109,14 @@ def _put_entry(root: Any, entry: ConfigEntry, *, replace: bool, can_replace: boo
     if existing is not None and updated != existing and not (replace and can_replace):
         # Its values may be secrets.
         advice = "--replace changes it" if can_replace else "remove it first"
-        message = f"it has another entry {entry.name!r} already; {advice}"
-        raise MergeRefused(message)
+        raise MergeRefused(f"it has another entry {entry.name!r} already; {advice}")
     holder[index] = updated
 
 
 def _check_type(value: Any, expected: type, keys: Sequence[str]) -> None:
     if not isinstance(value, expected):
         place = f"its member {'.'.join(keys)}" if keys else "it"
-        message = f"{place} is {_describe_type(value)}, not {_describe_type(expected())}"
-        raise MergeRefused(message)
+        raise MergeRefused(f"{place} is {_describe_type(value)}, not {_describe_type(expected())}")
 
 
 def _describe_type(value: Any) -> str:

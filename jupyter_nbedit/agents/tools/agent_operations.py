@@ -125,11 +125,10 @@ class OperationTranslator:
             try:
                 _check_fields(operation)
                 if searches > _MAX_SEARCHES:
-                    message = (
+                    raise InvalidOperation(
                         f"A call takes at most {_MAX_SEARCHES} `replace_text` without `cell`. "
                         "Send the `cell` of the others."
                     )
-                    raise InvalidOperation(message)
             except NbEditError as error:
                 error.details["operation"] = number
                 raise

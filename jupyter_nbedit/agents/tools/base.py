@@ -153,11 +153,10 @@ class ToolContext:
         """Return the API path of any other file; raise errors as `map_notebook_path` does."""
         path = self._map_path(requested_path, FileNotFound(), relative=relative)
         if path.endswith(SUFFIX):
-            message = (
+            raise InvalidRequest(
                 f"This path is a link to a notebook, {path[-200:]!r}, whose text is JSON. Use "
                 "the path of the notebook itself, which ends in .ipynb."
             )
-            raise InvalidRequest(message)
         return path
 
     def _map_path(self, requested_path: str, error: NbEditError, *, relative: bool) -> str:

@@ -83,8 +83,7 @@ def plan_edit(
     """
     new_source, mode = arguments.new_source, arguments.edit_mode
     if mode != "delete" and new_source is UNSET:
-        message = f"`{mode}` needs `new_source`, the cell's whole source; found none."
-        raise InvalidRequest(message)
+        raise InvalidRequest(f"`{mode}` needs `new_source`, the cell's whole source; found none.")
     if mode == "insert":
         _check_type(arguments.cell_type, "To insert a cell")
 
@@ -142,8 +141,7 @@ class CellEditResult:
         """Build the result from the reply to an edit with one operation on one cell."""
         (result,) = reply.operations
         if result.index is None or result.cell_type is None:
-            message = f"Expected an operation on one cell, found {result.op!r}."
-            raise TypeError(message)
+            raise TypeError(f"Expected an operation on one cell, found {result.op!r}.")
         return cls(
             op=result.op,
             cell_id=f"cell-{result.index}" if result.cell_id is None else result.cell_id,

@@ -187,18 +187,16 @@ def decode_text(data: bytes) -> str:
             return data.decode()
         except UnicodeDecodeError:
             pass
-    message = (
+    raise InvalidRequest(
         f"The file is not UTF-8 text but {len(data)} bytes of other data, so this tool cannot "
         "show or edit it."
     )
-    raise InvalidRequest(message)
 
 
 def encode_text(text: str) -> bytes:
     """Encode a text for a file; raise `InvalidRequest` if it has a NUL character."""
     if "\0" in text:
-        message = "The text has a NUL character, which no text file has; leave it out."
-        raise InvalidRequest(message)
+        raise InvalidRequest("The text has a NUL character, which no text file has; leave it out.")
     return text.encode()
 
 
@@ -214,11 +212,10 @@ def number_lines(text: str, offset: int = 1, limit: int = MAX_LINES) -> str:
     if lines[-1] == "":
         lines.pop()
     if offset > len(lines):
-        message = (
+        raise InvalidRequest(
             f"The file has {len(lines)} lines: expected `offset` from 1 to {len(lines)}, "
             f"found {offset}."
         )
-        raise InvalidRequest(message)
     last = min(offset - 1 + min(limit, MAX_LINES), len(lines))
     shown: list[str] = []
     remaining = _MAX_TEXT
@@ -295,11 +292,10 @@ def extract_pdf_text(data: bytes) -> str:
         # Optional (the extra `pdf`), and slow to load.
         import pypdf  # noqa: PLC0415 -- see above
     except ImportError:
-        message = (
+        raise InvalidRequest(
             "This server cannot read PDFs. Its administrator can install support with `pip "
             "install 'jupyter_nbedit[pdf]'` and a restart."
-        )
-        raise InvalidRequest(message) from None
+        ) from None
     try:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
         texts = [
@@ -308,10 +304,9 @@ def extract_pdf_text(data: bytes) -> str:
         ]
     except Exception as error:
         # The library raises exceptions of many classes for damaged files.
-        message = (
+        raise InvalidRequest(
             f"The PDF cannot be read as text ({type(error).__name__}): it is broken or encrypted."
-        )
-        raise InvalidRequest(message) from error
+        ) from error
     if len(pages) > _MAX_PAGES:
         texts.append(f"--- pages {_MAX_PAGES + 1} to {len(pages)} are not shown ---")
     return "\n".join(texts)

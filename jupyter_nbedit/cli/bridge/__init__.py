@@ -42,11 +42,9 @@ def run(options: argparse.Namespace) -> int:
 
     root = options.root or os.environ.get("CLAUDE_PROJECT_DIR") or os.curdir
     if not Path(root).is_dir():
-        message = f"--root: there is no folder {root!r}."
-        raise UsageError(message)
+        raise UsageError(f"--root: there is no folder {root!r}.")
     if options.token_file and not (options.url or os.environ.get("NBEDIT_URL")):
-        message = "--token-file is for the server at --url, or NBEDIT_URL; give that, too."
-        raise UsageError(message)
+        raise UsageError("--token-file is for the server at --url, or NBEDIT_URL; give that, too.")
     if sys.stdin is not None and sys.stdin.isatty():
         print_problem(
             "An MCP client starts this command and talks to it; `jupyter nbedit setup CLIENT` says "

@@ -286,15 +286,13 @@ class BridgeCaller:
         Return the answer if the proposal cannot be read.
         """
         if type(number) is not int:
-            message = "`proposal_id` is a whole number."
-            raise InvalidRequest(message)
+            raise InvalidRequest("`proposal_id` is a whole number.")
         if folder is None:
             if number not in self._proposals:
-                message = (
+                raise OutsideRoot(
                     "It is not known here which notebook this proposal is for, so that only "
                     "proposals that this session has made can be shown."
                 )
-                raise OutsideRoot(message)
             return None
         headers = {"Accept": "application/json"}
         response = transport.send("GET", f"nbedit/proposals/{number}", None, headers)
@@ -302,11 +300,10 @@ class BridgeCaller:
             return _decode_answer(transport, response)
         path = json.loads(response.body)["path"]
         if not self._paths.is_inside(os.path.realpath(os.path.join(folder, path))):
-            message = (
+            raise OutsideRoot(
                 f"Proposal {number} is for a notebook outside of {self._paths.root!r}, the only "
                 "folder that this tool may use (--root)."
             )
-            raise OutsideRoot(message)
         return None
 
     def _remember_proposal(self, response: Response, target: str) -> None:

@@ -43,8 +43,7 @@ class PathResolver:
         """
         path = read_name(path)
         if "\0" in path:
-            message = "A path has no null character."
-            raise InvalidRequest(message)
+            raise InvalidRequest("A path has no null character.")
         try:
             os.fsencode(path)
         except UnicodeEncodeError:
@@ -75,11 +74,10 @@ class PathResolver:
     def _check(self, path: str, file: str) -> str:
         """Return a file if it is in the root, with all links resolved; ``path`` means it."""
         if not self.is_inside(os.path.realpath(file)):
-            message = (
+            raise OutsideRoot(
                 f"{path!r} is outside of {self.root!r}, the only folder that this tool may use "
                 "(--root). Nothing was read or written; ask the user."
             )
-            raise OutsideRoot(message)
         return file
 
     def is_inside(self, real: str) -> bool:

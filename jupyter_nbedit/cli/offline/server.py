@@ -110,11 +110,10 @@ class OfflineServer:
         try:
             return self._run(asyncio.wait_for(answer, response_seconds))
         except asyncio.TimeoutError:
-            message = (
+            raise ResponseTimeout(
                 f"The notebook was not edited within {response_seconds:g} seconds. It may have "
                 "been: read it before you try again."
-            )
-            raise ResponseTimeout(message) from None
+            ) from None
 
     def close(self) -> None:
         """Write what is pending, and close the database."""
@@ -165,12 +164,11 @@ def _load_config() -> Config:
                 except ConfigFileNotFound:
                     continue
                 except Exception as error:
-                    message = (
+                    raise ModesUnreadable(
                         f"The configuration file {loader.full_filename or folder} cannot be read "
                         f"({type(error).__name__}: {error}), and it may say that changes need a "
                         "review. Nothing was read or written; correct the file."
-                    )
-                    raise ModesUnreadable(message) from error
+                    ) from error
     return config
 
 
@@ -284,11 +282,10 @@ def _build_application(
         config.NbEditSettings = config.NbEditApp
         settings = NbEditSettings(config=config)
     except TraitError as error:
-        message = (
+        raise ModesUnreadable(
             f"A configuration file has a setting that is not valid: {error} Nothing was read or "
             "written; correct the file."
-        )
-        raise ModesUnreadable(message) from error
+        ) from error
     settings.follow_outside_changes = False
     wired = build_services(settings, web_settings, manager.event_logger, _LOG, has_server=False)
     web_settings[CONTEXT] = wired.context

@@ -341,11 +341,10 @@ async def _create(context: ToolContext, author: Author, arguments: AgentCreateIn
                 WriteRequest(path, author), cells, kernelspec=kernelspec
             )
     except NotebookExists:
-        message = (
+        raise NotebookExists(
             "Something exists at this path already, and it is never overwritten. Choose another "
             "path, or change the notebook with notebook_edit."
-        )
-        raise NotebookExists(message) from None
+        ) from None
     return _build_edit_result(context, author, reply)
 
 
@@ -391,8 +390,7 @@ async def _history(
         return _build_result(render_history(page))
     if arguments.action == "show":
         if edit_id is None:
-            message = "`show` needs `edit_id`, the number of an edit that `list` shows."
-            raise InvalidRequest(message)
+            raise InvalidRequest("`show` needs `edit_id`, the number of an edit that `list` shows.")
         edit = await context.services.history.get_edit(path, edit_id)
         return _build_result(await asyncio.to_thread(render_detailed_edit, edit))
     request = WriteRequest(path, author, wait_tabs=_TAB_SECONDS)

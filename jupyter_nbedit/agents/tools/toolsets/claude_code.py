@@ -134,11 +134,10 @@ async def _read(context: ToolContext, author: Author, arguments: ReadInput) -> T
         )
         reply = await context.read_notebook(path, options)
         if arguments.offset > max(1, reply.total_cells):
-            message = (
+            raise InvalidRequest(
                 f"The notebook has {reply.total_cells} cells: expected `offset` from 1 to "
                 f"{reply.total_cells}, found {arguments.offset}."
             )
-            raise InvalidRequest(message)
         # Images are checked byte by byte.
         blocks, notebook_hash = await asyncio.to_thread(render_notebook, reply), reply.hash
     else:
@@ -191,12 +190,11 @@ async def _write_notebook(
         with note_that_notebook_is_new():
             reply = await context.services.edits.create_from_bytes(WriteRequest(path, author), text)
     except NotebookExists:
-        message = (
+        raise NotebookExists(
             "A notebook exists at this path already, and Write does not overwrite notebooks: "
             "their outputs and their trust would be lost. Change its cells with NotebookEdit, "
             "or choose another name."
-        )
-        raise NotebookExists(message) from None
+        ) from None
     if reply.proposal_id is UNSET:
         sentence = f"Created the notebook {arguments.file_path}."
     else:
@@ -209,19 +207,17 @@ def _check_notebook(text: bytes) -> None:
     document = Document.parse(text)
     validator = get_validator(4, document.nbformat_minor)
     if validator is None:
-        message = (
+        raise InvalidNotebook(
             f"Expected a notebook of a nbformat that Jupyter knows; found 4."
             f"{document.nbformat_minor}."
         )
-        raise InvalidNotebook(message)
     error = next(iter(validator.iter_errors(json.loads(text.decode("utf-8-sig")))), None)
     if error is not None:
         location = "/".join(map(str, error.path))
-        message = (
+        raise InvalidNotebook(
             f"`content` is not a valid notebook of nbformat 4.{document.nbformat_minor}: at "
             f"{location or 'its top'}, nbformat found: {error.message[:300]}."
         )
-        raise InvalidNotebook(message)
 
 
 def _describe_write(name: str, text: bytes, base: Content | None) -> str:
@@ -291,18 +287,16 @@ async def _edit(context: ToolContext, author: Author, arguments: EditInput) -> T
     context.check_mode_of_files(author)
     name = arguments.file_path
     if name.endswith(SUFFIX):
-        message = "Edit does not change notebooks. Use NotebookEdit."
-        raise InvalidRequest(message)
+        raise InvalidRequest("Edit does not change notebooks. Use NotebookEdit.")
     is_creation = arguments.old_string == "" and arguments.new_string != ""
 
     def change(base: Content | None) -> tuple[bytes, str]:
         if is_creation and base is not None and base.text:
-            message = (
+            raise InvalidRequest(
                 "`old_string` is empty, which creates a file, but a file with content exists at "
                 f"this path ({len(base.text)} bytes). Send the text to replace, or use Write to "
                 "replace the whole file."
             )
-            raise InvalidRequest(message)
         if is_creation:
             data = encode_text(arguments.new_string)
             return data, _describe_write(name, data, base)

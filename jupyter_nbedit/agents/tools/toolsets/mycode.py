@@ -126,19 +126,17 @@ async def _copy_file(context: ToolContext, path: str) -> tuple[str, str]:
         except NotebookExists:
             continue
         return copy, result.hash
-    message = (
+    raise Busy(
         f"There are {_MAX_COPIES - 1} copies of this notebook in its folder already, so no other "
         "was made and nothing was edited. Remove some of them."
     )
-    raise Busy(message)
 
 
 def _build_changed_error(copy_path: str) -> HashMismatch:
-    message = (
+    return HashMismatch(
         f"The notebook was changed while it was copied to {copy_path}, so it was not edited; the "
         "copy was made. Read the notebook again, and decide again."
     )
-    return HashMismatch(message)
 
 
 def _build_failure(error: ToolError) -> MycodeOutput:

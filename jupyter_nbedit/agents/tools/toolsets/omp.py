@@ -138,12 +138,11 @@ def _plan_edit(arguments: OmpInput) -> OperationFactory:
             return [Delete(cell=index)]
         cell_type = document.get_cell(index).cell_type
         if arguments.cell_type not in {UNSET, cell_type}:
-            message = (
+            raise InvalidRequest(
                 f"`edit` keeps a cell's type, and the cell at index {index} is a {cell_type} cell, "
                 f"not a {arguments.cell_type} cell. Leave `cell_type` out, or delete the cell and "
                 "insert another."
             )
-            raise InvalidRequest(message)
         return [Replace(cell=index, source=content)]
 
     return plan

@@ -170,11 +170,10 @@ def _build_path(context: ToolContext, file: str) -> str:
     if file.endswith((_MARKDOWN, SUFFIX)):
         return file
     names = ", ".join(context.section_files)
-    message = (
+    raise InvalidRequest(
         f"Expected `file` to be one of {names}, or a path that ends in {_MARKDOWN} or {SUFFIX}; "
         f"found {file[-200:]!r}."
     )
-    raise InvalidRequest(message)
 
 
 def _build_operation(arguments: SectionsInput) -> sections.SectionOperation:
@@ -194,8 +193,7 @@ def _build_operation(arguments: SectionsInput) -> sections.SectionOperation:
 def _get_required(arguments: SectionsInput, name: str) -> str:
     value = getattr(arguments, name)
     if value is UNSET:
-        message = f"`{arguments.action}` needs `{name}`; found none."
-        raise InvalidRequest(message)
+        raise InvalidRequest(f"`{arguments.action}` needs `{name}`; found none.")
     return str(value)
 
 
