@@ -191,8 +191,7 @@ class _UnixConnection(http.client.HTTPConnection):
     def connect(self) -> None:
         """Connect to the socket."""
         if not hasattr(socket, "AF_UNIX"):
-            message = "this system has no Unix sockets"
-            raise OSError(0, message)
+            raise OSError(0, "this system has no Unix sockets")
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         try:

@@ -91,8 +91,7 @@ async def _answer_message(server: McpServer, message: Message, headers: PostHead
     if isinstance(message, InvalidMessage):
         raise message.error
     if isinstance(message, ClientReply) and headers.version == MODERN_VERSION:
-        text = "Expected a request or a notification; found a reply."
-        raise ProtocolError(INVALID_REQUEST, text)
+        raise ProtocolError(INVALID_REQUEST, "Expected a request or a notification; found a reply.")
     if isinstance(message, Notification | ClientReply):
         return PostAnswer(HTTPStatus.ACCEPTED, None)
     is_modern = headers.version == MODERN_VERSION or find_era(message) == "modern"

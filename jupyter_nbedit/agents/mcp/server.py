@@ -154,8 +154,7 @@ class McpServer:
         if arguments is None:
             arguments = {}
         if not isinstance(arguments, dict):
-            message = "Expected `arguments` to be an object."
-            raise ProtocolError(INVALID_PARAMS, message)
+            raise ProtocolError(INVALID_PARAMS, "Expected `arguments` to be an object.")
         answer = await self._caller.call_tool(ToolCall(name, arguments, client))
         return {"content": [dict(block) for block in answer.content], "isError": answer.is_error}
 

@@ -124,8 +124,7 @@ def _explain_failure(file: Path) -> Iterator[None]:
         yield
     except UnicodeError as error:
         position = f": byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
-        reason = f"it is not valid UTF-8{position}"
-        raise WriteRefused(file, reason) from error
+        raise WriteRefused(file, f"it is not valid UTF-8{position}") from error
     except MergeRefused as error:
         raise WriteRefused(file, str(error)) from error
     except NbEditError as error:
@@ -205,8 +204,7 @@ def _back_up(file: Path, content: Content) -> Path:
                 descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 break
         else:
-            message = f"there are {_MAX_BACKUPS} backups beside it; remove some"
-            raise OSError(errno.EEXIST, message)
+            raise OSError(errno.EEXIST, f"there are {_MAX_BACKUPS} backups beside it; remove some")
         try:
             try:
                 write_all(descriptor, content.text)

@@ -333,6 +333,5 @@ def _decode_answer(transport: Transport, response: Response) -> ToolAnswer:
     if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):
         return ToolAnswer(blocks, content.get("isError") is True)
     if isinstance(content.get("reason"), str) and isinstance(content.get("message"), str):
-        text = f"{content['reason']}: {content['message']}"
-        return ToolAnswer.from_text(text, is_error=True)
+        return ToolAnswer.from_text(f"{content['reason']}: {content['message']}", is_error=True)
     raise build_foreign_error(transport, response)

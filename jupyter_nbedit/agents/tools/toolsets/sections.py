@@ -155,8 +155,7 @@ async def _run(context: ToolContext, author: Author, arguments: SectionsInput) -
     def change(base: Content | None) -> tuple[bytes, None]:
         if base is None:
             raise FileNotFound
-        text = sections.apply_to_text(decode_text(base.text), operation)
-        return encode_text(text), None
+        return encode_text(sections.apply_to_text(decode_text(base.text), operation)), None
 
     result, _ = await context.services.text_files.update(path, change)
     warnings = [] if result is None else result.warnings
