@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from jupyter_nbedit.agents.tools.images import Image, check_image, decode_image, detect_type
+from jupyter_nbedit.agents.tools.images import ImageBlock, check_image, decode_image, detect_type
 from jupyter_nbedit.errors import InvalidRequest, TextMismatch
 from jupyter_nbedit.notebook.cell_names import CellName, is_numbered_id
 from jupyter_nbedit.notebook.long_text import apply_control_characters, cut_middle
@@ -38,13 +38,6 @@ class TextBlock(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
     text: str
 
 
-class ImageBlock(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="image"):
-    """An image; ``data`` is base64."""
-
-    data: str
-    mime_type: str = msgspec.field(name="mimeType")
-
-
 Block = TextBlock | ImageBlock
 
 
@@ -58,13 +51,9 @@ def render_file(data: bytes, offset: int, limit: int) -> list[Block]:
         image = check_image(data)
         if isinstance(image, str):
             return [TextBlock(f"The image cannot be shown: {image} ({len(data)} bytes).")]
-        return [_build_image(image)]
+        return [image]
     text = extract_pdf_text(data) if data.startswith(_PDF) else decode_text(data)
     return [TextBlock(number_lines(text, offset, limit))]
-
-
-def _build_image(image: Image) -> ImageBlock:
-    return ImageBlock(data=image.base64, mime_type=image.mime_type)
 
 
 def render_notebook(reply: ReadReply) -> list[Block]:
@@ -163,7 +152,7 @@ def _render_output(output: dict[str, Any]) -> Iterator[str | ImageBlock]:
             if isinstance(image, str):
                 yield f"({mime}, {value['bytes']} bytes, cannot be shown: {image})"
             else:
-                yield _build_image(image)
+                yield image
         elif isinstance(value, str):
             yield _shorten(value)
         else:

@@ -8,7 +8,8 @@ import base64
 import binascii
 import re
 import zlib
-from dataclasses import dataclass
+
+import msgspec
 
 #: The most characters of an image as base64; Anthropic's API takes 5 MB.
 MAX_IMAGE_CHARACTERS = 5_000_000
@@ -28,17 +29,11 @@ _WEBP_HEADER = 10
 _VP8L_SIGNATURE = b"\x2f"
 
 
-@dataclass(frozen=True)
-class Image:
-    """An image whose bytes have been checked."""
+class ImageBlock(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="image"):
+    """An image; ``data`` is base64."""
 
-    data: bytes
-    mime_type: str
-
-    @property
-    def base64(self) -> str:
-        """The bytes as base64."""
-        return base64.b64encode(self.data).decode("ascii")
+    data: str
+    mime_type: str = msgspec.field(name="mimeType")
 
 
 def detect_type(data: bytes) -> str | None:
@@ -52,7 +47,7 @@ def detect_type(data: bytes) -> str | None:
     return "image/webp" if (data[:4], data[8:12]) == (_RIFF, _WEBP) else None
 
 
-def decode_image(text: str) -> Image | str:
+def decode_image(text: str) -> ImageBlock | str:
     """Return the image that base64 or a data URL contains, or what is wrong with it."""
     digits = "".join(_DATA_URL.sub("", text, count=1).split())
     if not digits:
@@ -64,7 +59,7 @@ def decode_image(text: str) -> Image | str:
     return check_image(data)
 
 
-def check_image(data: bytes) -> Image | str:
+def check_image(data: bytes) -> ImageBlock | str:
     """Return the image of some bytes, or what is wrong with it."""
     mime_type = detect_type(data)
     if mime_type is None:
@@ -76,7 +71,7 @@ def check_image(data: bytes) -> Image | str:
         return "it is damaged"
     if max(size) > _MAX_PIXELS:
         return f"it has {size[0]} x {size[1]} pixels, more than {_MAX_PIXELS} in a direction"
-    return Image(data, mime_type)
+    return ImageBlock(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type)
 
 
 def _read_png(data: bytes) -> tuple[int, int] | None:
