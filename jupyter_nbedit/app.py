@@ -1,11 +1,9 @@
 """The server extension."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 from jupyter_server.extension.application import ExtensionApp
+from jupyter_server.serverapp import ServerApp
 from traitlets import default
 
 from jupyter_nbedit.agents.jupyter_server_mcp import OFFERED_TOOLS
@@ -17,9 +15,6 @@ from jupyter_nbedit.services.events.emitter import register_schemas
 from jupyter_nbedit.services.history.rename_listener import CONTENTS, ContentsEventListener
 from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.wiring import WiredServices, build_services
-
-if TYPE_CHECKING:
-    from jupyter_server.serverapp import ServerApp
 
 
 class NbEditApp(NbEditSettings, ExtensionApp):

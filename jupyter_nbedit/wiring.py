@@ -1,15 +1,15 @@
 """Build the services with their dependencies, for a server and for work without a server."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
+from jupyter_events import EventLogger
 from jupyter_server.utils import ensure_async
+from nbformat.sign import NotebookNotary
 
 from jupyter_nbedit.agents.tools.base import ToolContext
 from jupyter_nbedit.agents.tools.toolsets.sections import SectionsToolset
@@ -22,10 +22,11 @@ from jupyter_nbedit.services.edits.accept import AcceptService
 from jupyter_nbedit.services.edits.publish import Publisher
 from jupyter_nbedit.services.edits.service import EditService
 from jupyter_nbedit.services.events.emitter import EventEmitter
+from jupyter_nbedit.services.history.rename_listener import PathObserver
 from jupyter_nbedit.services.history.service import HistoryService
 from jupyter_nbedit.services.history.store import EditStore
 from jupyter_nbedit.services.loading import DocumentCache
-from jupyter_nbedit.services.modes import ModeManager
+from jupyter_nbedit.services.modes import Mode, ModeManager
 from jupyter_nbedit.services.outside.copies import VersionCopies
 from jupyter_nbedit.services.outside.examiner import OutsideChangeExaminer
 from jupyter_nbedit.services.outside.open_notebook import OpenNotebooks
@@ -40,18 +41,11 @@ from jupyter_nbedit.services.search.service import SearchService
 from jupyter_nbedit.services.tabs import TabRegistry
 from jupyter_nbedit.services.unseen.service import UnseenService
 from jupyter_nbedit.services.unseen.store import SeenEditStore
+from jupyter_nbedit.settings import NbEditSettings
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.resolver import StorageResolver
 from jupyter_nbedit.storage.text_files import TextFileService
 from jupyter_nbedit.trust.manager import TrustManager
-
-if TYPE_CHECKING:
-    from jupyter_events import EventLogger
-    from nbformat.sign import NotebookNotary
-
-    from jupyter_nbedit.services.history.rename_listener import PathObserver
-    from jupyter_nbedit.services.modes import Mode
-    from jupyter_nbedit.settings import NbEditSettings
 
 
 @dataclass
