@@ -224,9 +224,8 @@ def report_error(error: NbEditError | ClientError | UsageError, *, is_json: bool
 
 def get_exit_code(error: NbEditError | ClientError) -> int:
     """Return the exit code of an error."""
-    if isinstance(error, DiscoveryError | TransportError):
-        return exit_codes.NO_SERVER
-    if isinstance(error, ResponseError) and not isinstance(error, ServerError):
+    is_foreign = isinstance(error, ResponseError) and not isinstance(error, ServerError)
+    if is_foreign or isinstance(error, DiscoveryError | TransportError):
         return exit_codes.NO_SERVER
     if error.reason in exit_codes.STALE_REASONS:
         return exit_codes.STALE

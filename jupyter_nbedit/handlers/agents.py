@@ -85,8 +85,7 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
     ]
     note: Annotated[str, Meta(description="What else to know; empty if nothing.")]
     link: Annotated[
-        str,
-        Meta(description="Opened in a browser, it sets up the client; empty if there is none."),
+        str, Meta(description="Opened in a browser, it sets up the client; empty if there is none.")
     ]
 
 
@@ -111,8 +110,7 @@ class AgentsReply(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     token_variable: Annotated[
-        str,
-        Meta(description="The environment variable from which remote clients take the token."),
+        str, Meta(description="The environment variable from which remote clients take the token.")
     ]
     last_edits: Annotated[
         list[HistoryEdit] | None,

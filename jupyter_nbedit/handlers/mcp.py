@@ -70,8 +70,7 @@ _VERSION = Header(
 _METHOD = Header("Mcp-Method", "The same as `method` of the body.")
 _NAME = Header("Mcp-Name", "The same as `params.name` of the body.")
 _SESSION_ID = Header(
-    "Mcp-Session-Id",
-    "What the response to `initialize` had: the name of your client, encoded.",
+    "Mcp-Session-Id", "What the response to `initialize` had: the name of your client, encoded."
 )
 
 

@@ -15,8 +15,7 @@ from jupyter_nbedit.services.requests import get_or_none
 _MODE_ERRORS = (errors.NotebookNotFound, errors.NotAPlainFile, errors.StorageFailure)
 
 _NotebookPath = Annotated[
-    str,
-    Meta(description="The API path of a notebook; without it the request is about the server."),
+    str, Meta(description="The API path of a notebook; without it the request is about the server.")
 ]
 _MODE = (
     "In `review` mode an edit becomes a proposal until a person has decided; in `plan` mode every "

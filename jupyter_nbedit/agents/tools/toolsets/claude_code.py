@@ -274,8 +274,7 @@ class EditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
 
     file_path: FilePath
     old_string: Annotated[
-        str,
-        Meta(description="The exact text to replace; an empty text creates a new file."),
+        str, Meta(description="The exact text to replace; an empty text creates a new file.")
     ]
     new_string: Annotated[str, Meta(description="The replacement; it must be different.")]
     replace_all: Annotated[
