@@ -18,7 +18,7 @@ from jupyter_server.serverapp import ServerApp
 
 from jupyter_nbedit.agents.tools import get_tool
 from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError
-from jupyter_nbedit.agents.tools.toolsets.agent import TOOLS, AgentFailure, AgentOutput
+from jupyter_nbedit.agents.tools.toolsets.agent import TOOLS, AgentOutput
 from jupyter_nbedit.errors import NbEditError
 from jupyter_nbedit.notebook.decode_body import decode_body
 from jupyter_nbedit.services.requests import Author
@@ -115,7 +115,7 @@ async def _call(tool: Tool[Any], arguments: Mapping[str, Any]) -> str:
 
 
 def _get_text(output: Any) -> str:
-    if not isinstance(output, AgentOutput | AgentFailure):
+    if not isinstance(output, AgentOutput):
         raise TypeError(output)
     return output.content[0].text
 

@@ -62,10 +62,9 @@ class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
     content: list[TextBlock]
 
 
-class AgentFailure(msgspec.Struct, frozen=True, kw_only=True):
+class AgentFailure(AgentOutput, frozen=True, kw_only=True):
     """What the tools answer on failure."""
 
-    content: list[TextBlock]
     is_error: Literal[True] = msgspec.field(name="isError", default=True)
 
 

@@ -67,10 +67,9 @@ class ClaudeCodeOutput(msgspec.Struct, frozen=True, kw_only=True):
     content: list[Block]
 
 
-class ClaudeCodeFailure(msgspec.Struct, frozen=True, kw_only=True):
+class ClaudeCodeFailure(ClaudeCodeOutput, frozen=True, kw_only=True):
     """What the tools answer on failure."""
 
-    content: list[Block]
     is_error: Literal[True] = msgspec.field(name="isError", default=True)
 
 
