@@ -20,7 +20,7 @@ _MAX_LISTED = 20
 
 
 def register_schemas(logger: EventLogger) -> None:
-    """Register the schemas of all events, each by its id and by its old one.
+    """Register the schemas of all events, each by all of its ids.
 
     Do this before any listener is added: a listener gets no events of schemas that are registered
     later.
@@ -29,8 +29,8 @@ def register_schemas(logger: EventLogger) -> None:
         # Tests start several servers in one process, and a schema can be registered only once.
         if event.get_schema_id() not in logger.schemas:
             schema = event.read_schema()
-            logger.register_event_schema(schema)
-            logger.register_event_schema({**schema, "$id": event.get_old_schema_id()})
+            for schema_id in event.list_schema_ids():
+                logger.register_event_schema({**schema, "$id": schema_id})
 
 
 class EventEmitter:
@@ -67,5 +67,5 @@ class EventEmitter:
         if isinstance(event, EditEvent):
             for listener in tuple(self._listeners):
                 listener(data)
-        for schema_id in (event.get_schema_id(), event.get_old_schema_id()):
+        for schema_id in event.list_schema_ids():
             self._logger.emit(schema_id=schema_id, data=data)

@@ -14,9 +14,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """What all events have in common: a schema, in the file with the name of the event."""
 
     name: ClassVar[str]
-    #: The name in ids below schema.jupyter.org, which is for Jupyter's own events. Events with
-    #: these ids are emitted besides, until the release after 0.1.
-    old_name: ClassVar[str]
+    #: The name in the id below schema.jupyter.org, which is for Jupyter's own events; None for an
+    #: event that never had such an id. Until the release after 0.1, the event has both ids.
+    old_name: ClassVar[str | None] = None
 
     @classmethod
     def get_schema_id(cls) -> str:
@@ -24,9 +24,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
         return f"urn:jupyter-nbedit:{cls.name}:v1"
 
     @classmethod
-    def get_old_schema_id(cls) -> str:
-        """Return the id by which earlier versions have emitted the event."""
-        return f"https://schema.jupyter.org/jupyter_nbedit/{cls.old_name}/v1"
+    def list_schema_ids(cls) -> list[str]:
+        """Return all ids by which the event is emitted."""
+        old_name = cls.old_name
+        old_id = f"https://schema.jupyter.org/jupyter_nbedit/{old_name}/v1"
+        return [cls.get_schema_id(), *([] if old_name is None else [old_id])]
 
     @classmethod
     def read_schema(cls) -> dict[str, Any]:
