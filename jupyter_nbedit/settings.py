@@ -126,8 +126,8 @@ class NbEditSettings(Configurable):
     offer_to_jupyter_server_mcp = Bool(
         default_value=False,
         config=True,
-        help="""Whether the extension jupyter_server_mcp, if it is installed, gets the five tools of
-        the toolset `agent`. The default is False: its port (3001) takes no token and asks for no
+        help="""Whether the extension jupyter_server_mcp, if it is installed, gets the tools of the
+        toolset `agent`. The default is False: its port (3001) takes no token and asks for no
         permissions, so that every program and user on the machine could edit notebooks. The
         endpoint `nbedit/mcp` has the same tools.""",
     )

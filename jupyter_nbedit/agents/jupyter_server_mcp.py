@@ -16,7 +16,6 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 from jupyter_server.serverapp import ServerApp
 
-from jupyter_nbedit.agents.tools import get_tool
 from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError
 from jupyter_nbedit.agents.tools.toolsets.agent import TOOLS, AgentOutput
 from jupyter_nbedit.errors import NbEditError
@@ -41,9 +40,8 @@ def list_functions() -> list[str]:
     return [f"{__name__}:{tool.name}" for tool in TOOLS]
 
 
-def _build_function(name: str) -> Callable[..., Awaitable[str]]:
+def _build_function(tool: Tool[Any]) -> Callable[..., Awaitable[str]]:
     """Return a tool as a function, whose parameters are the fields of its input."""
-    tool = get_tool(f"agent/{name}")
     names, parameters = dict[str, str](), list[inspect.Parameter]()
     for field in msgspec.structs.fields(tool.arguments_type):
         # No parameter of Python can have the name `in`.
@@ -65,7 +63,7 @@ def _build_function(name: str) -> Callable[..., Awaitable[str]]:
         given = signature.bind(*positional, **named).arguments
         return await _call(tool, {names[name]: value for name, value in given.items()})
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = tool.name
     call.__doc__ = tool.description
     # That extension reads both.
     vars(call)["__signature__"] = signature
@@ -120,8 +118,5 @@ def _get_text(output: Any) -> str:
     return output.content[0].text
 
 
-notebook_read = _build_function("notebook_read")
-notebook_edit = _build_function("notebook_edit")
-notebook_search = _build_function("notebook_search")
-notebook_create = _build_function("notebook_create")
-notebook_history = _build_function("notebook_history")
+# That extension looks for each function in this module.
+globals().update({tool.name: _build_function(tool) for tool in TOOLS})
