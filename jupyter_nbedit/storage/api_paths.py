@@ -1,6 +1,5 @@
 """API paths: the one that an agent's path means, and the names of notebooks that they lead to."""
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +9,12 @@ from typing import Any
 
 from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames
 from jupyter_nbedit.errors import InvalidRequest, NotAPlainFile
-from jupyter_nbedit.storage.contents.manager_locks import is_rooted
+from jupyter_nbedit.storage.contents.manager_kinds import describe_location, is_rooted
 from jupyter_nbedit.storage.paths import follow_links, is_unsafe
 
 _MAX_SHOWN_CHARACTERS = 200
 # No file has a longer path; resolving one would visit each of its directories.
 _MAX_PATH_LENGTH = 32_768
-# The traits that identify a root without a directory: of Jupyter, s3contents and similar managers.
-_LOCATION_TRAITS = ("root_dir", "endpoint_url", "bucket", "prefix")
 
 
 @dataclass(frozen=True)
@@ -37,12 +34,7 @@ class ManagerNames(NotebookNames):
         It is the path of the root directory without links; for a manager without one, its class and
         the traits that locate its files.
         """
-        folder, manager = self.get_folder(), self.get_manager()
-        if folder is not None:
-            return folder
-        location = {name: str(getattr(manager, name, "")) for name in _LOCATION_TRAITS}
-        kind = type(manager)
-        return f"{kind.__module__}.{kind.__qualname__} {json.dumps(location)}"
+        return self.get_folder() or describe_location(self.get_manager())
 
     def find(self, path: str) -> NotebookName:
         """Return the name of the notebook at an API path; it need not exist."""

@@ -21,19 +21,14 @@ from jupyter_nbedit.db.notebook_names import NotebookNames
 from jupyter_nbedit.errors import FolderNotFound, NbEditError, NotAPlainFile, NotebookNotFound
 from jupyter_nbedit.storage.api_paths import ManagerNames, get_root_folder, to_api_path
 from jupyter_nbedit.storage.base import NotebookFile, Storage, Walker, WalkItem
-from jupyter_nbedit.storage.contents.contents_storage import (
-    ContentsStorage,
-    check_visible,
-    get_drives,
-)
+from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, check_visible
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, is_pair
+from jupyter_nbedit.storage.contents.manager_kinds import get_drives, has_plain_files, is_rooted
 from jupyter_nbedit.storage.contents.manager_locks import (
     get_model_identity,
     get_write_name,
-    has_plain_files,
     install_locks,
-    is_rooted,
 )
 from jupyter_nbedit.storage.contents.notebook_storage import NotebookStorage
 from jupyter_nbedit.storage.files.file_storage import FileStorage

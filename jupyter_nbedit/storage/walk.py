@@ -21,7 +21,7 @@ from jupyter_nbedit.errors import Busy, Forbidden, InvalidRequest, NbEditError, 
 from jupyter_nbedit.storage.base import Directory, NotebookFile, SkippedNotebook, Walker, WalkItem
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, check_visible
 from jupyter_nbedit.storage.contents.errors import map_contents_errors
-from jupyter_nbedit.storage.contents.manager_locks import is_link
+from jupyter_nbedit.storage.contents.manager_kinds import is_link
 from jupyter_nbedit.storage.files.directory import open_directory
 from jupyter_nbedit.storage.files.read import read_file
 from jupyter_nbedit.storage.locks import PathLocks

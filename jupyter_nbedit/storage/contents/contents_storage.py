@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
-from jupyter_server.services.contents.manager import ContentsManager
 from jupyter_server.utils import ensure_async
 
 from jupyter_nbedit.errors import (
@@ -23,6 +22,7 @@ from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
 from jupyter_nbedit.storage.contents.errors import map_contents_error, map_contents_errors
+from jupyter_nbedit.storage.contents.manager_kinds import get_drives
 from jupyter_nbedit.storage.contents.manager_locks import (
     get_unlocked_save,
     install_locks,
@@ -228,14 +228,6 @@ def parse_timestamp(value: Any) -> datetime:
     timestamp = datetime.fromisoformat(value) if isinstance(value, str) else value
     # Without a time zone it is local time.
     return timestamp.astimezone(timezone.utc)
-
-
-def get_drives(manager: object) -> Mapping[str, ContentsManager]:
-    """Return the managers of drives, for a manager that selects one by the prefix of a path."""
-    drives = getattr(manager, "_managers", None)
-    if not isinstance(drives, Mapping):
-        return {}
-    return {name: drive for name, drive in drives.items() if isinstance(drive, ContentsManager)}
 
 
 def _get_folder(manager: object, path: str) -> str:

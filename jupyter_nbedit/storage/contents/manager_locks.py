@@ -5,8 +5,6 @@ of the save would go to a file without a name. If an edit read the file during a
 a broken notebook. Jupytext writes two files for one notebook.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import hashlib
@@ -17,31 +15,25 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanag
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from jupyter_server.services.contents.filemanager import (
-    AsyncFileContentsManager,
-    FileContentsManager,
-)
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import Busy
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES
-from jupyter_nbedit.storage.contents.jupytext import (
-    JUPYTEXT,
-    OVERRIDDEN,
-    get_known_pairs,
-    is_saved_as_sent,
+from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, is_saved_as_sent
+from jupyter_nbedit.storage.contents.manager_kinds import (
+    find_wrapper,
+    get_os_path,
+    has_hashes,
+    is_rooted,
+    saves_without_hooks,
 )
 from jupyter_nbedit.storage.files.lazy_bytes import get_stat_identity
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.paths import SUFFIX, follow_links
 from jupyter_nbedit.storage.write_log import Identity
 
-_STOCK = "jupyter_server.services.contents."
-# The methods that map paths to files. Some managers inherit a root directory without using it.
-_PATH_METHODS = ("_get_os_path", "dir_exists", "file_exists")
 # The methods that write, or may write, and the names of their arguments in order.
 _LOCKED_METHODS = {
     "get": ("path", "content", "type"),
@@ -50,79 +42,12 @@ _LOCKED_METHODS = {
     "delete_file": ("path",),
     "restore_checkpoint": ("checkpoint_id", "path"),
 }
-# For each class and names of methods: what was found out about the methods, and the methods.
-_KNOWN_METHODS: WeakKeyDictionary[type, dict[tuple[str, ...], tuple[list[object], bool]]] = (
-    WeakKeyDictionary()
-)
-# Methods that must be Jupyter Server's own if the notebook is exactly its file.
-_STOCK_METHODS = (
-    "_base_model",
-    "_file_model",
-    "_get_os_path",
-    "_notebook_model",
-    "_read_file",
-    "_read_notebook",
-    "_save_file",
-    "_save_notebook",
-    "atomic_writing",
-    "check_and_sign",
-    "delete_file",
-    "dir_exists",
-    "exists",
-    "file_exists",
-    "get",
-    "is_hidden",
-    "mark_trusted_cells",
-    "open",
-    "rename_file",
-    "restore_checkpoint",
-    "run_post_save_hooks",
-    "run_pre_save_hooks",
-    "save",
-)
 _PATH_ARGUMENTS = frozenset(("path", "old_path", "new_path"))
 #: A save by an open tab may add this member to the model: the hash of the version that the save
 #: replaces.
 EXPECTED_HASH = "nbedit_expected_hash"
 #: The member of the reply to such a save: the hash of the file, if it has exactly what was sent.
 SAVED_HASH = "nbedit_hash"
-
-
-def has_stock_methods(manager: object, *names: str) -> bool:
-    """Return whether methods are Jupyter Server's own, or Jupytext's where it may override them.
-
-    This is judged by their classes and modules. Managers are asked at every request, because
-    extensions replace methods at any time; a method that was replaced is another object.
-    """
-    kind, own_methods = type(manager), vars(manager)
-    methods = [getattr(kind, name, None) for name in names]
-    methods += [own_methods.get(name) for name in names]
-    known = _KNOWN_METHODS.setdefault(kind, {})
-    if names not in known or known[names][0] != methods:
-        known[names] = methods, all(_is_stock(manager, name) for name in names)
-    return known[names][1]
-
-
-def _is_stock(manager: object, name: str) -> bool:
-    if name in vars(manager) and _find_wrapped_method(vars(manager)[name]) is None:
-        return False
-    owner = next((base for base in type(manager).__mro__ if name in vars(base)), object)
-    # functools.wraps copies a function's module, but not a class's.
-    modules = (owner.__module__, getattr(vars(owner).get(name), "__module__", None) or "")
-    packages = (_STOCK, JUPYTEXT) if name in OVERRIDDEN else (_STOCK,)
-    return any(all(module.startswith(package) for module in modules) for package in packages)
-
-
-def has_plain_files(manager: object) -> bool:
-    """Return whether a manager stores unpaired notebooks like the stock manager."""
-    return isinstance(manager, AsyncFileContentsManager) and has_stock_methods(
-        manager, *_STOCK_METHODS
-    )
-
-
-def is_rooted(manager: object) -> bool:
-    """Return whether a manager stores files in a directory, at the paths that it returns."""
-    return isinstance(manager, FileContentsManager) and has_stock_methods(manager, *_PATH_METHODS)
 
 
 def lock_paths(
@@ -175,22 +100,6 @@ def read_file_identity(real: str) -> Identity:
         return None
 
 
-def get_os_path(manager: Any, path: str) -> str | None:
-    """Return the path on disk of an API path, links included; None if the manager refuses it."""
-    try:
-        os_path: str = manager._get_os_path(path.strip("/"))  # noqa: SLF001 -- no other way
-    except HTTPError:
-        # The manager itself will raise an error for the path.
-        return None
-    return os_path
-
-
-def is_link(manager: Any, path: str) -> bool:
-    """Return whether an API path is a symbolic link of the file system."""
-    os_path = get_os_path(manager, path) if is_rooted(manager) else None
-    return os_path is not None and Path(os_path).is_symlink()
-
-
 def install_locks(manager: Any, locks: PathLocks) -> None:
     """Make a manager's own writes take the locks, and record them in the `WriteLog`."""
     for name in _LOCKED_METHODS:
@@ -201,23 +110,10 @@ def install_locks(manager: Any, locks: PathLocks) -> None:
             setattr(manager, name, _WrappedMethod(manager, name, method, locks).function)
 
 
-def _find_wrapped_method(method: object) -> _WrappedMethod | None:
-    """Return the wrapper that a method consists of; None if it has none, or adds to it."""
-    wrapper = getattr(method, "wrapped_method", None)
-    # functools.wraps copies attributes to a function that adds to it.
-    is_own = isinstance(wrapper, _WrappedMethod) and wrapper.function is method
-    return wrapper if is_own else None
-
-
-def is_asynchronous(manager: object) -> bool:
-    """Return whether other tasks can run while a manager saves."""
-    return inspect.iscoroutinefunction(getattr(type(manager), "save", None))
-
-
 def get_unlocked_save(manager: Any, locks: PathLocks) -> Callable[..., Any]:
     """Return the manager's save for a caller that holds the lock of the path."""
     install_locks(manager, locks)
-    wrapper = _find_wrapped_method(manager.save)
+    wrapper: _WrappedMethod | None = find_wrapper(manager.save)
     return wrapper.call_unlocked if wrapper and wrapper.has_locks else manager.save
 
 
@@ -237,7 +133,7 @@ class _WrappedMethod:
     def __post_init__(self) -> None:
         self.has_locks = inspect.iscoroutinefunction(self.method)
         self.function = self._build_locked() if self.has_locks else self._build_recorded()
-        self.function.wrapped_method = self  # type: ignore[attr-defined]
+        self.function.nbedit_wrapper = self  # type: ignore[attr-defined]
 
     def _build_locked(self) -> Callable[..., Any]:
         # It must be a coroutine function: jupyter_core's run_sync accepts nothing else.
@@ -371,22 +267,6 @@ def _record_writes(
                     locks.writes.record(name, identity)
         elif len(names) == 1 and replies and isinstance(replies[0], dict):
             locks.writes.record(names[0], get_model_identity(replies[0]))
-
-
-def has_hashes(manager: Any) -> bool:
-    """Return whether a manager can return hashes; older ones cannot."""
-    return "require_hash" in inspect.signature(manager.get).parameters
-
-
-def saves_without_hooks(manager: Any) -> bool:
-    """Return whether a manager stores notebooks like the stock manager, without hooks."""
-    hooks = (
-        manager.pre_save_hook,
-        manager._pre_save_hooks,  # noqa: SLF001 -- no other way
-        manager.post_save_hook,
-        manager._post_save_hooks,  # noqa: SLF001 -- no other way
-    )
-    return has_plain_files(manager) and not any(hooks)
 
 
 def _hash_file(file: Path, algorithm: str) -> str:

@@ -21,7 +21,7 @@ from jupyter_nbedit.storage.base import Content, StaleContent, WriteResult
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage, parse_timestamp
 from jupyter_nbedit.storage.contents.errors import is_post_save_failure, map_contents_errors
 from jupyter_nbedit.storage.contents.jupytext import get_known_pairs, list_paired_paths
-from jupyter_nbedit.storage.contents.manager_locks import is_asynchronous
+from jupyter_nbedit.storage.contents.manager_kinds import is_asynchronous
 from jupyter_nbedit.system.concurrency import run_in_thread_if_large
 from jupyter_nbedit.trust import manager
 

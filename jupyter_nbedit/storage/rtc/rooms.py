@@ -18,7 +18,7 @@ from typing import Any
 from jupyter_nbedit.errors import Busy, NotAPlainFile
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
-from jupyter_nbedit.storage.contents.manager_locks import get_os_path, is_rooted
+from jupyter_nbedit.storage.contents.manager_kinds import get_os_path, is_rooted
 from jupyter_nbedit.storage.locks import PathLocks
 
 #: Format and type of a file in a room: the prefix of the room's id.

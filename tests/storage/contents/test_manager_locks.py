@@ -19,11 +19,8 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 
 from jupyter_nbedit.notebook.splices import Splice
-from jupyter_nbedit.storage.contents.manager_locks import (
-    get_unlocked_save,
-    has_stock_methods,
-    install_locks,
-)
+from jupyter_nbedit.storage.contents.manager_kinds import has_stock_methods
+from jupyter_nbedit.storage.contents.manager_locks import get_unlocked_save, install_locks
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.locks import PathLocks
 from tests.handlers.error_checks import no_changes
