@@ -2,7 +2,7 @@
 
 Each module of commands has ``add_parser``, which adds its parsers; the default ``run`` of a parser
 is the function that runs the command and returns the exit code. What a command needs is imported
-when it runs.
+when it runs. Which error has which exit code: `exit_codes`.
 """
 
 import argparse

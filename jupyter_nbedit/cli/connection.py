@@ -19,12 +19,9 @@ from jupyter_nbedit.client import Client, Server
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_server
 from jupyter_nbedit.client.errors import (
     ClientError,
-    DiscoveryError,
     NoServer,
-    ResponseError,
     ServedNotebook,
     ServerError,
-    TransportError,
 )
 from jupyter_nbedit.client.requests import Reply, Request
 from jupyter_nbedit.client.rooms import check_no_room
@@ -219,17 +216,7 @@ def report_error(error: NbEditError | ClientError | UsageError, *, is_json: bool
         print_problem(json.dumps(content))
     else:
         print_problem(f"{error.reason}: {error.message}")
-    return get_exit_code(error)
-
-
-def get_exit_code(error: NbEditError | ClientError) -> int:
-    """Return the exit code of an error."""
-    is_foreign = isinstance(error, ResponseError) and not isinstance(error, ServerError)
-    if is_foreign or isinstance(error, DiscoveryError | TransportError):
-        return exit_codes.NO_SERVER
-    if error.reason in exit_codes.STALE_REASONS:
-        return exit_codes.STALE
-    return exit_codes.REFUSED
+    return exit_codes.get_exit_code(error)
 
 
 def show_path(connection: Connection, api_path: str) -> str:

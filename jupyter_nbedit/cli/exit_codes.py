@@ -1,5 +1,14 @@
 """The exit codes of the commands."""
 
+from jupyter_nbedit.client.errors import (
+    ClientError,
+    DiscoveryError,
+    ResponseError,
+    ServerError,
+    TransportError,
+)
+from jupyter_nbedit.errors import NbEditError
+
 DONE = 0
 #: The server, or the file without a server, refuses the request.
 REFUSED = 1
@@ -20,8 +29,8 @@ DESCRIPTION = (
     " change), 4 the notebook has changed (read it and try again), 5 proposed and not made."
 )
 
-#: The reasons of errors that mean that the notebook is not as expected.
-STALE_REASONS = frozenset(
+# The reasons of errors that mean that the notebook is not as expected.
+_STALE_REASONS = frozenset(
     (
         "cell_changed",
         "hash_mismatch",
@@ -31,3 +40,11 @@ STALE_REASONS = frozenset(
         "version_unknown",
     )
 )
+
+
+def get_exit_code(error: NbEditError | ClientError) -> int:
+    """Return the exit code of an error."""
+    has_answer = isinstance(error, ServerError)
+    if isinstance(error, DiscoveryError | TransportError | ResponseError) and not has_answer:
+        return NO_SERVER
+    return STALE if error.reason in _STALE_REASONS else REFUSED

@@ -4,7 +4,7 @@ import argparse
 import json
 
 from jupyter_nbedit.cli import exit_codes
-from jupyter_nbedit.cli.connection import get_exit_code, print_text
+from jupyter_nbedit.cli.connection import print_text
 from jupyter_nbedit.cli.options import Subparsers, add_server_options
 from jupyter_nbedit.client import ServerState, find_server, inspect_servers
 from jupyter_nbedit.client.discovery import inspect_server
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         for state in states:
             print_text(_render(state))
         print_text(problem.message if problem else f"{path!r} is served by {url}")
-    return get_exit_code(problem) if problem else exit_codes.DONE
+    return exit_codes.get_exit_code(problem) if problem else exit_codes.DONE
 
 
 def _describe(state: ServerState) -> dict[str, str | None]:
