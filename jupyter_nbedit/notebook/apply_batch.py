@@ -14,12 +14,8 @@ from jupyter_nbedit.notebook.edit_plan import CellChange, CellResult, EditPlan, 
 from jupyter_nbedit.notebook.edit_warnings import list_warnings
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.operations import (
-    ClearOutputs,
     Merge,
     Operation,
-    Replace,
-    ReplaceText,
-    Split,
     get_operation_name,
     validate_operation,
 )
@@ -32,7 +28,6 @@ from jupyter_nbedit.notebook.working_copy import WorkingCopy
 MAX_ADDED_LINES = 500_000
 # Where `str.splitlines` ends a line, as nbformat does.
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_OUTPUT_CLEARING_OPERATIONS = (Replace, ReplaceText, Split, Merge, ClearOutputs)
 
 
 def apply_operations(
@@ -101,10 +96,8 @@ def build_plan(
 def _build_result(
     order: FinalOrder, number: int, operation: Operation, affected_cells: ChangedCells
 ) -> OperationResult:
-    is_clearing = isinstance(operation, _OUTPUT_CLEARING_OPERATIONS)
-
     def describe(cell: EditedCell) -> CellResult:
-        return CellResult.from_cell(cell, order, number, is_clearing=is_clearing)
+        return CellResult.from_cell(cell, order, number, is_clearing=operation.reports_cleared)
 
     cell, cells = affected_cells
     result = OperationResult.from_cells(

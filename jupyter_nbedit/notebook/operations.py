@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -104,6 +104,9 @@ class TextEdit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 class _Operation(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="op"):
     """The base of all operations: only the form."""
 
+    #: Whether its result says if it has cleared outputs.
+    reports_cleared: ClassVar[bool] = False
+
 
 class Position(_Operation, frozen=True, kw_only=True):
     """The position of a cell: exactly one of the four fields. There is no default."""
@@ -121,6 +124,7 @@ class Replace(_Operation, frozen=True, tag="replace", kw_only=True):
     source, unless ``outputs`` is ``keep``. Id and metadata stay.
     """
 
+    reports_cleared = True
     cell: AddressField
     source: Annotated[
         str | UnsetType,
@@ -142,6 +146,7 @@ class ReplaceText(_Operation, frozen=True, tag="replace_text", kw_only=True):
     applied one after the other, each to the result of the previous one.
     """
 
+    reports_cleared = True
     cell: AddressField
     old: OldText | UnsetType = UNSET
     new: NewText | UnsetType = UNSET
@@ -197,6 +202,7 @@ class Split(_Operation, frozen=True, tag="split", kw_only=True):
     code cell's outputs and execution count are cleared.
     """
 
+    reports_cleared = True
     cell: AddressField
     at_line: Annotated[
         int,
@@ -218,6 +224,7 @@ class Merge(_Operation, frozen=True, tag="merge", kw_only=True):
     splitting, and attachments are combined. A code cell's outputs and execution count are cleared.
     """
 
+    reports_cleared = True
     cells: Annotated[
         list[AddressField],
         Meta(
@@ -230,6 +237,7 @@ class Merge(_Operation, frozen=True, tag="merge", kw_only=True):
 class ClearOutputs(_Operation, frozen=True, tag="clear_outputs", kw_only=True):
     """Clear outputs and execution counts of a cell, of several, or of all: one of the three."""
 
+    reports_cleared = True
     cell: AddressField | UnsetType = UNSET
     cells: AddressList | UnsetType = UNSET
     all: Annotated[bool, Meta(extra_json_schema={"const": True})] | UnsetType = UNSET
@@ -300,6 +308,9 @@ class RemoveEntry(_Operation, frozen=True, tag="remove_entry", kw_only=True):
     ]
 
 
+# Tools of agents name them in `agents/tools/agent_operations.py`. In JupyterLab,
+# `notify/attribution.ts` names those that remove cells, and `history/wording.ts` those that are not
+# described as "changed".
 Operation = (
     Replace
     | ReplaceText
