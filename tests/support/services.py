@@ -147,6 +147,8 @@ class ServiceBuilder:
         """Build a proposal service with its store, to which the options go."""
         options = {
             "names": FolderNames(),
+            "hours": 24,
+            "max_pending": 1_000,
             "get_time": lambda: self.now,
             **options,
         }

@@ -23,7 +23,7 @@ _OLD_CLIENT_OF_PAGES = "JupyterLab"
 
 _MAX_OPERATIONS = 20
 # The fields of `NewEntry` that have a column of their own.
-_COLUMNS = frozenset(("path", "kind", "undoes", "claim_id", "reversed_parts", "author"))
+_COLUMN_FIELDS = frozenset(("path", "kind", "undoes", "claim_id", "reversed_parts", "author"))
 
 
 class SeenParts(NamedTuple):
@@ -192,7 +192,7 @@ def encode_entry(entry: NewEntry, unseen_before: Sequence[SeenParts] = ()) -> by
         "session": author.session_name,
         "message": author.message,
         "is_from_page": entry.is_from_page,
-        **{name: value for name, value in vars(entry).items() if name not in _COLUMNS},
+        **{name: value for name, value in vars(entry).items() if name not in _COLUMN_FIELDS},
     }
     payload["operations"] = entry.operations[:_MAX_OPERATIONS]
     payload["truncated"] = len(entry.operations) > _MAX_OPERATIONS

@@ -146,8 +146,8 @@ class ProposalStore:
     database: Database
     names: NotebookNames
     #: How long a proposal can be decided. It is deleted after twice that time.
-    hours: float = 24
-    max_pending: int = 1_000
+    hours: float
+    max_pending: int
     #: Returns the time in UTC.
     get_time: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc)
 

@@ -91,10 +91,7 @@ def is_rooted(manager: object) -> bool:
 
 
 def find_wrapper(method: object) -> Any:
-    """Return what `manager_locks` has wrapped a method in; None if it has not.
-
-    It is None, too, for a method that adds to a wrapped one.
-    """
+    """Return our wrapper that a method consists of; None if it has none, or adds to it."""
     wrapper = getattr(method, "nbedit_wrapper", None)
     # functools.wraps copies attributes to a function that adds to it.
     return wrapper if getattr(wrapper, "function", None) is method else None
