@@ -21,6 +21,12 @@ import { NotebookBar, type BarItem } from './notebookBar';
 /** Changes within this time cause one update, in milliseconds. */
 const UPDATE_DELAY = 50;
 
+/**
+ * What waits for the user, in its order in the bar and at a cell: first the user's own text is at
+ * stake; then what has not happened as long as it waits, what was made, and what is only proposed.
+ */
+const KINDS = ['conflict', 'deferred', 'unseen', 'proposal'] as const;
+
 /** What has the focus at a cell and is not the cell. */
 const OWN_ELEMENTS = `.${BLOCK_CLASS}, .jp-nbedit-mark, .jp-nbedit-line`;
 
@@ -64,7 +70,7 @@ export interface ProviderState {
   readonly lines?: readonly PlacedWidget[];
   /** Widgets that are not shown any more; they are disposed. */
   readonly removedWidgets: readonly Widget[];
-  /** The ids of the cells of which no provider of a higher rank shows a change. */
+  /** The ids of the cells of which no provider of a later kind shows a change. */
   readonly hiddenCells?: readonly string[];
   /** Null if there is nothing to say. */
   readonly barItem: BarItem | null;
@@ -72,14 +78,13 @@ export interface ProviderState {
 
 /** A kind of changes that wait for the user, in one view of a notebook. */
 export interface BlockProvider {
-  /** Providers with a lower rank come first in the bar and at a cell. */
-  readonly rank: number;
+  readonly kind: (typeof KINDS)[number];
   /** Whether there is nothing to show and nothing shown. */
   readonly isEmpty: boolean;
   /**
    * Compute what is shown at the cells that the notebook has now.
    *
-   * @param hiddenCells The ids of cells of which providers of a lower rank show the changes: there
+   * @param hiddenCells The ids of cells of which providers of an earlier kind show the changes: there
    *   is a conflict in them, or they are running.
    */
   update(hiddenCells: ReadonlySet<string>): ProviderState;
@@ -137,7 +142,8 @@ export class NotebookBlocks {
   }
 
   addProvider(provider: BlockProvider): void {
-    this._providers = [...this._providers, provider].sort((a, b) => a.rank - b.rank);
+    const providers = [...this._providers, provider];
+    this._providers = KINDS.flatMap(kind => providers.filter(each => each.kind === kind));
     this.requestUpdate();
   }
 

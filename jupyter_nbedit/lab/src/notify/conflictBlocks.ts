@@ -42,8 +42,7 @@ export function getConflictEntryKey(cellKey: string): string {
 
 /** The open conflicts of one notebook in one of its views: a block and a mark at each cell. */
 export class ConflictBlocks implements BlockProvider {
-  /** Before all others: the user's own text is at stake. */
-  readonly rank = 0;
+  readonly kind = 'conflict';
 
   constructor(
     private readonly _blocks: NotebookBlocks,

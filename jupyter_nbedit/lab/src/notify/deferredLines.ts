@@ -13,8 +13,7 @@ interface ShownLine extends Decidable {
 
 /** Says above running cells, in one view of a notebook, what happens when they have finished. */
 export class DeferredLines implements BlockProvider {
-  /** Before what has happened: as long as a change waits, it has not happened. */
-  readonly rank = 0;
+  readonly kind = 'deferred';
 
   constructor(
     private readonly _blocks: NotebookBlocks,

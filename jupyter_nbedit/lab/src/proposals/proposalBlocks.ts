@@ -43,8 +43,7 @@ interface UnusedEdit {
 
 /** The proposals for one notebook in one of its views. */
 export class ProposalBlocks implements BlockProvider {
-  /** After changes that were made: these may be made. */
-  readonly rank = 2;
+  readonly kind = 'proposal';
 
   constructor(
     private readonly _blocks: NotebookBlocks,

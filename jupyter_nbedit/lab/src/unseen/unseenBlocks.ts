@@ -56,8 +56,7 @@ class ShownChange extends RedrawnBlock implements Decidable {
 
 /** The unseen changes of one notebook in one of its views. */
 export class UnseenBlocks implements BlockProvider {
-  /** Before changes that are only proposed. */
-  readonly rank = 1;
+  readonly kind = 'unseen';
 
   constructor(
     private readonly _blocks: NotebookBlocks,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { DEFAULT_SETTINGS, parseSettings } from '../../src/services/settingsSchema';
+import { DEFAULT_SETTINGS, parseSettings } from '../../src/services/settings';
 
 interface Schema {
   properties: Record<
