@@ -3,8 +3,8 @@
 A module for each resource: its handlers and, at the end, its routes. What a service takes or
 returns is described there: in its `models`, in `services/requests`, in `services/replies`; only
 what is just HTTP is described here. What all modules use: `base` (requests and replies), `editing`,
-`spec` (what a verb declares), `errors` (the status of each error), `openapi` (the
-document of the API).
+`spec` (what a verb declares), `errors` (the status of each error), `openapi` (the document of the
+API).
 """
 
 from jupyter_nbedit.handlers import (
