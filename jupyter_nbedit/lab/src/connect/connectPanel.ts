@@ -24,9 +24,6 @@ import {
 /** Minimum time between two requests, in milliseconds. */
 const REQUEST_INTERVAL = 1000;
 
-/** How often the ages of edits are updated, in milliseconds. */
-const UPDATE_INTERVAL = 30_000;
-
 /** What the page needs. */
 export interface ConnectPanelHost {
   readonly trans: TranslationBundle;
@@ -93,7 +90,6 @@ export class ConnectPanel extends Widget {
 
   override dispose(): void {
     window.clearTimeout(this._requestTimer ?? 0);
-    window.clearInterval(this._updateTimer);
     super.dispose();
   }
 
@@ -107,13 +103,7 @@ export class ConnectPanel extends Widget {
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    this._updateTimer = window.setInterval(() => this._lastEdits.updateTimes(), UPDATE_INTERVAL);
     this.onAfterShow(message);
-  }
-
-  protected override onBeforeDetach(message: Message): void {
-    window.clearInterval(this._updateTimer);
-    super.onBeforeDetach(message);
   }
 
   protected override onActivateRequest(message: Message): void {
@@ -345,5 +335,4 @@ export class ConnectPanel extends Widget {
   private _isStale = true;
   private _lastRequestTime = Number.NEGATIVE_INFINITY;
   private _requestTimer: number | null = null;
-  private _updateTimer = 0;
 }

@@ -1,8 +1,7 @@
-import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { describeAuthor, describeEdit, describeIdentity } from '../history/wording';
 import type { HistoryEdit } from '../server/models';
-import { describeAge } from '../ui/age';
+import { makeAge } from '../ui/age';
 import { cleanName, cleanText } from '../ui/displayText';
 import { makeButton, makeElement } from '../ui/elements';
 
@@ -26,25 +25,11 @@ export class LastEditList {
   show(edits: readonly HistoryEdit[]): void {
     const focusedPath = document.activeElement?.closest<HTMLElement>('.jp-nbedit-connect-agent')
       ?.dataset.path;
-    this._edits = edits;
-    this._times = [];
     this.node.replaceChildren(...edits.map(edit => this._makeItem(edit)));
-    this.updateTimes();
     if (focusedPath !== undefined) {
       const index = edits.findIndex(({ path }) => path === focusedPath);
       this.node.children[index]?.querySelector('button')?.focus();
     }
-  }
-
-  /** Update the ages of the edits. */
-  updateTimes(): void {
-    const now = Date.now();
-    this._edits.forEach(({ time }, index) => {
-      const node = this._times[index];
-      if (node !== undefined) {
-        node.textContent = describeAge(time, now);
-      }
-    });
   }
 
   private _makeItem(edit: HistoryEdit): HTMLElement {
@@ -53,10 +38,7 @@ export class LastEditList {
     item.dataset.path = edit.path;
     const author = makeElement('strong', '', describeAuthor(edit, trans));
     author.title = describeIdentity(edit, trans);
-    const time = makeElement('time', '');
-    time.dateTime = edit.time;
-    time.title = Time.format(new Date(edit.time));
-    this._times.push(time);
+    const time = makeAge('', edit.time);
     const name = getNotebookName(edit);
     const link = makeButton(name, () => this._openNotebook(edit.path));
     link.title = cleanText(edit.path, MAX_PATH_LENGTH);
@@ -64,7 +46,4 @@ export class LastEditList {
     item.append(author, time, link, makeElement('span', '', describeEdit(edit, trans)));
     return item;
   }
-
-  private _edits: readonly HistoryEdit[] = [];
-  private _times: HTMLTimeElement[] = [];
 }

@@ -1,8 +1,8 @@
 import { caretDownIcon, caretRightIcon } from '@jupyterlab/ui-components';
 import type { HistoryEdit } from '../server/models';
 import { makeElement, makeIcon } from '../ui/elements';
-import { EditRow, type EditRowHost } from './editRow';
-import type { ListItem } from './listItem';
+import { EditRow } from './editRow';
+import type { ListItem, RowHost } from './listRow';
 import type { RowEdits, EditGroup } from './editGroups';
 import { UndoGroupRow } from './undoGroupRow';
 import { describeAuthor, describeIdentity, describeEditGroup } from './wording';
@@ -16,7 +16,7 @@ export class EditGroupView implements ListItem {
 
   /** @param _findEdit Returns an edit if it is loaded. */
   constructor(
-    private readonly _host: EditRowHost,
+    private readonly _host: RowHost,
     private readonly _findEdit: (id: number) => HistoryEdit | undefined
   ) {
     this.toggle.type = 'button';
@@ -57,7 +57,7 @@ export class EditGroupView implements ListItem {
     this._group = group;
     this._hasMore = hasMore;
     this._renderHeading();
-    const knownRows = new Map(this._rows.map(row => [getKey(row), row]));
+    const knownRows = new Map(this._rows.map(row => [makeKey(row.edits), row]));
     const rows = group.rows.map(edits => this._updateRow(edits, knownRows));
     const shownRows = new Set(rows);
     this._rows.filter(row => !shownRows.has(row)).forEach(row => row.dispose());
@@ -75,10 +75,6 @@ export class EditGroupView implements ListItem {
       .filter(({ isOpen }) => isOpen);
   }
 
-  updateTimes(): void {
-    this._rows.forEach(row => row.updateTime());
-  }
-
   dispose(): void {
     this._rows.forEach(row => row.dispose());
     this._rows = [];
@@ -86,20 +82,13 @@ export class EditGroupView implements ListItem {
   }
 
   private _updateRow(edits: RowEdits, knownRows: ReadonlyMap<string, Row>): Row {
-    const [edit] = edits;
     const row = knownRows.get(makeKey(edits));
-    if (row instanceof EditRow) {
-      row.edit = edit;
-      row.updateTime();
-      return row;
-    }
     if (row !== undefined) {
       row.edits = edits;
-      row.updateTime();
       return row;
     }
     return edits.length === 1
-      ? new EditRow(edit, this._host)
+      ? new EditRow(edits[0], this._host)
       : new UndoGroupRow(edits, this._host, this._findEdit);
   }
 
@@ -130,10 +119,6 @@ export class EditGroupView implements ListItem {
 /** A row stays the same while the oldest of its edits does. */
 function makeKey(edits: readonly HistoryEdit[]): string {
   return `${edits.length > 1 ? 'undos' : 'edit'} ${edits.at(-1)?.edit_id ?? ''}`;
-}
-
-function getKey(row: Row): string {
-  return makeKey(row instanceof EditRow ? [row.edit] : row.edits);
 }
 
 /** Make nodes the children of an element, and move only those that are not in their place. */

@@ -1,12 +1,8 @@
 import type { HistoryEdit } from '../server/models';
 import { makeElement } from '../ui/elements';
-import type { EditRowHost } from './editRow';
-import type { ListItem } from './listItem';
+import type { ListItem, RowHost } from './listRow';
 import { groupEdits } from './editGroups';
 import { placeChildren, EditGroupView } from './editGroupView';
-
-/** Interval at which rows update the age of their edits, in milliseconds. */
-const UPDATE_INTERVAL = 30_000;
 
 /**
  * A list of edits below headings, with one of both in the tab order: arrow keys move between them,
@@ -17,7 +13,7 @@ export class EditList {
 
   constructor(
     label: string,
-    private readonly _makeHost: () => Omit<EditRowHost, 'getTime'>
+    private readonly _makeHost: () => RowHost
   ) {
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
@@ -30,7 +26,6 @@ export class EditList {
         this._setReachableItem(item);
       }
     });
-    window.setInterval(() => this._updateTimes(), UPDATE_INTERVAL);
   }
 
   /**
@@ -39,9 +34,8 @@ export class EditList {
    * @param hasMore Whether there are older edits that are not loaded.
    */
   show(edits: readonly HistoryEdit[], hasMore: boolean): void {
-    this._now = Date.now();
     this._editsById = new Map(edits.map(edit => [edit.edit_id, edit]));
-    const host: EditRowHost = { ...this._makeHost(), getTime: () => this._now };
+    const host = this._makeHost();
     const knownViews = this._viewsById;
     const groups = groupEdits(edits);
     const shownViews = new Set<EditGroupView>();
@@ -62,7 +56,6 @@ export class EditList {
       views.map(({ node }) => node)
     );
     this._views = views;
-    this._updateTimes();
     if (this._reachableItem === null || !this._items.includes(this._reachableItem)) {
       this._setReachableItem(this._rows[0] ?? this._items[0] ?? null);
     }
@@ -134,15 +127,6 @@ export class EditList {
     event.stopPropagation();
   }
 
-  private _updateTimes(): void {
-    if (this.node.isConnected && document.visibilityState === 'visible') {
-      this._now = Date.now();
-      this._views.forEach(view => view.updateTimes());
-    }
-  }
-
-  /** The time that all rows use to show the age of their edits, so that they agree. */
-  private _now = Date.now();
   private _views: readonly EditGroupView[] = [];
   /** The view of each edit. */
   private _viewsById = new Map<number, EditGroupView>();

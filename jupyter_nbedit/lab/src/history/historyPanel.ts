@@ -10,10 +10,10 @@ import { CellHistory, type CellIdentity } from './cellHistory';
 import { showDetail, type DetailHost } from './editDetail';
 import { selectEdits } from './editFilter';
 import { EditList } from './editList';
-import type { EditRowHost } from './editRow';
 import { FilterBar } from './filterBar';
 import { getEditAction, type HistoryUpdate } from './historyModel';
 import { getAuthorKey } from './editGroups';
+import type { RowHost } from './listRow';
 import { makeToolbar, type Scope } from './toolbar';
 import { describeAuthor, describeEdit, describeUndoError } from './wording';
 
@@ -309,7 +309,7 @@ export class HistoryPanel extends Widget {
     }
   }
 
-  private _makeRowHost(): Omit<EditRowHost, 'getTime'> {
+  private _makeRowHost(): RowHost {
     const { services, model } = this._host;
     const { trans, right, server } = services;
     return {

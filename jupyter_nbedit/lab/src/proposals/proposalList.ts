@@ -1,4 +1,3 @@
-import { Time } from '@jupyterlab/coreutils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
@@ -6,7 +5,7 @@ import { describeError, formatChangeCount } from '../notify/wording';
 import { NbEditError } from '../server/client';
 import type { Proposal, ProposedPart } from '../server/models';
 import type { NbEditServices } from '../services/servicesPlugin';
-import { describeAge } from '../ui/age';
+import { makeAge } from '../ui/age';
 import type { DiffView } from '../ui/diffView';
 import { cleanText } from '../ui/displayText';
 import {
@@ -24,9 +23,6 @@ import { describeIdentity, formatPurpose, getProposer } from './wording';
 
 /** Maximum length of a path; its end identifies the notebook. */
 const MAX_PATH_LENGTH = 200;
-
-/** Time between updates of the ages that are shown, in milliseconds. */
-const UPDATE_INTERVAL = 30_000;
 
 /** What the list needs from the application. */
 export interface ProposalListActions {
@@ -61,21 +57,10 @@ export class ProposalList extends Widget {
   }
 
   override dispose(): void {
-    window.clearInterval(this._updateTimer);
     this._services.proposals.changed.disconnect(this._refresh);
     this._services.right.changed.disconnect(this._refresh);
     this._items.forEach(item => item.dispose());
     super.dispose();
-  }
-
-  protected override onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    this._updateTimer = window.setInterval(() => this._updateTimes(), UPDATE_INTERVAL);
-  }
-
-  protected override onBeforeDetach(message: Message): void {
-    window.clearInterval(this._updateTimer);
-    super.onBeforeDetach(message);
   }
 
   protected override onActivateRequest(message: Message): void {
@@ -106,7 +91,6 @@ export class ProposalList extends Widget {
       this._emptyText,
       pending.length === 0 ? this._services.trans.__('Nothing is proposed.') : ''
     );
-    this._updateTimes();
     if (focusedIndex >= 0 && !this.node.contains(document.activeElement)) {
       // The proposal that was decided on is gone: to the next one.
       this._focusItem(focusedIndex);
@@ -119,16 +103,10 @@ export class ProposalList extends Widget {
     (item?.node.querySelector('button') ?? this.node).focus();
   }
 
-  private _updateTimes(): void {
-    const now = Date.now();
-    this._items.forEach(item => item.updateTime(now));
-  }
-
   private readonly _refresh = (): void => this.update();
   private readonly _emptyText = makeElement('p', 'jp-nbedit-proposals-empty');
   private readonly _list = makeElement('ul', 'jp-nbedit-proposal-list');
   private _items: ProposalItem[] = [];
-  private _updateTimer = 0;
 }
 
 /** One proposal of the list. */
@@ -159,8 +137,6 @@ class ProposalItem {
     const proposer = getProposer(_proposal, trans);
     appendSentence(title, trans.__('%1 %2', proposer, summary), proposer);
     title.title = describeIdentity(_proposal, trans);
-    this._time.dateTime = _proposal.created;
-    this._time.title = Time.format(new Date(_proposal.created));
     this._buttons = right.offer([
       makeDecisionButton(
         trans.__('Reject'),
@@ -186,7 +162,7 @@ class ProposalItem {
       ...[formatPurpose(_proposal)]
         .filter(Boolean)
         .map(text => makeElement('div', 'jp-nbedit-purpose', text)),
-      this._time,
+      makeAge('jp-nbedit-proposal-time', _proposal.created),
       ...(kind === 'create' ? [this._makeContents(parts)] : []),
       this._notice,
       actions
@@ -196,10 +172,6 @@ class ProposalItem {
   dispose(): void {
     this._diffViews.forEach(comparison => comparison.dispose());
     this.node.remove();
-  }
-
-  updateTime(now: number): void {
-    this._time.textContent = describeAge(this._proposal.created, now);
   }
 
   private _makeLink(path: string): HTMLElement {
@@ -266,7 +238,6 @@ class ProposalItem {
     }
   }
 
-  private readonly _time = makeElement('time', 'jp-nbedit-proposal-time');
   private readonly _buttons: readonly HTMLButtonElement[];
   private readonly _notice = makeElement('div', 'jp-nbedit-notice');
   private _diffViews: DiffView[] = [];
