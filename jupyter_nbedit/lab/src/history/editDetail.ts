@@ -1,14 +1,15 @@
+import { Dialog, showDialog } from '@jupyterlab/apputils';
+import { Widget } from '@lumino/widgets';
 import { describeError } from '../notify/wording';
 import type { NbEditClient } from '../server/client';
 import type { HistoryEdit } from '../server/models';
 import type { NbEditServices } from '../services/servicesPlugin';
 import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { makeButton, makeElement, showAlert } from '../ui/elements';
-import { CellDiffList } from './cellDiffList';
+import { CellDiffList, type CellDiffListOptions } from './cellDiffList';
 import type { HistoryModel } from './historyModel';
 import type { NotebookNavigator } from './notebookNavigator';
-import { restoreNotebook } from './restoreDialog';
-import { describeUndoError } from './wording';
+import { describeRestore, describeUndoError } from './wording';
 
 /** What is needed to show the cell diffs of an edit. */
 export interface DetailHost {
@@ -95,6 +96,59 @@ function makeRestoreAction(restore: () => Promise<string>, { trans }: NbEditServ
   button.title = trans.__('Show what restores the notebook to how it was after this edit');
   node.append(button, problem);
   return node;
+}
+
+/**
+ * Show what would change if a notebook was again as it was after an edit, and restore it if the
+ * user confirms.
+ *
+ * The notebook is not changed if it has changed since it was shown.
+ *
+ * @param codeLanguage The language of the notebook's code.
+ * @returns What the user should know, or '' if the notebook is restored or the user has cancelled.
+ */
+async function restoreNotebook(
+  edit: HistoryEdit,
+  server: NbEditClient,
+  codeLanguage: string,
+  options: CellDiffListOptions
+): Promise<string> {
+  const { path, edit_id: id } = edit;
+  const { trans } = options;
+  const preview = await server.restore(path, id, { dry_run: true });
+  if (preview.hash === preview.hash_before) {
+    return trans.__('The notebook is as it was after this edit.');
+  }
+  const cells = new CellDiffList(preview.parts, codeLanguage, options);
+  // Drawn before they are shown, so that the dialog does not grow.
+  await cells.ready;
+  const box = makeElement('div', 'jp-nbedit-restore-cells');
+  // It can be scrolled with the keyboard.
+  box.tabIndex = 0;
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', trans.__('What will change'));
+  box.append(cells.node);
+  const body = new Widget();
+  body.addClass('jp-nbedit-restore');
+  body.node.append(
+    makeElement('p', '', describeRestore(edit, trans)),
+    makeElement('p', '', trans.__('The restore is one edit, which you can undo.')),
+    box
+  );
+  const { button } = await showDialog({
+    title: trans.__('Restore the notebook?'),
+    body,
+    buttons: [
+      Dialog.cancelButton({ label: trans.__('Cancel') }),
+      Dialog.okButton({ label: trans.__('Restore') })
+    ]
+  });
+  cells.dispose();
+  if (button.accept) {
+    const { hash_before: hash } = preview;
+    await server.restore(path, id, hash === null ? {} : { hash });
+  }
+  return '';
 }
 
 /** If the notebook cannot be read, the language is unknown. */

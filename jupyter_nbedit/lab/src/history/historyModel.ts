@@ -12,17 +12,12 @@ const MIN_REQUEST_INTERVAL = 1000;
 /** Which edits are listed: those of one notebook, of all (path null), or none (null). */
 export type HistoryFilter = { readonly path: string | null } | null;
 
-/** A change of the list. */
-export interface HistoryUpdate {
-  /** Edits that were made since the last request. */
-  readonly newEdits: readonly HistoryEdit[];
-}
-
 /** The loaded part of the edit history. */
 export class HistoryModel {
   constructor(private readonly _server: NbEditClient) {}
 
-  get changed(): ISignal<this, HistoryUpdate> {
+  /** Emitted when the list has changed, with the edits that were made since the last request. */
+  get changed(): ISignal<this, readonly HistoryEdit[]> {
     return this._changed;
   }
 
@@ -59,7 +54,7 @@ export class HistoryModel {
     this._isInitial = true;
     this._failure = null;
     this._isLoadingOlder = false;
-    this._changed.emit({ newEdits: [] });
+    this._changed.emit([]);
     void this.refresh();
   }
 
@@ -151,11 +146,11 @@ export class HistoryModel {
     if (generation === this._generation) {
       newEdits = applyReply();
       this._failure = failure;
-      this._changed.emit({ newEdits });
+      this._changed.emit(newEdits);
     }
   }
 
-  private readonly _changed = new Signal<this, HistoryUpdate>(this);
+  private readonly _changed = new Signal<this, readonly HistoryEdit[]>(this);
   private _filter: HistoryFilter = null;
   /** Number of filter changes: replies to requests for an earlier filter are ignored. */
   private _generation = 0;

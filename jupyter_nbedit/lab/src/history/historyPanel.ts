@@ -1,25 +1,36 @@
+import {
+  ellipsesIcon,
+  HTMLSelect,
+  ReactWidget,
+  refreshIcon,
+  Toolbar
+} from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import { PanelLayout, Widget } from '@lumino/widgets';
+import { createElement } from 'react';
 import { describeError } from '../notify/wording';
 import type { HistoryEdit } from '../server/models';
 import type { DiffLayout } from '../ui/codeMirrorDiff';
 import { HISTORY_PANEL } from '../ui/commands';
-import { makeButton, makeElement, showAlert } from '../ui/elements';
-import { historyIcon } from '../ui/icons';
+import { makeButton, makeElement, makeIconButton, showAlert } from '../ui/elements';
+import { columnsIcon, historyIcon } from '../ui/icons';
 import { CellHistory, type CellIdentity } from './cellHistory';
 import { showDetail, type DetailHost } from './editDetail';
 import { selectEdits } from './editFilter';
 import { EditList } from './editList';
 import { FilterBar } from './filterBar';
-import { getEditAction, type HistoryUpdate } from './historyModel';
+import { getEditAction } from './historyModel';
 import { getAuthorKey } from './editGroups';
 import type { RowHost } from './listRow';
-import { makeToolbar, type Scope } from './toolbar';
 import { describeAuthor, describeEdit, describeUndoError } from './wording';
+
+/** Which notebooks' edits are listed. */
+type Scope = 'current' | 'all';
 
 /** What the panel needs. */
 export interface HistoryPanelHost extends DetailHost {
-  openMenu(below: DOMRect): void;
+  /** Open the menu below a button. */
+  readonly openMenu: (below: DOMRect) => void;
   /** Show how agents are connected. */
   connectAgent(): void;
 }
@@ -72,18 +83,10 @@ export class HistoryPanel extends Widget {
     const layout = (this.layout = new PanelLayout());
     const heading = makeElement('h2', 'jp-nbedit-history-title', trans.__('Edit History'));
     layout.addWidget(new Widget({ node: heading }));
-    layout.addWidget(
-      makeToolbar({
-        trans,
-        setScope: scope => this._setScope(scope),
-        toggleColumns: () => this._toggleColumns(),
-        refresh: () => void model.refresh(),
-        openMenu: below => _host.openMenu(below)
-      })
-    );
+    layout.addWidget(this._makeToolbar());
     layout.addWidget(new Widget({ node: this._filterBar.node }));
     layout.addWidget(body);
-    model.changed.connect((_, news) => this._update(news));
+    model.changed.connect((_, newEdits) => this._update(newEdits));
     services.right.changed.connect(() => this._redraw());
     const { navigator } = _host;
     navigator.changed.connect(() => this._updateFilter());
@@ -95,7 +98,7 @@ export class HistoryPanel extends Widget {
       },
       { root: body.node, rootMargin: '600px' }
     ).observe(this._listEnd);
-    this._update({ newEdits: [] });
+    this._update([]);
   }
 
   /** Refresh after an edit, or when the panel is shown. */
@@ -160,6 +163,42 @@ export class HistoryPanel extends Widget {
     }
   }
 
+  private _makeToolbar(): Toolbar {
+    const { services, model, openMenu } = this._host;
+    const { trans } = services;
+    const toolbar = new Toolbar();
+    toolbar.addClass('jp-SidePanel-toolbar');
+    toolbar.node.setAttribute('aria-label', trans.__('Edit history'));
+    const scope = ReactWidget.create(
+      createElement(HTMLSelect, {
+        'aria-label': trans.__('Edits of'),
+        defaultValue: 'current',
+        options: [
+          { value: 'current', label: trans.__('This notebook') },
+          { value: 'all', label: trans.__('All notebooks') }
+        ],
+        onChange: event => this._setScope(event.currentTarget.value === 'all' ? 'all' : 'current')
+      })
+    );
+    scope.addClass('jp-nbedit-history-scope');
+    // JupyterLab's own toggle buttons set an ARIA attribute that is not valid for their element.
+    const columns = makeIconButton(columnsIcon, trans.__('Compare side by side'), () =>
+      columns.setAttribute('aria-pressed', `${this._toggleColumns()}`)
+    );
+    columns.setAttribute('aria-pressed', 'false');
+    const refresh = makeIconButton(refreshIcon, trans.__('Refresh'), () => void model.refresh());
+    const menu = makeIconButton(ellipsesIcon, trans.__('More'), () =>
+      openMenu(menu.getBoundingClientRect())
+    );
+    menu.setAttribute('aria-haspopup', 'menu');
+    toolbar.addItem('scope', scope);
+    toolbar.addItem('spacer', Toolbar.createSpacerItem());
+    toolbar.addItem('columns', new Widget({ node: columns }));
+    toolbar.addItem('refresh', new Widget({ node: refresh }));
+    toolbar.addItem('menu', new Widget({ node: menu }));
+    return toolbar;
+  }
+
   private _setScope(scope: Scope): void {
     this._scope = scope;
     this._list.clear();
@@ -199,6 +238,7 @@ export class HistoryPanel extends Widget {
     void this._showEdits();
   }
 
+  /** Toggle between one and two columns; return whether there are two. */
   private _toggleColumns(): boolean {
     this._diffLayout = this._diffLayout === 'inline' ? 'side-by-side' : 'inline';
     this._list.redrawOpenRows();
@@ -212,7 +252,7 @@ export class HistoryPanel extends Widget {
     }
   }
 
-  private _update({ newEdits }: HistoryUpdate): void {
+  private _update(newEdits: readonly HistoryEdit[]): void {
     const { model } = this._host;
     const { trans } = this._host.services;
     const { edits } = model;

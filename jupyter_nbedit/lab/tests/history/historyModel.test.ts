@@ -81,7 +81,7 @@ test('a history is asked for page by page', async () => {
 test('new edits come before those that are known, and are told of', async () => {
   await model.loadOlder();
   const arrived: number[][] = [];
-  model.changed.connect((_, news) => arrived.push(news.newEdits.map(({ edit_id: id }) => id)));
+  model.changed.connect((_, edits) => arrived.push(edits.map(({ edit_id: id }) => id)));
   ledger.add(2);
   await model.refresh();
   expect(listIds()).toBe('122..21');
