@@ -12,7 +12,7 @@ import { apiPlugin } from './services/apiPlugin';
 import { servicesPlugin } from './services/servicesPlugin';
 import { notebookSyncPlugin, textFileSyncPlugin } from './sync/syncPlugin';
 import { cellCountPlugin } from './ui/cellCountPlugin';
-import { diffPlugin } from './ui/diffPlugin';
+import { diffPlugin } from './ui/renderedMarkdown';
 
 /**
  * The public interface: the token `INbEdit` and its types. Everything else in this package, besides

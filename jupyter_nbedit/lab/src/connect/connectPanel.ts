@@ -6,7 +6,7 @@ import { describeError } from '../notify/wording';
 import type { NbEditClient } from '../server/client';
 import type { McpClient } from '../server/mcpClient';
 import type { AgentClient, AgentsReply, HistoryEdit } from '../server/models';
-import { makeButton, makeElement, setEnabled, showText } from '../ui/elements';
+import { makeButton, makeElement, makeStyledButton, setEnabled, showText } from '../ui/elements';
 import { connectIcon } from '../ui/icons';
 import { ClientTabs } from './clientTabs';
 import { makeCopyableText } from './copyText';
@@ -250,18 +250,12 @@ export class ConnectPanel extends Widget {
     const node = makeElement('section', '');
     const result = makeElement('div', 'jp-nbedit-connect-result');
     result.setAttribute('role', 'status');
-    const button = makeElement(
-      'button',
-      'jp-mod-styled jp-mod-accept jp-nbedit-button',
-      trans.__('Test')
+    const button = makeStyledButton(
+      trans.__('Test'),
+      trans.__('Test the MCP endpoint'),
+      'accept',
+      () => void this._testEndpoint(button, result)
     );
-    button.type = 'button';
-    button.setAttribute('aria-label', trans.__('Test the MCP endpoint'));
-    button.addEventListener('click', () => {
-      if (button.getAttribute('aria-disabled') !== 'true') {
-        void this._testEndpoint(button, result);
-      }
-    });
     node.append(
       makeElement('h3', '', trans.__('MCP endpoint')),
       makeElement(

@@ -1,5 +1,5 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { makeElement } from '../ui/elements';
+import { makeElement, makeStyledButton } from '../ui/elements';
 
 /** How long a button says that its text was copied, in milliseconds. */
 const FEEDBACK_TIME = 3000;
@@ -17,15 +17,8 @@ export function makeCopyableText(
 ): HTMLElement {
   const node = makeElement('div', 'jp-nbedit-copyable');
   const content = makeElement('pre', 'jp-nbedit-copyable-text', text);
-  const button = makeElement(
-    'button',
-    'jp-mod-styled jp-mod-reject jp-nbedit-button',
-    trans.__('Copy')
-  );
-  button.type = 'button';
-  button.setAttribute('aria-label', buttonName);
   let timer = 0;
-  button.addEventListener('click', () => {
+  const button = makeStyledButton(trans.__('Copy'), buttonName, 'reject', () => {
     void copyText(content).then(isCopied => {
       announce(
         isCopied

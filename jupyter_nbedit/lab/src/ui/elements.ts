@@ -83,25 +83,34 @@ export function makeIcon(icon: LabIcon): HTMLElement {
 /**
  * Make a button in the style of JupyterLab's dialogs.
  *
- * A click with the mouse does not move the focus, so that users can go on typing.
- *
  * @param name The accessible name, which does not depend on the surroundings.
  */
-export function makeDecisionButton(
+export function makeStyledButton(
   label: string,
   name: string,
   kind: 'accept' | 'reject',
   onClick: () => void
 ): HTMLButtonElement {
-  const node = makeElement('button', `jp-mod-styled jp-mod-${kind} jp-nbedit-button`, label);
-  node.type = 'button';
-  node.setAttribute('aria-label', name);
-  keepFocus(node);
-  node.addEventListener('click', () => {
+  const node = makeButton(label, () => {
     if (node.getAttribute('aria-disabled') !== 'true') {
       onClick();
     }
   });
+  node.classList.add('jp-mod-styled', `jp-mod-${kind}`);
+  node.setAttribute('aria-label', name);
+  return node;
+}
+
+/**
+ * Make a button for a decision, in the same style.
+ *
+ * A click with the mouse does not move the focus, so that users can go on typing.
+ */
+export function makeDecisionButton(
+  ...options: Parameters<typeof makeStyledButton>
+): HTMLButtonElement {
+  const node = makeStyledButton(...options);
+  keepFocus(node);
   return node;
 }
 

@@ -1,5 +1,6 @@
 /** Renders Markdown as in a cell that is not trusted. */
-import { RenderMimeRegistry, type IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IRenderMimeRegistry, RenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { Contents } from '@jupyterlab/services';
 import type { IDisposable } from '@lumino/disposable';
 
@@ -12,7 +13,7 @@ const REMOVED_ATTRIBUTES = ['id', 'data-commandlinker-command', 'data-commandlin
 const HEADING_LEVELS = 4;
 
 /** Renders the Markdown of cells in diffs. */
-export class MarkdownRenderer {
+class MarkdownRenderer {
   constructor(
     private readonly _registry: IRenderMimeRegistry,
     private readonly _contents: Contents.IManager
@@ -50,10 +51,15 @@ function demoteHeadings(node: HTMLElement): void {
 
 let sharedRenderer: MarkdownRenderer | null = null;
 
-/** Set what renders Markdown in all diffs. */
-export function setMarkdownRenderer(renderer: MarkdownRenderer): void {
-  sharedRenderer = renderer;
-}
+export const diffPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-nbedit:diffs',
+  description: 'Renders the Markdown of cells in diffs.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry],
+  activate: ({ serviceManager }: JupyterFrontEnd, registry: IRenderMimeRegistry) => {
+    sharedRenderer = new MarkdownRenderer(registry, serviceManager.contents);
+  }
+};
 
 /** Return what renders Markdown in all diffs, or null if nothing does. */
 export function getMarkdownRenderer(): MarkdownRenderer | null {
