@@ -10,6 +10,9 @@ const MAX_ENTER_TIME = 3000;
 /** Interval of checks whether a toast has appeared, in milliseconds. */
 const POLL_INTERVAL = 50;
 
+/** Interval of checks whether a toast is gone, in milliseconds. */
+const GONE_POLL_INTERVAL = 500;
+
 /** What a toast shows. */
 export interface ToastContent {
   readonly message: string;
@@ -155,4 +158,22 @@ function getToastPhase(id: string): 'missing' | 'entering' | 'visible' | 'leavin
   }
   const isAnimated = node.classList.contains('Toastify--animate');
   return !isAnimated ? 'visible' : /__[a-z]+-exit/.test(node.className) ? 'leaving' : 'entering';
+}
+
+/**
+ * Show a toast that leaves no notification in JupyterLab's list.
+ *
+ * There, its button "Undo" would stay when there is nothing to undo any more.
+ */
+export function showBriefToast(content: Omit<ToastContent, 'autoClose'>): LiveToast {
+  const toast = new LiveToast({ ...content, autoClose: TOAST_TIME });
+  const check = (): void => {
+    if (toast.isGone) {
+      toast.dismiss();
+    } else {
+      setTimeout(check, GONE_POLL_INTERVAL);
+    }
+  };
+  setTimeout(check, TOAST_TIME);
+  return toast;
 }

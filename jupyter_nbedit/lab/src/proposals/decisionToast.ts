@@ -1,6 +1,5 @@
 import { Notification } from '@jupyterlab/apputils';
-import { showBriefToast } from '../notify/briefToast';
-import type { LiveToast } from '../notify/liveToast';
+import { showBriefToast, type LiveToast } from '../notify/liveToast';
 import { TOAST } from '../notify/toastFocusPlugin';
 import { describeError } from '../notify/wording';
 import { isUndoCancelled } from '../server/client';

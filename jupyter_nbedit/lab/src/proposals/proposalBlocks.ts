@@ -13,7 +13,6 @@ import type { CellDiff, Proposal, ProposedPart } from '../server/models';
 import type { NbEditServices } from '../services/servicesPlugin';
 import { DecisionController, type Decision, type DecisionHost } from './decisionController';
 import { DecisionToast } from './decisionToast';
-import { MoveLine } from './moveLine';
 import { PartRenderer } from './partRenderer';
 import { computeOutcome, type PartOutcome } from './partOutcome';
 import {
@@ -25,7 +24,7 @@ import {
 } from './proposalPartPosition';
 import { ProposalBlock } from './proposalBlock';
 import { listPendingParts } from '../server/proposalModel';
-import { getPartKey, makePartKey, ShownPart, sortParts } from './proposalPartView';
+import { getPartKey, makePartKey, MoveLine, ShownPart, sortParts } from './proposalPartView';
 import * as wording from './wording';
 
 /** A part that waits for a decision. */

@@ -13,7 +13,7 @@ import type {
   NotebookBlocks,
   ProviderState
 } from '../blocks/notebookBlocks';
-import { showBriefToast } from '../notify/briefToast';
+import { showBriefToast } from '../notify/liveToast';
 import { carryOutDecision, type Decidable } from '../notify/decision';
 import { describeError, formatChangeCount } from '../notify/wording';
 import { isUndoCancelled } from '../server/client';
