@@ -3,12 +3,10 @@ import { makeManyCells, replace } from './notebooks';
 
 test.describe('A dirty tab', () => {
   test('keeps what its user types in another cell, and saves both without a dialog', async ({
-    create,
-    open
+    openWith
   }) => {
-    const notebook = create(makeManyCells(20));
+    const { notebook, tab } = await openWith(makeManyCells(20));
     const original = notebook.readSources();
-    const tab = await open(notebook.name);
     const models = await tab.getModels();
     await tab.typeText(2, '  # mine');
     expect(await tab.isDirty()).toBe(true);
@@ -34,12 +32,10 @@ test.describe('A dirty tab', () => {
   });
 
   test('gets an edit that arrives while its user is typing, and loses no letter', async ({
-    create,
-    open
+    openWith
   }) => {
-    const notebook = create(makeManyCells(6));
+    const { notebook, tab } = await openWith(makeManyCells(6));
     const original = notebook.readSources();
-    const tab = await open(notebook.name);
     const words = '  # the quick brown fox jumps over the lazy dog, and then does it again';
     await tab.placeCaret(1);
     const typing = tab.page.keyboard.type(words, { delay: 20 });

@@ -9,11 +9,10 @@ function openAndMute(): void {
 }
 
 test.describe('A tab that missed the event', () => {
-  test('still saves both sides without a dialog', async ({ create, open, page }) => {
+  test('still saves both sides without a dialog', async ({ openWith, page }) => {
     await page.routeWebSocket(EVENTS, openAndMute);
-    const notebook = create(makeManyCells(6));
+    const { notebook, tab } = await openWith(makeManyCells(6));
     const original = notebook.readSources();
-    const tab = await open(notebook.name);
     await tab.typeText(1, '  # mine');
     await notebook.edit([
       replace(4),

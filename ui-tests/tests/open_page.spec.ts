@@ -19,13 +19,12 @@ test.describe('A person in an open page', () => {
 
   test('undoes in a paused notebook, in each of two windows', async ({
     anotherWindow,
-    create,
     open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(4));
+    const { notebook } = await openWith(makeManyCells(4));
     const original = notebook.readText();
-    await open(notebook.name);
     const other = await anotherWindow();
     await open(notebook.name, { page: other });
     const { edit_id: number } = await notebook.edit([THEIRS], 'Bot');
@@ -46,8 +45,7 @@ test.describe('A person in an open page', () => {
 
   test('undoes after the server has lost the connection and the page does not know it', async ({
     agent,
-    create,
-    open,
+    openWith,
     page
   }) => {
     const lost: (() => Promise<void>)[] = [];
@@ -59,9 +57,8 @@ test.describe('A person in an open page', () => {
       server.onClose(() => undefined);
       lost.push(async () => server.close());
     });
-    const notebook = create(makeManyCells(4));
+    const { notebook } = await openWith(makeManyCells(4));
     const original = notebook.readText();
-    await open(notebook.name);
     await notebook.edit([THEIRS], 'Bot', { waitTabs: 10_000 });
     await notebook.setMode('review');
     expect(connections).toBe(1);
@@ -86,14 +83,12 @@ test.describe('A person in an open page', () => {
   });
 
   test('is told that the server cannot know it without WebSockets, and offered the modes', async ({
-    create,
-    open,
+    openWith,
     page
   }) => {
     await page.routeWebSocket(TABS, async socket => socket.close());
-    const notebook = create(makeManyCells(4));
+    const { notebook } = await openWith(makeManyCells(4));
     const original = notebook.readText();
-    await open(notebook.name);
     await notebook.edit([THEIRS], 'Bot');
     const changed = notebook.readText();
     await notebook.setMode('plan');

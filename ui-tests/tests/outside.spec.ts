@@ -106,14 +106,12 @@ function withSources(cells: CellJson[], sources: Record<number, string>): CellJs
 
 test('A toast lists the cells that another program changed, and its Undo takes them back', async ({
   agent,
-  create,
   folder,
-  open,
+  openWith,
   page
 }) => {
-  const notebook = create(makeManyCells(6), 'a.ipynb');
+  const { notebook, tab } = await openWith(makeManyCells(6), { name: 'a.ipynb' });
   const before = notebook.readText();
-  const tab = await open(notebook.name);
   await waitUntilFollowed(notebook.readText());
   await tab.typeText(0, ' # mine');
   const events = await ChangeEvents.watch(page, notebook.path);
@@ -208,14 +206,12 @@ for (const [kind, [breakFile, notice, cleanUp]] of Object.entries(PROBLEMS)) {
   const tag = kind === 'deleted' ? '' : ' @nightly';
   test(`One notice says that the file is ${kind}, until it is back${tag}`, async ({
     agent,
-    create,
     folder,
-    open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(4), 'a.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(4), { name: 'a.ipynb' });
     const text = notebook.readText();
-    const tab = await open(notebook.name);
     await waitUntilFollowed(notebook.readText());
     const watched = await WatchedFile.open(page, folder);
     await tab.typeText(0, ' # mine');
@@ -321,14 +317,12 @@ test('What JupyterLab saves and what agents edit and undo is no change by anothe
 });
 
 test('The history panel lists a change by another program, undoes and redoes it', async ({
-  create,
   folder,
-  open,
+  openWith,
   page
 }) => {
-  const notebook = create(makeManyCells(5));
+  const { notebook, tab } = await openWith(makeManyCells(5));
   const before = notebook.readText();
-  const tab = await open(notebook.name);
   await waitUntilFollowed(notebook.readText());
   const panel = await HistoryPanel.show(page);
   writeCells(folder, notebook.name, cells => [

@@ -4,13 +4,11 @@ import { makeManyCells, replace } from './notebooks';
 
 test.describe('Cells that are inserted, deleted and moved', () => {
   test('arrive in place, and the user’s caret, typing and undo survive', async ({
-    create,
-    open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(8));
+    const { notebook, tab } = await openWith(makeManyCells(8));
     const original = notebook.readSources();
-    const tab = await open(notebook.name);
     await tab.typeText(4, '  # mine');
     const caret = await tab.getCaret();
 

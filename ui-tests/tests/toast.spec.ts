@@ -137,16 +137,14 @@ for (const [when, isReadFirst] of [
 }
 
 test('"View" keeps the toast, and goes to one cell after the other in command mode', async ({
-  create,
-  open,
+  openWith,
   page
 }) => {
   const cells = makeManyCells(60);
   cells[30] = makeMarkdownCell('heading', '# Heading');
   cells[30].metadata = { 'jp-MarkdownHeadingCollapsed': true };
-  const notebook = create(cells);
+  const { notebook, tab } = await openWith(cells);
   const before = notebook.readText();
-  const tab = await open(notebook.name);
   await tab.typeText(0, ' ');
   await page.keyboard.press('Backspace');
   await notebook.edit([replace(5), replace(25), replace(50)], 'Bot');
@@ -175,13 +173,11 @@ test('"View" keeps the toast, and goes to one cell after the other in command mo
 });
 
 test('An edit that comes after "View" is added to the toast, and is viewed next @nightly', async ({
-  create,
-  open,
+  openWith,
   page
 }) => {
-  const notebook = create(makeManyCells(40), 'next.ipynb');
+  const { notebook, tab } = await openWith(makeManyCells(40), { name: 'next.ipynb' });
   const before = notebook.readText();
-  const tab = await open(notebook.name);
   await notebook.edit([replace(4)], 'Bot');
   const toast = getToasts(page);
   const view = toast.getByRole('button', { name: /^View/ });
@@ -226,10 +222,9 @@ test('A toast about a notebook behind names its file @nightly', async ({ create,
 });
 
 test.describe('A toast tells no more of an edit', () => {
-  test('of a toast that was closed @nightly', async ({ create, open, page }) => {
-    const notebook = create(makeManyCells(40), 'seen.ipynb');
+  test('of a toast that was closed @nightly', async ({ openWith, page }) => {
+    const { notebook, tab } = await openWith(makeManyCells(40), { name: 'seen.ipynb' });
     const before = notebook.readSources();
-    const tab = await open(notebook.name);
     await notebook.edit([replace(4)], 'Bot', { message: 'First' });
     const toast = getToasts(page);
     await expect(toast).toHaveText(/^Bot: First - 1 cell changed/);
@@ -298,13 +293,11 @@ test.describe('A toast tells no more of an edit', () => {
 });
 
 test('Five agents have a toast each, and all others share one @nightly', async ({
-  create,
-  open,
+  openWith,
   page
 }) => {
-  const notebook = create(makeManyCells(12), 'crowd.ipynb');
+  const { notebook, tab } = await openWith(makeManyCells(12), { name: 'crowd.ipynb' });
   const before = notebook.readSources();
-  const tab = await open(notebook.name);
   const toasts = getToasts(page);
   await notebook.edit([replace(1), replace(2), replace(3)], 'Agent 1');
   await expect(toasts).toHaveText(/^Agent 1: 3 cells changed/);

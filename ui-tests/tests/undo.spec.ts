@@ -10,13 +10,11 @@ const replace = (index: number, round = 0) => ({
 
 test.describe('"Undo" of a toast', () => {
   test('undoes all that the toast tells of, and is not told as an edit', async ({
-    create,
-    open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(6), 'back.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(6), { name: 'back.ipynb' });
     const before = notebook.readText();
-    const tab = await open(notebook.name);
     await tab.placeCaret(0);
     const place = await tab.getViewState();
     await notebook.edit([replace(1), replace(2)], 'Bot');
@@ -37,13 +35,11 @@ test.describe('"Undo" of a toast', () => {
   });
 
   test('says which cells stand in its way, and leaves those as they are @nightly', async ({
-    create,
-    open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(40), 'way.ipynb');
+    const { notebook, tab } = await openWith(makeManyCells(40), { name: 'way.ipynb' });
     const [original] = notebook.readSources();
-    const tab = await open(notebook.name);
     await notebook.edit([replace(0)], 'Bot');
     await notebook.edit([replace(35)], 'Bot');
     const toast = getToasts(page, 'Bot');
@@ -126,13 +122,11 @@ test('What was undone elsewhere is no error of an older "Undo", and no redo is t
 });
 
 test('The key for undo undoes the last edit, in command mode @nightly', async ({
-  create,
-  open,
+  openWith,
   page
 }) => {
-  const notebook = create(makeManyCells(4));
+  const { notebook, tab } = await openWith(makeManyCells(4));
   const before = notebook.readText();
-  const tab = await open(notebook.name);
   await tab.placeCaret(0);
   const { hash } = await notebook.edit([replace(2)], 'Bot');
   await expect.poll(async () => tab.getHash()).toBe(hash);

@@ -4,13 +4,11 @@ import { makeManyCells, replace } from '../notebooks';
 
 test.describe('In a collaborative tab, a user', () => {
   test('keeps a change, undoes another one and restores a deleted cell', async ({
-    create,
-    open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(6));
+    const { notebook, tab } = await openWith(makeManyCells(6));
     const expected = notebook.readSources();
-    const tab = await open(notebook.name);
     expect(await tab.isCollaborative()).toBe(true);
     await notebook.edit([replace(1), replace(2), { op: 'delete', cell: 'cell-id-4' }], 'Claude');
     await expect(tab.bar).toContainText('Claude changed 2 cells, deleted 1');
@@ -33,13 +31,11 @@ test.describe('In a collaborative tab, a user', () => {
   });
 
   test('sees an appended line alone, and has the marks again after an undone undo', async ({
-    create,
-    open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(4));
+    const { notebook, tab } = await openWith(makeManyCells(4));
     const [original] = notebook.readSources();
-    const tab = await open(notebook.name);
     const source = `${original}\nappended = 1`;
     await notebook.edit([{ op: 'replace', cell: 'cell-id-0', source }], 'Claude');
     await tab.mark(0).click();
@@ -55,13 +51,11 @@ test.describe('In a collaborative tab, a user', () => {
   });
 
   test('undoes a change while agents are paused, which a program cannot', async ({
-    create,
-    open,
+    openWith,
     page
   }) => {
-    const notebook = create(makeManyCells(6));
+    const { notebook, tab } = await openWith(makeManyCells(6));
     const expected = notebook.readSources();
-    const tab = await open(notebook.name);
     const operation = replace(1);
     const { edit_id: number } = await notebook.edit([operation], 'Claude');
     await expect.poll(async () => tab.listMarkedCells()).toEqual([1]);
