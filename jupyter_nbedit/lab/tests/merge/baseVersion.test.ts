@@ -27,6 +27,12 @@ function listSources(notebook: Notebook): unknown[] {
 }
 
 // A cell that ran here and is deleted on disk is asked about instead.
+/** Return a tab with these code cells. */
+function openCells(...ids: readonly string[]): TestTab {
+  const cells = ids.map(id => ({ id, cell_type: 'code', source: id, metadata: {} }));
+  return new TestTab(openInTab({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells }));
+}
+
 const writes = edits.map(list => list.filter(({ op }) => op !== 'delete'));
 const which = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 });
 
@@ -64,14 +70,7 @@ test('what the disk did to running cells comes when they are done, saved meanwhi
 });
 
 test('while nothing has changed for a running cell there is nothing to wait for', () => {
-  const tab = new TestTab(
-    openInTab({
-      nbformat: 4,
-      nbformat_minor: 5,
-      metadata: {},
-      cells: [{ id: 'a', cell_type: 'code', source: 'a', metadata: {}, outputs: [] }]
-    })
-  );
+  const tab = openCells('a');
   tab.running.add('a');
   const baseline = new BaseVersion<string>(tab.notebook);
   baseline.mergeDisk(
@@ -88,14 +87,7 @@ test('while nothing has changed for a running cell there is nothing to wait for'
 });
 
 test('a cell the tab and the disk changed is in conflict once, not after every look', () => {
-  const tab = new TestTab(
-    openInTab({
-      nbformat: 4,
-      nbformat_minor: 5,
-      metadata: {},
-      cells: [{ id: 'a', cell_type: 'code', source: 'a', metadata: {}, outputs: [] }]
-    })
-  );
+  const tab = openCells('a');
   const baseline = new BaseVersion<string>(tab.notebook);
   const disk = onDisk(
     applyEdits(tab.notebook, [{ op: 'write', cell: 0, source: 'theirs' }], 'disk')
@@ -116,8 +108,7 @@ test.each([
   { name: 'unsaved', isSaved: false },
   { name: 'saved', isSaved: true }
 ])('what waits keeps the reports of its changes: $name', ({ isSaved }) => {
-  const cells = ['a', 'b', 'c'].map(id => ({ id, cell_type: 'code', source: id, metadata: {} }));
-  const tab = new TestTab(openInTab({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells }));
+  const tab = openCells('a', 'b', 'c');
   const baseline = new BaseVersion<string>(tab.notebook);
   const shown: [readonly string[], number][] = [];
   const show = (result: NotebookMerge, changes: readonly string[]): Notebook => {
@@ -152,8 +143,7 @@ test.each([
 });
 
 test('a move of a running cell among running cells waits', () => {
-  const cells = ['a', 'b'].map(id => ({ id, cell_type: 'code', source: id, metadata: {} }));
-  const tab = new TestTab(openInTab({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells }));
+  const tab = openCells('a', 'b');
   const baseline = new BaseVersion<string>(tab.notebook);
   tab.running.add('a').add('b');
   const moved = applyEdits(tab.notebook, [{ op: 'move', cell: 0, to: 1 }], 'disk');
