@@ -108,6 +108,11 @@ def search(**fields: Any) -> Send:
     return Send("nbedit/search", fields)
 
 
+def decide(decision: Send, proposed: Send, **body: Any) -> Case:
+    """Return the case of a decision on a proposal."""
+    return Case(Send(decision.target, body), first=[proposed], mode="review")
+
+
 def row(*operations: object, **details: Any) -> Case:
     """Return the case of operations on the cells of the table of operations."""
     return Case(patch(*operations), details, samples.notebook(*CELLS))
@@ -302,37 +307,31 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "create: If-None-Match": Send(
             CREATE.target, {}, "PUT", {**JSON, "If-None-Match": f'"{HASH}"'}
         ),
-        "accept: a part that is not": Case(
-            Send(ACCEPT.target, {"parts": [999]}), first=[EDIT], mode="review"
+        "accept: a part that is not": decide(ACCEPT, EDIT, parts=[999]),
+        "reject: a part that is not": decide(REJECT, EDIT, parts=[-1]),
+        "accept: a source of a part that is not": decide(
+            ACCEPT, EDIT, sources=[{**SOURCE, "part": 1}]
         ),
-        "reject: a part that is not": Case(
-            Send(REJECT.target, {"parts": [-1]}), first=[EDIT], mode="review"
+        "accept: a source of a part that is not accepted": decide(
+            ACCEPT, patch(DELETE, {**DELETE, "cell": "beta"}), parts=[1], sources=[SOURCE]
         ),
-        "accept: a source of a part that is not": Case(
-            Send(ACCEPT.target, {"sources": [{**SOURCE, "part": 1}]}), first=[EDIT], mode="review"
+        "accept: a source twice": decide(ACCEPT, EDIT, sources=[SOURCE, SOURCE]),
+        "accept: no source for a cell that stays": decide(
+            ACCEPT, EDIT, sources=[{**SOURCE, "source": None}]
         ),
-        "accept: a source twice": Case(
-            Send(ACCEPT.target, {"sources": [SOURCE, SOURCE]}), first=[EDIT], mode="review"
+        "accept: no source for a new cell": decide(
+            ACCEPT, patch(END), sources=[{**SOURCE, "source_hash": sha256("x"), "source": None}]
         ),
-        "accept: no source for a cell that stays": Case(
-            Send(ACCEPT.target, {"sources": [{**SOURCE, "source": None}]}),
-            first=[EDIT],
-            mode="review",
+        "accept: a source for a cell that is deleted": decide(
+            ACCEPT, patch(DELETE), sources=[SOURCE]
         ),
-        "accept: a source for a cell that is deleted": Case(
-            Send(ACCEPT.target, {"sources": [SOURCE]}), first=[patch(DELETE)], mode="review"
+        "accept: a source for the metadata of the notebook": decide(
+            ACCEPT, patch({"op": "set_metadata", "patch": {"k": 1}}), sources=[SOURCE]
         ),
-        "accept: a source for the metadata of the notebook": Case(
-            Send(ACCEPT.target, {"sources": [SOURCE]}),
-            first=[patch({"op": "set_metadata", "patch": {"k": 1}})],
-            mode="review",
-        ),
-        "reject: too long a reason": Case(
-            Send(REJECT.target, {"reason": "x" * 1001}), first=[EDIT], mode="review"
-        ),
-        "accept: a part of a new notebook": Case(
-            Send(ACCEPT.target, {"parts": [0]}), first=[CREATE], mode="review"
-        ),
+        "accept: a source for a new notebook": decide(ACCEPT, CREATE, sources=[SOURCE]),
+        "accept: a reason": decide(ACCEPT, EDIT, reason="x"),
+        "reject: too long a reason": decide(REJECT, EDIT, reason="x" * 1001),
+        "accept: a part of a new notebook": decide(ACCEPT, CREATE, parts=[0]),
         "accept: If-Match of a new notebook": Case(
             Send(ACCEPT.target, {}, headers={**JSON, "If-Match": f'"{HASH}"'}),
             first=[CREATE],
@@ -598,6 +597,8 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
     },
     "proposal_not_found": {
         "to read": get("nbedit/proposals/999999"),
+        "of 30 digits": get(f"nbedit/proposals/{'9' * 30}"),
+        "of 5000 digits": get(f"nbedit/proposals/{'9' * 5_000}"),
         "to accept": Send("nbedit/proposals/999999/accept", {}),
         "to reject": Send("nbedit/proposals/999999/reject", {}),
         "to reopen": Send("nbedit/proposals/999999/reopen", {}),

@@ -58,6 +58,19 @@ def notebook(live: Client, path: str) -> Notebook:
 
 
 @pytest.fixture
+def server_mode_reset(live: Client) -> Iterator[None]:
+    """Remove the mode of the server after the test."""
+    yield
+    live.set_mode(None)
+
+
+@pytest.fixture
+def review(notebook: Notebook, server_mode_reset: None) -> None:  # noqa: ARG001 -- it resets later
+    """Give the notebook the mode ``review``."""
+    notebook.set_mode("review")
+
+
+@pytest.fixture
 def local_file(local: Local, request: pytest.FixtureRequest) -> Path:
     """Return the file ``a.ipynb`` of the test's own server; the module's ``TEXT`` is in it."""
     found = local.root / "a.ipynb"

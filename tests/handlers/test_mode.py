@@ -3,7 +3,6 @@
 That they follow renames and go with their notebooks is tested in `test_linked_folders.py`.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from tests.support.driver import Notebook
 from tests.support.http import Client, Local
 
 TEXT = samples.three_cells()
+pytestmark = pytest.mark.usefixtures("server_mode_reset")
 REPLACE = replace("beta", "# Changed")
 EDITING = {
     "path": None,
@@ -27,13 +27,6 @@ EDITING = {
     "unreadable": None,
     "writable": True,
 }
-
-
-@pytest.fixture(autouse=True)
-def _reset(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "live" in request.fixturenames:
-        request.getfixturevalue("live").set_mode(None)
 
 
 def test_the_mode_of_the_server_is_read_and_changed(live: Client, notebook: Notebook) -> None:

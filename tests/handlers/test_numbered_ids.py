@@ -131,23 +131,6 @@ def test_a_cell_that_another_program_has_deleted_is_not_mistaken(
     get_error(notebook.read(cell="cell-2"), 404, "cell_not_found")
 
 
-def test_the_error_names_the_operation_and_the_ids(notebook: Notebook) -> None:
-    write(notebook, *ONE)
-    notebook.patch({"op": "delete", "cell": "cell-2"})
-    replace = {"op": "replace", "cell": "a", "source": "y"}
-
-    error = get_error(
-        notebook.patch(replace, {"op": "delete", "cell": "cell-2"}), 404, "cell_not_found"
-    )
-
-    assert error == {
-        "operation": 1,
-        "cell": "cell-2",
-        "available_ids": ["a", "b", "c", "d"],
-        "total_cells": 4,
-    }
-
-
 @pytest.mark.parametrize("ids", [ALL, ONE])
 def test_a_batch_cannot_name_a_cell_that_it_has_deleted(notebook: Notebook, ids: list[str]) -> None:
     write(notebook, *ids)

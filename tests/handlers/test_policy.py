@@ -5,7 +5,7 @@
 
 import itertools
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -31,6 +31,7 @@ from tests.support.servers import ServerProcess, start_server
 from tests.support.waiting import wait_until
 
 TEXT = ODD
+pytestmark = pytest.mark.usefixtures("server_mode_reset")
 REST = {"a program": PROGRAM, "a person": PERSON}
 #: Tools and the endpoint of MCP can do no more than this.
 TOOLS = ("edit", "create", "undo", "redo")
@@ -78,13 +79,6 @@ def prepare(notebook: Notebook, action: str, mode: str) -> Case:
         notebook.server.set_mode(own, case.new_path)
         (notebook.root / case.new_path).unlink()
     return case
-
-
-@pytest.fixture(autouse=True)
-def _reset(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "live" in request.fixturenames:
-        request.getfixturevalue("live").set_mode(None)
 
 
 def ask(case: Case, action: str, headers: dict[str, str]) -> Answer:

@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from typing import Any
@@ -20,24 +19,10 @@ from tests.support.driver import Notebook
 from tests.support.http import JSON, SECONDS, Answer, Client, Local
 
 TEXT = ODD
+pytestmark = pytest.mark.usefixtures("review")
 ALPHA = replace("alpha", "ours")
 BETA = replace("beta", "ours, too")
 INSERT = {"op": "insert", "cell_type": "code", "source": "new", "id": "new", "after": "alpha"}
-
-
-@pytest.fixture(autouse=True)
-def _review(request: pytest.FixtureRequest) -> Iterator[None]:
-    if "path" not in request.fixturenames:
-        yield
-        return
-    live: Client = request.getfixturevalue("live")
-    live.set_mode("review", request.getfixturevalue("path"))
-    yield
-    live.set_mode(None)
-
-
-def get(client: Client, number: int, query: str = "") -> Any:
-    return client.get_json(f"proposals/{number}{query}")
 
 
 def list_sources(notebook: Notebook) -> dict[str, str]:
@@ -87,7 +72,7 @@ def test_a_change_in_review_mode_is_proposed_and_not_written(
     assert proposal["hash_before"] == now
 
 
-def test_a_proposal_shows_every_cell_before_and_after(live: Client, notebook: Notebook) -> None:
+def test_a_proposal_shows_every_cell_before_and_after(notebook: Notebook) -> None:
     number = notebook.propose(
         ALPHA,
         INSERT,
@@ -96,7 +81,7 @@ def test_a_proposal_shows_every_cell_before_and_after(live: Client, notebook: No
         client="an agent",
         message="why",
     )
-    proposal = get(live, number)
+    proposal = notebook.get_proposal(number)
     assert (proposal["client"], proposal["message"]) == ("an agent", "why")
     parts = [
         (
@@ -121,9 +106,7 @@ def test_a_proposal_shows_every_cell_before_and_after(live: Client, notebook: No
     assert "authors" not in proposal["parts"][3]["before"]["metadata"]
 
 
-def test_new_places_are_named_by_the_cells_beside_them_that_stay(
-    live: Client, notebook: Notebook
-) -> None:
+def test_new_places_are_named_by_the_cells_beside_them_that_stay(notebook: Notebook) -> None:
     number = notebook.propose(
         {"op": "insert", "at": "start", "cell_type": "raw", "source": "new"},
         {"op": "delete", "cell": "beta"},
@@ -131,7 +114,7 @@ def test_new_places_are_named_by_the_cells_beside_them_that_stay(
     )
     places = {
         part["cell_id"] or "new": (part["cell_above"], part["cell_below"])
-        for part in get(live, number)["parts"]
+        for part in notebook.get_proposal(number)["parts"]
         if part["after"] is not None
     }
     assert places.pop("alpha") == ("gamma", None)
@@ -144,12 +127,6 @@ def test_an_empty_change_and_a_dry_run_are_no_proposals(live: Client, notebook: 
         assert answer.status == 200
         assert "proposal_id" not in answer.json
     assert live.get_json(f"proposals?path={notebook.path}") == {"proposals": []}
-
-
-@pytest.mark.parametrize("digits", [30, 5_000])
-def test_a_number_that_no_proposal_can_have_is_not_found(live: Client, digits: int) -> None:
-    answer = live.request("GET", f"nbedit/proposals/{'9' * digits}")
-    get_error(answer, 404, "proposal_not_found")
 
 
 def test_a_proposal_is_validated_like_an_edit(live: Client, notebook: Notebook) -> None:
@@ -177,7 +154,7 @@ OPERATIONS = [
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation["op"])
 def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
-    live: Client, notebook: Notebook, operation: dict[str, Any]
+    notebook: Notebook, operation: dict[str, Any]
 ) -> None:
     would = notebook.patch(operation, dry_run=True).json
     number = notebook.propose(operation)
@@ -186,13 +163,13 @@ def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
     if operation["op"] != "split":
         # Of a split the new half has another id each time.
         assert answer.json["hash"] == would["hash"]
-    assert answer.json["diff"] == get(live, number)["diff"]
+    assert answer.json["diff"] == notebook.get_proposal(number)["diff"]
     text = notebook.text
     assert answer.json["hash"] == hashlib.sha256(text).hexdigest()
     assert text.startswith(b"{\r\n\t")
     assert {one["op"] for one in answer.json["operations"]} == {"accept"}
     assert answer.json["edit_id"] is not None
-    proposal = get(live, number)
+    proposal = notebook.get_proposal(number)
     assert (proposal["status"], proposal["edit_ids"]) == ("accepted", [answer.json["edit_id"]])
     assert proposal["decided_by"]
 
@@ -222,7 +199,7 @@ def test_the_history_tells_a_deleted_cell_without_id_from_the_next_one(notebook:
     ]
 
 
-def test_cells_are_accepted_and_rejected_one_by_one(live: Client, notebook: Notebook) -> None:
+def test_cells_are_accepted_and_rejected_one_by_one(notebook: Notebook) -> None:
     number = notebook.propose(ALPHA, INSERT, BETA)
     assert notebook.accept(number, parts=[1]).status == 200
     assert list_sources(notebook)["new"] == "new"
@@ -233,7 +210,7 @@ def test_cells_are_accepted_and_rejected_one_by_one(live: Client, notebook: Note
     assert notebook.accept(number).status == 200
     assert list_sources(notebook)["beta"] == "ours, too"
     assert list_sources(notebook)["alpha"] != "ours"
-    proposal = get(live, number)
+    proposal = notebook.get_proposal(number)
     assert proposal["status"] == "partly_accepted"
     assert len(proposal["edit_ids"]) == 2
 
@@ -264,7 +241,7 @@ DEPENDENT_PARTS: dict[str, tuple[list[str | None], list[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("case", DEPENDENT_PARTS)
 def test_parts_that_are_accepted_in_any_order_end_as_if_all_were_accepted_at_once(
-    live: Client, notebook: Notebook, case: str
+    notebook: Notebook, case: str
 ) -> None:
     ids, batch = DEPENDENT_PARTS[case]
     cells = [samples.raw(chr(ord("A") + index), cell_id) for index, cell_id in enumerate(ids)]
@@ -279,10 +256,10 @@ def test_parts_that_are_accepted_in_any_order_end_as_if_all_were_accepted_at_onc
 
     assert notebook.accept(start()).status == 200
     expected = read_sources()
-    for order in itertools.permutations(range(len(get(live, start())["parts"]))):
+    for order in itertools.permutations(range(len(notebook.get_proposal(start())["parts"]))):
         number = start()
         for part in order:
-            assert get(live, number)["parts"][part]["state"] == "as_proposed"
+            assert notebook.get_proposal(number)["parts"][part]["state"] == "as_proposed"
             assert notebook.accept(number, parts=[part]).status == 200
         assert read_sources() == expected, order
 
@@ -302,7 +279,7 @@ def test_edits_of_other_cells_are_no_conflict(notebook: Notebook) -> None:
     ]
 
 
-def test_a_cell_changed_since_is_not_overwritten(live: Client, notebook: Notebook) -> None:
+def test_a_cell_changed_since_is_not_overwritten(notebook: Notebook) -> None:
     number = notebook.propose(ALPHA, BETA)
     notebook.set_mode("edit")
     notebook.patch({"op": "replace", "cell": "alpha", "source": "theirs"})
@@ -312,7 +289,7 @@ def test_a_cell_changed_since_is_not_overwritten(live: Client, notebook: Noteboo
     (cell,) = facts["cells"]
     assert (cell["cell_id"], cell["why"], cell["source"]) == ("alpha", "changed", "theirs")
     assert notebook.text == before
-    proposal = get(live, number)
+    proposal = notebook.get_proposal(number)
     assert (proposal["status"], proposal["decided_by"]) == ("pending", None)
     # The rest still can be had.
     assert notebook.accept(number, parts=[1]).status == 200
@@ -322,9 +299,7 @@ def test_a_cell_changed_since_is_not_overwritten(live: Client, notebook: Noteboo
     )
 
 
-def test_accept_has_a_dry_run_and_applies_to_the_given_version(
-    live: Client, notebook: Notebook
-) -> None:
+def test_accept_has_a_dry_run_and_applies_to_the_given_version(notebook: Notebook) -> None:
     number = notebook.propose(ALPHA)
     would = notebook.accept(number, dry_run=True)
     assert (would.status, would.json["edit_id"]) == (200, None)
@@ -333,11 +308,11 @@ def test_accept_has_a_dry_run_and_applies_to_the_given_version(
     stale = {"If-Match": f'"{"0" * 64}"'}
     get_error(notebook.accept(number, headers=stale), 412, "hash_mismatch")
     assert notebook.text == ODD
-    assert get(live, number)["status"] == "pending"
+    assert notebook.get_proposal(number)["status"] == "pending"
     assert notebook.accept(number, hash=hashlib.sha256(ODD).hexdigest()).status == 200
 
 
-def test_a_retry_proposes_and_accepts_nothing_twice(live: Client, notebook: Notebook) -> None:
+def test_a_retry_proposes_and_accepts_nothing_twice(notebook: Notebook) -> None:
     key = {"Idempotency-Key": f"propose {notebook.path}"}
     first, again = (notebook.patch(ALPHA, headers=key) for _ in range(2))
     assert first.body == again.body
@@ -347,15 +322,15 @@ def test_a_retry_proposes_and_accepts_nothing_twice(live: Client, notebook: Note
     first, again = (notebook.accept(number, headers=key) for _ in range(2))
     assert first.status == 200
     assert first.body == again.body
-    assert len(get(live, number)["edit_ids"]) == 1
+    assert len(notebook.get_proposal(number)["edit_ids"]) == 1
 
 
-def test_one_of_many_concurrent_accepts_succeeds(live: Client, notebook: Notebook) -> None:
+def test_one_of_many_concurrent_accepts_succeeds(notebook: Notebook) -> None:
     number = notebook.propose(ALPHA)
     with ThreadPoolExecutor(4) as people:
         answers = list(people.map(lambda _: notebook.accept(number).status, range(4)))
     assert sorted(answers) == [200, 409, 409, 409]
-    assert len(get(live, number)["edit_ids"]) == 1
+    assert len(notebook.get_proposal(number)["edit_ids"]) == 1
 
 
 def test_a_decision_is_final(notebook: Notebook) -> None:
@@ -383,11 +358,12 @@ def test_a_proposed_notebook_is_created_when_it_is_accepted(
     answer = create(live, name, language="julia")
     assert (answer.status, answer.json["persisted"]) == (202, False)
     assert not (notebook.root / name).exists()
-    proposal = get(live, answer.json["proposal_id"])
+    proposal = notebook.get_proposal(answer.json["proposal_id"])
     assert (proposal["kind"], proposal["hash_before"]) == ("create", None)
     assert proposal["language"] == "julia"
     assert [part["after"]["source"] for part in proposal["parts"]] == ["0", "1"]
-    accepted = notebook.accept(answer.json["proposal_id"])
+    assert not any("state" in part for part in proposal["parts"])
+    accepted = notebook.accept(answer.json["proposal_id"], merge=True)
     assert accepted.status == 200
     # Just what was shown, fresh ids included.
     assert accepted.json["hash"] == answer.json["hash"]
@@ -410,7 +386,7 @@ def test_a_proposed_notebook_is_decided_whole_and_replaces_nothing(
     (notebook.root / name).write_bytes(TEXT)
     get_error(notebook.accept(number), 409, "notebook_exists")
     assert (notebook.root / name).read_bytes() == TEXT
-    assert get(live, number)["status"] == "pending"
+    assert notebook.get_proposal(number)["status"] == "pending"
     assert notebook.reject(number).json["status"] == "rejected"
 
 
@@ -463,7 +439,7 @@ def test_a_person_undoes_an_accepted_proposal_in_review_mode(
 
 def test_an_agent_waits_for_the_decision(live: Client, notebook: Notebook) -> None:
     number = notebook.propose(ALPHA)
-    assert get(live, number, "?wait=0.1")["status"] == "pending"
+    assert live.get_json(f"proposals/{number}?wait=0.1")["status"] == "pending"
     waiting = send_while_open(live, f"proposals/{number}?wait=50")
     notebook.reject(number)
     assert json.loads(waiting.getresponse().read())["status"] == "rejected"

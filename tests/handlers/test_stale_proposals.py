@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ ACCEPT = {"Accept": "text/plain"}
 BASE = "a\nb\nc"
 OURS, THEIRS, MERGED = "A\nb\nc", "a\nb\nC", "A\nb\nC"
 TEXT = samples.notebook(*(samples.code(BASE, name) for name in ("alpha", "beta", "gamma")))
+pytestmark = pytest.mark.usefixtures("review")
 
 
 def hash_source(source: str) -> str:
@@ -25,13 +25,6 @@ def hash_source(source: str) -> str:
 
 def choose(part: int, current: str, source: str | None) -> dict[str, Any]:
     return {"part": part, "source_hash": hash_source(current), "source": source}
-
-
-@pytest.fixture(autouse=True)
-def _review(live: Client, notebook: Notebook) -> Iterator[None]:
-    notebook.set_mode("review")
-    yield
-    live.set_mode(None)
 
 
 def propose_and_change(notebook: Notebook, *changes: dict[str, Any]) -> int:
@@ -43,19 +36,19 @@ def propose_and_change(notebook: Notebook, *changes: dict[str, Any]) -> int:
     return number
 
 
-def read_parts(client: Client, number: int) -> list[dict[str, Any]]:
-    parts: list[dict[str, Any]] = client.get_proposal(number)["parts"]
+def read_parts(notebook: Notebook, number: int) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = notebook.get_proposal(number)["parts"]
     return parts
 
 
 STALE = [replace("alpha", THEIRS), replace("beta", "a\nb\nc, mine\nd")]
 
 
-def test_a_proposal_shows_its_cells_as_they_are_now(live: Client, notebook: Notebook) -> None:
+def test_a_proposal_shows_its_cells_as_they_are_now(notebook: Notebook) -> None:
     number = propose_and_change(
         notebook, *STALE, replace("gamma", "theirs"), {"op": "delete", "cell": "beta"}
     )
-    alpha, beta, gamma = read_parts(live, number)
+    alpha, beta, gamma = read_parts(notebook, number)
     assert (alpha["state"], alpha["current"]["source"]) == ("changed", THEIRS)
     assert (alpha["current_hash"], alpha["merged"]) == (hash_source(THEIRS), MERGED)
     assert beta["state"] == "gone"
@@ -63,20 +56,18 @@ def test_a_proposal_shows_its_cells_as_they_are_now(live: Client, notebook: Note
     assert not {"current", "current_hash", "merged"} & beta.keys()
 
 
-def test_lists_and_decided_parts_have_no_states(live: Client, notebook: Notebook) -> None:
+def test_lists_and_decided_parts_have_no_states(notebook: Notebook) -> None:
     number = propose_and_change(notebook, *STALE)
-    notebook.reject(number, parts=[0])
+    assert notebook.reject(number, parts=[0], reason="").json["reason"] is None
     (listed,) = notebook.list_proposals()
     assert not any("state" in part for part in listed["parts"])
-    assert ["state" in part for part in read_parts(live, number)] == [False, True, True]
+    assert ["state" in part for part in read_parts(notebook, number)] == [False, True, True]
 
 
-def test_a_proposal_for_an_unreadable_notebook_is_shown_without_states(
-    live: Client, notebook: Notebook
-) -> None:
+def test_a_proposal_for_an_unreadable_notebook_is_shown_without_states(notebook: Notebook) -> None:
     number = notebook.propose(replace("alpha", OURS))
     notebook.file.write_bytes(b"{}")
-    assert not any("state" in part for part in read_parts(live, number))
+    assert not any("state" in part for part in read_parts(notebook, number))
     assert notebook.reject(number).json["status"] == "rejected"
 
 
@@ -164,36 +155,6 @@ def test_outputs_that_a_proposal_keeps_stay_also_if_a_cell_was_run_since(
     assert (alpha["source"], alpha["execution_count"]) == (OURS, 7)
 
 
-def test_sources_are_for_parts_that_have_a_cell_and_are_accepted(
-    live: Client, notebook: Notebook
-) -> None:
-    number = notebook.propose(
-        replace("alpha", OURS),
-        {"op": "insert", "at": "end", "cell_type": "raw", "source": "new"},
-        {"op": "delete", "cell": "beta"},
-        {"op": "set_metadata", "patch": {"k": 1}},
-    )
-    kinds = {
-        (part["before"] is None, part["after"] is None, part["cell_id"]): part["part"]
-        for part in read_parts(live, number)
-    }
-    changed, deleted = kinds[False, False, "alpha"], kinds[False, True, "beta"]
-    metadata = kinds[False, False, None]
-    (inserted,) = {0, 1, 2, 3} - {changed, deleted, metadata}
-    for sources in (
-        [choose(inserted, "new", None)],
-        [choose(metadata, "", "x")],
-        [choose(deleted, BASE, "x")],
-        [choose(changed, BASE, None)],
-        [choose(4, BASE, "x")],
-        [choose(changed, BASE, "x"), choose(changed, BASE, "y")],
-    ):
-        get_error(notebook.accept(number, sources=sources), 400, "invalid_request")
-    other = notebook.accept(number, parts=[deleted], sources=[choose(changed, BASE, "x")])
-    get_error(other, 400, "invalid_request")
-    assert notebook.list_sources() == [BASE, BASE, BASE]
-
-
 @pytest.mark.parametrize("changes", [[], [replace("gamma", "theirs")]])
 def test_a_person_chooses_the_source_of_a_new_cell(
     notebook: Notebook, changes: list[dict[str, Any]]
@@ -220,16 +181,6 @@ def test_a_person_chooses_the_source_of_a_new_cell(
     assert notebook.text == before
 
 
-def test_a_new_notebook_takes_no_sources(live: Client, notebook: Notebook) -> None:
-    live.set_mode("review")
-    body = {"cells": [{"cell_type": "code", "source": "1"}]}
-    number = live.send_json("PUT", f"notebooks/new-{notebook.path}", body).json["proposal_id"]
-    assert not any("state" in part for part in read_parts(live, number))
-    sources = [choose(0, "1", "2")]
-    get_error(notebook.accept(number, sources=sources), 400, "invalid_request")
-    assert notebook.accept(number, merge=True).status == 200
-
-
 # Reasons ------------------------------------------------------------------------------------------
 
 
@@ -243,13 +194,6 @@ def test_an_agent_reads_why_its_proposal_was_rejected(live: Client, notebook: No
     assert [part["reason"] for part in waited["parts"]] == ["Use pandas,\nplease", "Too long"]
     text = live.request("GET", f"nbedit/proposals/{number}", headers=ACCEPT).body.decode()
     assert "reason: Use pandas, please\npart 0: rejected\npart 1: rejected: Too long\n" in text
-
-
-def test_a_rejection_needs_no_reason_and_has_a_limit(notebook: Notebook) -> None:
-    number = notebook.propose(replace("alpha", OURS))
-    get_error(notebook.reject(number, reason="x" * 1001), 400, "invalid_request")
-    get_error(notebook.accept(number, reason="x"), 400, "invalid_request")
-    assert notebook.reject(number, reason="").json["reason"] is None
 
 
 # Undo of a rejection ------------------------------------------------------------------------------

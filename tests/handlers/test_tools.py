@@ -92,13 +92,6 @@ def test_a_read_by_one_session_does_not_count_for_another(live: Client, notebook
         assert send(live, CC, one, **{**edit, "cell_id": "beta"}).status == 412
 
 
-def test_a_read_by_the_notebooks_route_counts_for_tools(live: Client, notebook: Path) -> None:
-    session = {"X-NbEdit-Session": "reads by the route"}
-    assert live.read(notebook.name, session).status == 200
-    edit = {"notebook_path": str(notebook), "cell_id": "alpha", "new_source": "x"}
-    assert send(live, CC, session, **edit).status == 200
-
-
 def test_a_repeated_call_with_an_idempotency_key_runs_once(live: Client, notebook: Path) -> None:
     key = {"Idempotency-Key": "a call that is repeated"}
     insert = {

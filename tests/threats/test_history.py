@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.error_checks import get_error
 from tests.handlers.requests import replace
 from tests.handlers.routes import NAME, ROWS
 from tests.support import samples
@@ -65,35 +64,6 @@ def list_files(client: Client) -> list[Path]:
 
 def read_stored(client: Client) -> bytes:
     return b"".join(path.read_bytes() for path in list_files(client))
-
-
-@pytest.mark.threat("S18")
-def test_a_new_notebook_does_not_get_the_history_of_a_deleted_one(own: Client, name: str) -> None:
-    paste_and_take_out(own, name)
-    number = get_history(own, name)[0]["edit_id"]
-    assert own.request("DELETE", f"api/contents/{name}").status == 204
-    get_error(own.request("GET", f"nbedit/notebooks/{name}/history"), 404, "notebook_not_found")
-    (own.root / name).write_bytes(GOOD)
-    wait_until(lambda: get_history(own, name) == [])
-    one = own.request("GET", f"nbedit/notebooks/{name}/history/{number}")
-    assert get_error(one, 404, "edit_not_found") == {"edit_id": number}
-
-
-@pytest.mark.threat("S18")
-def test_a_moved_notebook_is_known_only_by_its_new_name(own: Client, name: str) -> None:
-    paste_and_take_out(own, name)
-    numbers = [edit["edit_id"] for edit in get_history(own, name)]
-    own.rename(name, f"moved-{name}")
-    for target in ("history", f"history/{numbers[0]}"):
-        answer = own.request("GET", f"nbedit/notebooks/{name}/{target}")
-        get_error(answer, 404, "notebook_not_found")
-    wait_until(lambda: get_history(own, f"moved-{name}"))
-    assert [edit["edit_id"] for edit in get_history(own, f"moved-{name}")] == numbers
-    (own.root / name).write_bytes(GOOD)
-    assert get_history(own, name) == []
-    listed = {edit["path"] for edit in own.get_json("history")["edits"]}
-    assert f"moved-{name}" in listed
-    assert name not in listed
 
 
 @pytest.mark.threat("S25")
