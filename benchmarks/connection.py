@@ -33,18 +33,16 @@ class Connection:
     def patch(self, file: Path, cell: Cell, text: str) -> float:
         """Edit the cell by one request to the extension."""
         began = time.perf_counter()
-        self._request_ok(
-            "PATCH", f"/nbedit/notebooks/{quote(file.name)}", build_replace(cell, text)
-        )
+        self.request_ok("PATCH", f"/nbedit/notebooks/{quote(file.name)}", build_replace(cell, text))
         return time.perf_counter() - began
 
     def edit_by_contents_api(self, file: Path, cell: Cell, text: str) -> float:
         """Get the notebook from the Contents API, change the cell, put the notebook back."""
         path = f"/api/contents/{quote(file.name)}"
         began = time.perf_counter()
-        model = self._request_ok("GET", f"{path}?type=notebook&content=1")
+        model = self.request_ok("GET", f"{path}?type=notebook&content=1")
         change_source(model["content"], cell, text)
-        self._request_ok("PUT", path, {key: model[key] for key in ("type", "format", "content")})
+        self.request_ok("PUT", path, {key: model[key] for key in ("type", "format", "content")})
         return time.perf_counter() - began
 
     def request(self, verb: str, path: str, body: Any = None) -> tuple[int, Any]:
@@ -55,9 +53,12 @@ class Connection:
         answer = response.read()
         return response.status, orjson.loads(answer)
 
-    def _request_ok(self, verb: str, path: str, body: Any = None) -> Any:
+    def request_ok(
+        self, verb: str, path: str, body: Any = None, expected: HTTPStatus = HTTPStatus.OK
+    ) -> Any:
+        """Send JSON; return the JSON that came back, or raise RuntimeError for another status."""
         status, answer = self.request(verb, path, body)
-        if status != HTTPStatus.OK:
+        if status != expected:
             raise RuntimeError(f"{verb} {path}: {status} {str(answer)[:500]}")
         return answer
 

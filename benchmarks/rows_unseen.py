@@ -37,12 +37,15 @@ def measure_unseen(bench: Bench) -> list[ReportRow]:
                 (server.root / name).write_bytes(notebooks.build_many_cells(CELLS))
             for name in (UNSEEN, KEPT):
                 for operation in _list_operations():
-                    _edit(connection, name, [operation])
-            unseen = _request_ok(connection, "GET", f"/nbedit/notebooks/{UNSEEN}/unseen")
-            _request_ok(connection, "POST", f"/nbedit/notebooks/{KEPT}/keep", {})
+                    edit = {"operations": [operation]}
+                    connection.request_ok("PATCH", f"/nbedit/notebooks/{name}", edit)
+            unseen = connection.request_ok("GET", f"/nbedit/notebooks/{UNSEEN}/unseen")
+            connection.request_ok("POST", f"/nbedit/notebooks/{KEPT}/keep", {})
             mode = {"path": PROPOSED, "mode": "review"}
-            _request_ok(connection, "PUT", "/nbedit/mode", mode)
-            _edit(connection, PROPOSED, _list_operations())
+            connection.request_ok("PUT", "/nbedit/mode", mode)
+            proposed = {"operations": _list_operations()}
+            target = f"/nbedit/notebooks/{PROPOSED}"
+            connection.request_ok("PATCH", target, proposed, HTTPStatus.ACCEPTED)
         for turn in range(WARM_UP + bench.rounds(ROUNDS)):
             for name in list(openings)[:: 1 if turn % 2 == 0 else -1]:
                 opening = browser.measure_opening(
@@ -128,14 +131,3 @@ def _list_operations() -> list[dict[str, Any]]:
         for number in range(190, 290, 10)
     ]
     return [*changed, *added, *deleted, *moved]
-
-
-def _edit(connection: Connection, name: str, operations: list[dict[str, Any]]) -> None:
-    _request_ok(connection, "PATCH", f"/nbedit/notebooks/{name}", {"operations": operations})
-
-
-def _request_ok(connection: Connection, verb: str, path: str, body: object = None) -> Any:
-    status, answer = connection.request(verb, path, body)
-    if status not in (HTTPStatus.OK, HTTPStatus.ACCEPTED):
-        raise RuntimeError(f"{verb} {path}: {status} {str(answer)[:500]}")
-    return answer

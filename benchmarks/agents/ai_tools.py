@@ -6,11 +6,10 @@ and the text of `read_notebook` by the function that makes it.
 
 import json
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from benchmarks.agents.way import FILE, Cell, UnsupportedTask, Way
+from benchmarks.agents.way import FILE, UnsupportedTask, Way
 from benchmarks.peers import install_peers
 
 AI_TOOLS = "jupyter-ai-tools"
@@ -72,21 +71,8 @@ class JupyterAiTools(Way):
         text: str = json.loads(reader.stdout.readline())
         return self.count(f"read_notebook {FILE}", text)
 
-    def change_lines(self, cell: Cell, known: str, old: str, new: str) -> NoReturn:
-        self._refuse()
-
-    def fix_error(self, cell: Cell, old: str, new: str) -> NoReturn:
-        self._refuse()
-
-    def replace(self, cell: Cell, source: str) -> NoReturn:
-        self._refuse()
-
-    def change_many(self, cells: Sequence[Cell]) -> NoReturn:
-        self._refuse()
-
-    def build(self, cells: Sequence[Cell]) -> NoReturn:
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         message = "needs a browser"
         raise UnsupportedTask(message)
+
+    change_lines = fix_error = replace = change_many = build = _refuse

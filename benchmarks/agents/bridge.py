@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.agents.commands import PROGRAM
 from benchmarks.agents.ours import OurTools
-from benchmarks.agents.way import FILE, join_texts
+from benchmarks.agents.way import FILE
 
 _INITIALIZE = {
     "protocolVersion": "2025-06-18",
@@ -46,14 +46,10 @@ class Bridge(OurTools):
 
     def start(self) -> int:
         """Do what a client does at its start; return the number of tools."""
-        self._request("initialize", _INITIALIZE)
-        return len(self._request("tools/list", {})["tools"])
+        self.request("initialize", _INITIALIZE)
+        return len(self.request("tools/list", {})["tools"])
 
-    def send(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
-        result = self._request("tools/call", {"name": tool, "arguments": arguments})
-        return not result.get("isError"), join_texts(result)
-
-    def _request(self, method: str, parameters: dict[str, Any]) -> Any:
+    def request(self, method: str, parameters: dict[str, Any]) -> Any:
         self._requests += 1
         message = {"jsonrpc": "2.0", "id": self._requests, "method": method, "params": parameters}
         assert self._process.stdin is not None

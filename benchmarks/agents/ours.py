@@ -25,8 +25,13 @@ class OurTools(Way):
         self._rev = ""
 
     @abstractmethod
+    def request(self, method: str, parameters: dict[str, Any]) -> Any:
+        """Send a request of the protocol; return its result."""
+
     def send(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
         """Call a tool; return whether it has succeeded, and the text of the answer."""
+        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        return not result.get("isError"), join_texts(result)
 
     def call(self, tool: str, **arguments: Any) -> str:
         """Call a tool, and count it; raise `Refusal` if it has not succeeded."""
@@ -101,13 +106,9 @@ class McpEndpoint(OurTools):
         self._requests = 0
 
     def describe_tools(self) -> str:
-        return dump(self._request("tools/list", {})["tools"])
+        return dump(self.request("tools/list", {})["tools"])
 
-    def send(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
-        result = self._request("tools/call", {"name": tool, "arguments": arguments})
-        return not result.get("isError"), join_texts(result)
-
-    def _request(self, method: str, parameters: dict[str, Any]) -> Any:
+    def request(self, method: str, parameters: dict[str, Any]) -> Any:
         self._requests += 1
         message = {"jsonrpc": "2.0", "id": self._requests, "method": method, "params": parameters}
         status, answer = self._connection.request("POST", "/nbedit/mcp", message)
