@@ -7,15 +7,14 @@ orders of the parts of a proposal in `tests/notebook/undo/test_revert.py`.
 
 import itertools
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from tests.races.servers import RaceServers, run_servers
 from tests.support import samples
 from tests.support.driver import Notebook
 from tests.support.http import Client
-from tests.support.servers import run_server
 
 Cells = list[dict[str, Any]]
 Batch = list[dict[str, Any]]
@@ -24,21 +23,8 @@ Batch = list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Client]]:
     """Yield two servers of one user that serve one folder."""
-    top = tmp_path_factory.mktemp("orders").resolve()
-    environment = {
-        "JUPYTER_DATA_DIR": str(top / "data"),
-        "JUPYTER_RUNTIME_DIR": str(top / "runtime"),
-    }
-    for name in ("notebooks", "data"):
-        (top / name).mkdir()
-    with ExitStack() as stack:
-        clients: list[Client] = []
-        for number in range(2):
-            folder = top / f"server{number}"
-            folder.mkdir()
-            (folder / "notebooks").symlink_to(top / "notebooks")
-            clients.append(stack.enter_context(run_server(folder, environment=environment)))
-        yield clients
+    with run_servers(RaceServers(tmp_path_factory.mktemp("orders"))) as servers:
+        yield [run.server.client for run in servers.runs.values()]
 
 
 def make_cells(text: str, *, has_ids: bool = True) -> Cells:

@@ -1,6 +1,5 @@
 """A notebook that two servers know by different paths has one history and one mode."""
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from tests.handlers.error_checks import get_error
 from tests.support import samples
 from tests.support.driver import Notebook
-from tests.support.http import JSON, Client
+from tests.support.http import Client
 from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
 from tests.support.waiting import wait_until
@@ -210,18 +209,13 @@ def test_work_without_a_server_has_the_same_history_and_obeys(
 # Renames and deletions -------------------------------------------------------------------------
 
 
-def rename(client: Client, old: str, new: str) -> None:
-    body = json.dumps({"path": new}).encode()
-    assert client.request("PATCH", f"api/contents/{old}", body, JSON).status == 200
-
-
 def test_renames_by_both_servers_are_followed_by_both(pair: Pair) -> None:
     write(pair.folder / "before.ipynb")
     number = pair.outer.patch("project/before.ipynb", CHANGE).json["edit_id"]
     pair.inner.set_mode("review", "before.ipynb")
-    rename(pair.inner, "before.ipynb", "between.ipynb")
+    pair.inner.rename("before.ipynb", "between.ipynb")
     wait_until(lambda: list_edits(pair.outer, "project/between.ipynb") == [number], "the rename")
-    rename(pair.outer, "project/between.ipynb", "after.ipynb")
+    pair.outer.rename("project/between.ipynb", "after.ipynb")
     wait_until(lambda: list_edits(pair.outer, "after.ipynb") == [number], "the second rename")
     wait_until(lambda: get_mode(pair.outer, "after.ipynb") == "review", "the mode")
     # It is in the root of the inner server no more.
@@ -231,7 +225,7 @@ def test_renames_by_both_servers_are_followed_by_both(pair: Pair) -> None:
 def test_a_renamed_folder_takes_its_notebooks_along_at_both_servers(pair: Pair) -> None:
     write(pair.folder / "old" / "a.ipynb")
     number = pair.inner.patch("old/a.ipynb", CHANGE).json["edit_id"]
-    rename(pair.outer, "project/old", "project/new")
+    pair.outer.rename("project/old", "project/new")
     wait_until(lambda: list_edits(pair.inner, "new/a.ipynb") == [number], "the rename")
 
 
@@ -245,7 +239,7 @@ def test_a_link_that_is_renamed_or_deleted_changes_no_name(pair: Pair, kind: str
     number = pair.outer.patch(f"project/{link}{tail}", CHANGE).json["edit_id"]
     pair.outer.set_mode("review", f"project/{link}{tail}")
     other = f"other-{link}"
-    rename(pair.outer, f"project/{link}", f"project/{other}")
+    pair.outer.rename(f"project/{link}", f"project/{other}")
     wait_until(lambda: list_all(pair.outer).get(number) == f"project/{other}{tail}", "the new path")
     assert list_edits(pair.inner, f"{other}{tail}") == [number]
     wait_until(lambda: get_mode(pair.inner, f"{other}{tail}") == "review", "the mode")
