@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_nbedit.notebook.sequence_diff import Hunk, is_still_applied, list_hunks, rebase_hunks
+from tests.notebook.line_diffs import CASES_PATH, render_cases
 
 texts = st.text(st.sampled_from("ab \n(😀é\ŕx"), max_size=40)
 sources = st.one_of(texts, st.lists(texts, max_size=6).map("\n".join), st.text(max_size=30))
@@ -70,3 +71,8 @@ def test_text_typed_into_the_changed_span_is_not_overwritten() -> None:
     assert rebase_hunks(changes, "x = 1\n", "x = 11\n") is None
     assert rebase_hunks(changes, "x = 1\n", "x = 1\ny\n") == changes
     assert rebase_hunks(changes, "x = 1\n", "# a\nx = 1\n") == [Hunk(8, 9, "20")]
+
+
+def test_the_page_is_tested_with_the_differences_of_lines_that_the_server_finds() -> None:
+    # After an intended change: python -m tests.notebook.line_diffs
+    assert CASES_PATH.read_text("utf-8") == render_cases()

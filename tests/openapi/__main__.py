@@ -7,10 +7,13 @@ nothing, and fails if the types differ; tests compare the others.
 To add an example, write its request into ``examples.json``; the answer is filled in.
 """
 
+import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,9 +27,11 @@ from jupyter_nbedit.agents.tools.toolsets import agent  # noqa: E402
 from jupyter_nbedit.handlers import default_handlers  # noqa: E402 - needs the line above
 from jupyter_nbedit.handlers.openapi import build_document  # noqa: E402
 from tests.openapi.examples import EXAMPLES, Example, load_examples  # noqa: E402
-from tests.openapi.lab_types import LAB_TYPES, build_lab_types  # noqa: E402
 from tests.openapi.page import PAGE, build_page  # noqa: E402
 from tests.openapi.playing import Stage  # noqa: E402
+from tests.support.paths import LAB  # noqa: E402
+
+LAB_TYPES = LAB / "src" / "server" / "openapi.ts"
 
 
 def main() -> None:
@@ -39,14 +44,14 @@ def main() -> None:
     load_examples.cache_clear()
     document = build_document(default_handlers, base_url="/")
     PAGE.write_text(build_page(document))
-    LAB_TYPES.write_text(build_lab_types(document))
+    LAB_TYPES.write_text(_build_lab_types(document))
     print(f"{len(played)} examples")
 
 
 def check() -> None:
     """Exit with a message if the types of the JupyterLab extension do not fit the document."""
     document = build_document(default_handlers, base_url="/")
-    if LAB_TYPES.read_text() != build_lab_types(document):
+    if LAB_TYPES.read_text() != _build_lab_types(document):
         sys.exit(f"{LAB_TYPES} does not fit the OpenAPI document. Run `python tests/openapi`.")
 
 
@@ -56,6 +61,25 @@ def _record(stage: Stage, exchange: Example) -> Example:
     status, answer = stage.play(exchange)
     print(status, exchange.name, "" if status < 400 else answer)
     return msgspec.structs.replace(exchange, status=status, answer=answer)
+
+
+def _build_lab_types(document: Mapping[str, Any]) -> str:
+    """Return the module with the types; `npm ci` must have run in the folder of the lab."""
+    # The page calls the routes by hand, and needs no types of them.
+    schemas = {
+        **document,
+        "paths": {},
+        "components": {"schemas": document["components"]["schemas"]},
+    }
+    command = ("node", "node_modules/openapi-typescript/bin/cli.js")
+    done = subprocess.run(
+        (*command, "--immutable", "--empty-objects-unknown"),
+        cwd=LAB,
+        input=msgspec.json.encode(schemas),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return done.stdout.decode()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Examples in the documentation match the package and the replies of a server."""
+"""Examples in the documentation match the package, and paths and imports what there is."""
 
+import ast
 import json
 import os
 import re
@@ -184,3 +185,14 @@ def test_the_documentation_contains_the_example_extension_of_the_browser_tests()
     found = {path for path in EXAMPLE.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     names = {path.relative_to(EXAMPLE).as_posix() for path in found}
     assert names == {*LANGUAGES, "tsconfig.json"}
+
+
+def test_no_test_module_is_imported() -> None:
+    # Else its tests run twice or with fixtures of another folder; import-linter knows no patterns.
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.ImportFrom) and "test_" in (node.module or "").rpartition(".")[2]
+    ]
+    assert found == [], "move what they share to a module that is no test"
