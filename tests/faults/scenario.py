@@ -4,7 +4,6 @@ A place is put back as it was before each fault, and looked at after it.
 """
 
 import asyncio
-import hashlib
 import logging
 import os
 import stat
@@ -182,7 +181,7 @@ class Scenario:
         if outcome is not None and outcome.reply is not None:
             if not is_new:
                 problems.append("I2: told that it is written, and it is not")
-            if outcome.reply.hash != hashlib.sha256(self.after).hexdigest():
+            if outcome.reply.hash != samples.compute_hash(self.after):
                 problems.append("I2: told another hash")
         if outcome is not None and outcome.error is not None:
             problems.extend(self._check_error(outcome.error, is_new=is_new))

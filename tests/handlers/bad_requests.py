@@ -20,9 +20,10 @@ from tests.handlers.faults import (
     lose_database,
     save_elsewhere,
 )
-from tests.handlers.operation_table import CELLS, build_texts, op, sha256
+from tests.handlers.operation_table import CELLS, build_texts, op
 from tests.support import samples
 from tests.support.http import JSON
+from tests.support.samples import compute_hash, name_cell
 
 HASH = "0" * 64
 LIMIT = 16 * 1024 * 1024
@@ -320,7 +321,9 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
             ACCEPT, EDIT, sources=[{**SOURCE, "source": None}]
         ),
         "accept: no source for a new cell": decide(
-            ACCEPT, patch(END), sources=[{**SOURCE, "source_hash": sha256("x"), "source": None}]
+            ACCEPT,
+            patch(END),
+            sources=[{**SOURCE, "source_hash": compute_hash("x"), "source": None}],
         ),
         "accept: a source for a cell that is deleted": decide(
             ACCEPT, patch(DELETE), sources=[SOURCE]
@@ -487,8 +490,8 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "to delete": Case(patch(op("delete", cell="twin")), {"indexes": [1, 2]}, TWINS),
         "to insert after": Case(patch({**INSERT, "after": "twin"}), {"indexes": [1, 2]}, TWINS),
         "a guarded name": Case(
-            patch(op("delete", cell=f"1:{sha256('x')[:6]}")),
-            {"indexes": [0, 1], "candidates": [f"{n}:{sha256('x')[:6]}~" for n in (0, 1)]},
+            patch(op("delete", cell=name_cell(1, "x"))),
+            {"indexes": [0, 1], "candidates": [f"{name_cell(n, 'x')}~" for n in (0, 1)]},
             samples.notebook(samples.raw("x"), samples.raw("x"), minor=4),
         ),
     },
@@ -527,11 +530,11 @@ REFUSED: dict[str, Mapping[str, Send | Case]] = {
         "a guard": row(
             op("clear_outputs", cell="raw", expect={"source": "z"}),
             source="as is",
-            source_hash=sha256("as is"),
+            source_hash=compute_hash("as is"),
         ),
         "a guarded name": Case(
             patch(op("delete", cell="1:000000")),
-            {"index": 1, "name": f"1:{sha256('# Title')[:6]}", "source": "# Title"},
+            {"index": 1, "name": name_cell(1, "# Title"), "source": "# Title"},
         ),
         "a guarded name of a cell beyond the end": Case(
             patch(op("delete", cell="3:000000")), {"cell": "3:000000", "total_cells": 3}

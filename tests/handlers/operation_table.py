@@ -6,17 +6,12 @@ ids behind it.
 
 # ruff: noqa: E501 -- a row is a line
 
-import hashlib
 import json
 from typing import Any
 
 from tests.support import samples
 
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["1\n"]}
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def build_view(cell: dict[str, Any]) -> str:
@@ -170,11 +165,11 @@ SECTION_ROWS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "replace": (
         op("replace", cell="code", source="z"),
-        {"cell_id": "code", "index": 0, "cell_type": "code", "source_hash": sha256("z"), "outputs_cleared": True},
+        {"cell_id": "code", "index": 0, "cell_type": "code", "source_hash": samples.compute_hash("z"), "outputs_cleared": True},
     ),
     "delete several": (
         op("delete", cells=["raw"]),
-        {"cell_id": None, "index": None, "cell_type": None, "source_hash": None, "cells": [{"cell_id": "raw", "index": 2, "cell_type": "raw", "source_hash": sha256("as is"), "source": "as is"}]},
+        {"cell_id": None, "index": None, "cell_type": None, "source_hash": None, "cells": [{"cell_id": "raw", "index": 2, "cell_type": "raw", "source_hash": samples.compute_hash("as is"), "source": "as is"}]},
     ),
     "set_metadata of the notebook": (
         op("set_metadata", patch={"a": 1}),

@@ -16,7 +16,7 @@ import pytest
 from jupyter_nbedit.handlers import default_handlers
 from jupyter_nbedit.handlers.openapi import build_document
 from tests.handlers.error_checks import OF_TYPES, get_error, no_changes
-from tests.handlers.operation_table import CELLS, ROWS, SECTION_ROWS, SECTIONS, op, sha256
+from tests.handlers.operation_table import CELLS, ROWS, SECTION_ROWS, SECTIONS, op
 from tests.support import samples
 from tests.support.http import JSON, Answer, Client
 from tests.support.sampling import choose
@@ -52,7 +52,7 @@ def build_edit(text: bytes, *operations: dict[str, Any], **fields: Any) -> Form:
 
 _CELL = {"source": "x", "cell_type": "code", "id": "new", "metadata": {}}
 _NOTE = {"dry_run": False, "client": "a test", "message": "why"}
-_VERSIONED = {**_NOTE, "hash": sha256(TEXT.decode())}
+_VERSIONED = {**_NOTE, "hash": samples.compute_hash(TEXT.decode())}
 _GUARD = {"source": "as is"}
 FORMS: dict[str, Form] = {
     **{
@@ -64,7 +64,7 @@ FORMS: dict[str, Form] = {
     "insert before": build_edit(TEXT, op("insert", **_CELL, before="raw")),
     "guard": build_edit(TEXT, op("replace", cell="raw", source="", expect=_GUARD)),
     "guard by hash": build_edit(
-        TEXT, op("delete", cell="raw", expect={"source_hash": sha256("as is")})
+        TEXT, op("delete", cell="raw", expect={"source_hash": samples.compute_hash("as is")})
     ),
     "create": Form(
         "PUT",

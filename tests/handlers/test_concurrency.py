@@ -1,6 +1,5 @@
 """Concurrent requests: no change is lost, no file is incomplete, no server error."""
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,12 +33,12 @@ def assert_chain(before: bytes, replies: Sequence[dict[str, Any]], after: bytes)
     """Check that each edit was made on the outcome of another, none on the same."""
     steps = {reply["hash_before"]: reply for reply in replies}
     assert len(steps) == len(replies)
-    at = hashlib.sha256(before).hexdigest()
+    at = samples.compute_hash(before)
     numbers = []
     while at in steps:
         numbers.append(steps[at]["edit_id"])
         at = steps[at]["hash"]
-    assert at == hashlib.sha256(after).hexdigest()
+    assert at == samples.compute_hash(after)
     assert len(numbers) == len(replies)
     assert numbers == sorted(numbers)
 

@@ -1,6 +1,5 @@
 """Create notebooks over HTTP: the reply, the file, and existing files."""
 
-import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
@@ -47,7 +46,7 @@ def test_a_notebook_is_created_as_nbformat_would_write_it(live: Client) -> None:
 
 def test_the_reply_to_create_has_the_form_of_an_edit_without_previous_hash(live: Client) -> None:
     answer = put(Notebook(live, "answered.ipynb"), cells=CELLS)
-    notebook_hash = hashlib.sha256((live.root / "answered.ipynb").read_bytes()).hexdigest()
+    notebook_hash = samples.compute_hash((live.root / "answered.ipynb").read_bytes())
     reply = answer.json
     assert (reply["hash"], reply["hash_before"]) == (notebook_hash, None)
     assert (reply["total_cells"], reply["cells_delta"], reply["persisted"]) == (3, 3, True)
@@ -124,5 +123,5 @@ def test_one_of_many_concurrent_creates_succeeds(live: Client) -> None:
         )
     assert sorted(answer.status for answer in answers) == [201, *[409] * 15]
     (made,) = (answer for answer in answers if answer.status == 201)
-    notebook_hash = hashlib.sha256((live.root / "race.ipynb").read_bytes()).hexdigest()
+    notebook_hash = samples.compute_hash((live.root / "race.ipynb").read_bytes())
     assert made.json["hash"] == notebook_hash

@@ -1,6 +1,5 @@
 """Edit notebooks over HTTP: the reply and the file."""
 
-import hashlib
 import itertools
 import json
 from datetime import datetime
@@ -19,17 +18,13 @@ TEXT = samples.three_cells()
 REPLACE = replace("beta", "# Changed")
 
 
-def sha256(text: bytes | str) -> str:
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
-
-
 def test_an_edit_is_answered_as_documented_and_written(live: Client, notebook: Notebook) -> None:
     answer = notebook.patch({"op": "replace", "cell": "alpha", "source": "x = 2"})
     assert answer.status == 200
     text = notebook.text
     cell = samples.load_cells(text)[0]
     assert (cell["source"], cell["outputs"], cell["execution_count"]) == ("x = 2", [], None)
-    assert answer.headers["ETag"] == f'"{sha256(text)}"'
+    assert answer.headers["ETag"] == f'"{samples.compute_hash(text)}"'
     assert answer.headers["Content-Type"].startswith("application/json")
     reply = answer.json
     assert reply.pop("edit_id") > 0
@@ -40,8 +35,8 @@ def test_an_edit_is_answered_as_documented_and_written(live: Client, notebook: N
     assert model["last_modified"] == reply.pop("last_modified")
     assert reply == {
         "path": notebook.path,
-        "hash_before": sha256(TEXT),
-        "hash": sha256(text),
+        "hash_before": samples.compute_hash(TEXT),
+        "hash": samples.compute_hash(text),
         "applied_via": "file",
         "bytes_preserved": True,
         "persisted": True,
@@ -55,7 +50,7 @@ def test_an_edit_is_answered_as_documented_and_written(live: Client, notebook: N
                 "cell_id": "alpha",
                 "index": 0,
                 "cell_type": "code",
-                "source_hash": sha256("x = 2"),
+                "source_hash": samples.compute_hash("x = 2"),
                 "outputs_cleared": True,
             }
         ],
@@ -105,12 +100,12 @@ def test_each_operation_of_a_batch_has_its_result_in_order(
         )
         for result in reply["operations"]
     ] == [
-        ("insert", "new", 3, "markdown", sha256("a")),
-        ("move", "gamma", 0, "raw", sha256("as is")),
-        ("delete", "beta", 1, "markdown", sha256("# Title")),
-        ("replace", "new", 3, "markdown", sha256("a")),
-        ("insert", fresh, 2, "raw", sha256("b")),
-        ("replace", "alpha", 1, "code", sha256("x")),
+        ("insert", "new", 3, "markdown", samples.compute_hash("a")),
+        ("move", "gamma", 0, "raw", samples.compute_hash("as is")),
+        ("delete", "beta", 1, "markdown", samples.compute_hash("# Title")),
+        ("replace", "new", 3, "markdown", samples.compute_hash("a")),
+        ("insert", fresh, 2, "raw", samples.compute_hash("b")),
+        ("replace", "alpha", 1, "code", samples.compute_hash("x")),
     ]
     removed = [result.get("source") for result in reply["operations"]]
     assert removed == [None, None, "# Title", None, None, None]
@@ -129,7 +124,7 @@ def test_a_dry_run_returns_the_result_and_writes_nothing(notebook: Notebook) -> 
     real = notebook.patch(*operations)
     assert (dry.status, real.status) == (200, 200)
     assert (dry.json["edit_id"], dry.json["persisted"], dry.json["dry_run"]) == (None, False, True)
-    assert dry.json["hash"] == real.json["hash"] == sha256(notebook.text)
+    assert dry.json["hash"] == real.json["hash"] == samples.compute_hash(notebook.text)
     once_only = {"edit_id", "persisted", "dry_run", "last_modified", "guard"}
     assert {name: value for name, value in dry.json.items() if name not in once_only} == {
         name: value for name, value in real.json.items() if name not in once_only
@@ -162,8 +157,8 @@ def test_a_batch_that_changes_nothing_writes_nothing(
     assert answer.status == 200, answer.body
     reply = answer.json
     assert reply["edit_id"] is None
-    assert reply["hash"] == reply["hash_before"] == sha256(TEXT)
-    assert answer.headers["ETag"] == f'"{sha256(TEXT)}"'
+    assert reply["hash"] == reply["hash_before"] == samples.compute_hash(TEXT)
+    assert answer.headers["ETag"] == f'"{samples.compute_hash(TEXT)}"'
     assert (reply["persisted"], reply["cells_delta"], reply["diff"]) == (True, 0, "")
     model = live.request("GET", f"api/contents/{notebook.path}").json
     assert reply["last_modified"] == model["last_modified"]

@@ -1,6 +1,5 @@
 """The endpoint of the Model Context Protocol, by messages as clients send them."""
 
-import hashlib
 import json
 import re
 import socket
@@ -56,11 +55,7 @@ def replace(cell: str, source: str = "y", **members: Any) -> dict[str, Any]:
     return build_call("notebook_edit", path="a.ipynb", operations=[operation], **members)
 
 
-def name(index: int, source: str) -> str:
-    return f"{index}:{hashlib.sha256(source.encode()).hexdigest()[:6]}"
-
-
-CODE, TWIN = name(0, "x = 1"), name(2, "twin")
+CODE, TWIN = samples.name_cell(0, "x = 1"), samples.name_cell(2, "twin")
 
 
 @pytest.fixture
@@ -295,7 +290,7 @@ def test_a_refusal_is_a_result_that_a_model_can_read(
 
 @pytest.mark.usefixtures("notebook")
 def test_a_name_of_identical_cells_needs_the_current_rev(live: Client) -> None:
-    rev = hashlib.sha256(TEXT).hexdigest()[:8]
+    rev = samples.compute_hash(TEXT)[:8]
     with no_changes(live.root):
         text = get_text(get_result(post(live, replace(TWIN))), is_error=True)
     assert text.startswith("ambiguous_cell: ")
@@ -390,7 +385,8 @@ def test_the_history_has_the_name_of_the_client(live: Client, client_info: Any, 
     get_text(get_result(post(live, replace(CODE, "legacy"), headers)))
     assert get_client() == shown
     modern = make_modern(
-        replace(name(0, "legacy")), **{"io.modelcontextprotocol/clientInfo": client_info}
+        replace(samples.name_cell(0, "legacy")),
+        **{"io.modelcontextprotocol/clientInfo": client_info},
     )
     get_text(get_result(post(live, modern, {**build_headers(modern), "Mcp-Session-Id": "!"})))
     assert get_client() == shown

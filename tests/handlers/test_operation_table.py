@@ -1,6 +1,5 @@
 """The table of operations against a server."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any, get_args
@@ -34,7 +33,7 @@ def edit(live: Client, cells: Cells, operations: Cells) -> tuple[dict[str, Any],
     assert (dry.status, answer.status) == (200, 200), answer.body
     text = path.read_bytes()
     reply: dict[str, Any] = answer.json
-    assert reply["hash"] == hashlib.sha256(text).hexdigest()
+    assert reply["hash"] == samples.compute_hash(text)
     nbformat.validate(json.loads(text))
     found = samples.load_cells(text)
     assert (reply["total_cells"], reply["cells_delta"]) == (len(found), len(found) - len(cells))

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import hashlib
 import threading
 from pathlib import Path
 from typing import Any
@@ -93,14 +92,14 @@ def test_since_a_version_only_changed_cells_are_returned(notebook: Notebook) -> 
 
 def test_since_the_current_version_nothing_has_changed(notebook: Notebook) -> None:
     for _ in range(2):
-        now = notebook.read(since=hashlib.sha256(TEXT).hexdigest()).json
+        now = notebook.read(since=samples.compute_hash(TEXT)).json
         assert (now["cells"], now["next"], now["since"]["changed"]) == ([], None, 0)
 
 
 def test_changes_since_a_version_need_no_earlier_read_of_it(notebook: Notebook) -> None:
     text = TEXT.replace(b"y = 2", b"y = 3")
     notebook.file.write_bytes(text)
-    notebook_hash = hashlib.sha256(text).hexdigest()
+    notebook_hash = samples.compute_hash(text)
     assert notebook.read(headers={"If-None-Match": f'"{notebook_hash}"'}).status == 304
     notebook.patch({"op": "delete", "cell": "x"})
     assert notebook.read(since=notebook_hash).json["since"]["gone"] == ["x"]

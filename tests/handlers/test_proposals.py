@@ -1,6 +1,5 @@
 """Proposals over HTTP: propose, decide, and the file afterwards."""
 
-import hashlib
 import itertools
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +57,7 @@ def test_a_change_in_review_mode_is_proposed_and_not_written(
     )
     assert answer.status == 202
     reply = answer.json
-    now = hashlib.sha256(ODD).hexdigest()
+    now = samples.compute_hash(ODD)
     assert (reply["edit_id"], reply["persisted"]) == (None, False)
     assert reply["hash"] == reply["hash_before"] == now
     assert answer.headers["ETag"] == f'"{now}"'
@@ -165,7 +164,7 @@ def test_an_accepted_proposal_writes_the_bytes_of_the_edit(
         assert answer.json["hash"] == would["hash"]
     assert answer.json["diff"] == notebook.get_proposal(number)["diff"]
     text = notebook.text
-    assert answer.json["hash"] == hashlib.sha256(text).hexdigest()
+    assert answer.json["hash"] == samples.compute_hash(text)
     assert text.startswith(b"{\r\n\t")
     assert {one["op"] for one in answer.json["operations"]} == {"accept"}
     assert answer.json["edit_id"] is not None
@@ -309,7 +308,7 @@ def test_accept_has_a_dry_run_and_applies_to_the_given_version(notebook: Noteboo
     get_error(notebook.accept(number, headers=stale), 412, "hash_mismatch")
     assert notebook.text == ODD
     assert notebook.get_proposal(number)["status"] == "pending"
-    assert notebook.accept(number, hash=hashlib.sha256(ODD).hexdigest()).status == 200
+    assert notebook.accept(number, hash=samples.compute_hash(ODD)).status == 200
 
 
 def test_a_retry_proposes_and_accepts_nothing_twice(notebook: Notebook) -> None:
@@ -368,7 +367,7 @@ def test_a_proposed_notebook_is_created_when_it_is_accepted(
     # Just what was shown, fresh ids included.
     assert accepted.json["hash"] == answer.json["hash"]
     text = (notebook.root / name).read_bytes()
-    assert hashlib.sha256(text).hexdigest() == answer.json["hash"]
+    assert samples.compute_hash(text) == answer.json["hash"]
     assert [part["cell_id"] for part in proposal["parts"]] == list(
         list_sources(Notebook(live, name))
     )

@@ -1,6 +1,5 @@
 """Reading a notebook over HTTP."""
 
-import hashlib
 import json
 from datetime import datetime
 from typing import Any
@@ -8,13 +7,12 @@ from typing import Any
 import pytest
 
 from tests.handlers.error_checks import get_error, no_changes
-from tests.handlers.operation_table import sha256
 from tests.support import samples
 from tests.support.driver import Notebook
 from tests.support.http import Client, Local
 
 TEXT = samples.three_cells()
-HASH = hashlib.sha256(TEXT).hexdigest()
+HASH = samples.compute_hash(TEXT)
 
 
 def build_cell_view(
@@ -26,7 +24,7 @@ def build_cell_view(
         "id": cell_id,
         "cell_type": cell_type,
         "source": source,
-        "source_hash": sha256(source),
+        "source_hash": samples.compute_hash(source),
         "lines": lines,
         "tags": [],
     }
@@ -248,14 +246,14 @@ def test_head_has_the_tag_of_the_notebook_and_does_not_count_as_reading_it(
     for headers, status in (({}, 200), ({"If-None-Match": tag}, 200)):
         answer = live.request("HEAD", f"nbedit/notebooks/{notebook.path}", headers=headers)
         assert (answer.status, answer.body) == (status, b"")
-        assert answer.headers["ETag"] == f'"{hashlib.sha256(longer).hexdigest()}"'
+        assert answer.headers["ETag"] == f'"{samples.compute_hash(longer)}"'
     same = {"If-None-Match": answer.headers["ETag"]}
     assert live.request("HEAD", f"nbedit/notebooks/{notebook.path}", headers=same).status == 304
     assert live.request("HEAD", "nbedit/notebooks/missing.ipynb").status == 404
 
 
 def test_a_delta_is_only_for_a_known_version_and_takes_no_other_options(notebook: Notebook) -> None:
-    notebook_hash = hashlib.sha256(TEXT).hexdigest()
+    notebook_hash = samples.compute_hash(TEXT)
     whole = notebook.read(view="nbformat", since=notebook_hash).json
     assert whole["cells"] == [{"copy": [0, 3]}]
     get_error(notebook.read(view="nbformat", since="0" * 64), 410, "version_unknown")

@@ -1,6 +1,5 @@
 """Proposals whose cells have changed since, and rejections with a reason that can be undone."""
 
-import hashlib
 import json
 from typing import Any
 
@@ -19,12 +18,8 @@ TEXT = samples.notebook(*(samples.code(BASE, name) for name in ("alpha", "beta",
 pytestmark = pytest.mark.usefixtures("review")
 
 
-def hash_source(source: str) -> str:
-    return hashlib.sha256(source.encode()).hexdigest()
-
-
 def choose(part: int, current: str, source: str | None) -> dict[str, Any]:
-    return {"part": part, "source_hash": hash_source(current), "source": source}
+    return {"part": part, "source_hash": samples.compute_hash(current), "source": source}
 
 
 def propose_and_change(notebook: Notebook, *changes: dict[str, Any]) -> int:
@@ -50,7 +45,7 @@ def test_a_proposal_shows_its_cells_as_they_are_now(notebook: Notebook) -> None:
     )
     alpha, beta, gamma = read_parts(notebook, number)
     assert (alpha["state"], alpha["current"]["source"]) == ("changed", THEIRS)
-    assert (alpha["current_hash"], alpha["merged"]) == (hash_source(THEIRS), MERGED)
+    assert (alpha["current_hash"], alpha["merged"]) == (samples.compute_hash(THEIRS), MERGED)
     assert beta["state"] == "gone"
     assert (gamma["state"], gamma["merged"]) == ("changed", None)
     assert not {"current", "current_hash", "merged"} & beta.keys()

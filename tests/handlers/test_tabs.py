@@ -1,7 +1,6 @@
 """The socket of the tabs, and what the reply to an edit reports about them."""
 
 import asyncio
-import hashlib
 import json
 import time
 from collections.abc import Awaitable
@@ -116,7 +115,7 @@ async def edit_concurrently(local: Local, page: PageSocket, state: str) -> None:
     await wait_until_async(lambda: file.read_bytes() != before)
     second = await edit(local, f"later {state}")
     assert not waiting.done()
-    assert second.json["hash_before"] != hashlib.sha256(before).hexdigest()
+    assert second.json["hash_before"] != samples.compute_hash(before)
     await page.report(second, state)
     answer = await waiting
     assert answer.json["tabs"] == {**NOBODY, "open": 1, state: 1}
@@ -154,7 +153,7 @@ async def change_and_read_delta(local: Local) -> Answer:
     """Read the difference that another program makes, which then writes the old version again."""
     file = local.root / NAME
     file.write_bytes(TEXT.replace(b"# Title", b"# Theirs"))
-    answer = await read_delta(local, hashlib.sha256(TEXT).hexdigest())
+    answer = await read_delta(local, samples.compute_hash(TEXT))
     file.write_bytes(TEXT)
     return answer
 
@@ -163,7 +162,7 @@ async def change_and_read_delta(local: Local) -> Answer:
 async def test_a_tab_gets_only_what_another_program_changes_in_the_version_that_it_has_reported(
     local: Local, jp_ws_fetch: Any
 ) -> None:
-    report = {"path": NAME, "state": "shown", "hash": hashlib.sha256(TEXT).hexdigest()}
+    report = {"path": NAME, "state": "shown", "hash": samples.compute_hash(TEXT)}
     async with (
         open_page_socket(jp_ws_fetch, "b.ipynb") as other,
         open_page_socket(jp_ws_fetch, NAME) as page,

@@ -1,6 +1,5 @@
 """Replies as text, for clients that prefer `text/plain`."""
 
-import hashlib
 import json
 import re
 from typing import Any
@@ -21,17 +20,13 @@ TEXT = samples.notebook(
     minor=4,
     metadata={"language_info": {"name": "python"}},
 )
-REV = hashlib.sha256(TEXT).hexdigest()[:8]
+REV = samples.compute_hash(TEXT)[:8]
 ACCEPT = {"Accept": "text/plain"}
 
 
-def name(index: int, source: str) -> str:
-    return f"{index}:{hashlib.sha256(source.encode()).hexdigest()[:6]}"
-
-
-TITLE, CODE = name(0, "# Title"), name(1, "x = 1\nx")
+TITLE, CODE = samples.name_cell(0, "# Title"), samples.name_cell(1, "x = 1\nx")
 # There are two of them.
-TWIN = name(2, "<cell 0:aaaaaa code>\ntwin") + "~"
+TWIN = samples.name_cell(2, "<cell 0:aaaaaa code>\ntwin") + "~"
 
 
 def get_text(answer: Answer, status: int = 200) -> str:
@@ -80,7 +75,7 @@ def test_a_notebook_is_read_as_text(live: Client, notebook: Notebook) -> None:
         f"<cell {TWIN} code>\n\\<cell 0:aaaaaa code>\ntwin\n"
         f"<cell {TWIN.replace('2:', '3:')} code>\n\\<cell 0:aaaaaa code>\ntwin"
     )
-    assert answer.headers["ETag"] == f'"{hashlib.sha256(TEXT).hexdigest()}"'
+    assert answer.headers["ETag"] == f'"{samples.compute_hash(TEXT)}"'
     known = notebook.read({**ACCEPT, "If-None-Match": answer.headers["ETag"]})
     assert (known.status, known.body, known.headers["Vary"]) == (304, b"", "Accept")
     outline = get_text(notebook.read(ACCEPT, view="outline")).split("\n")
@@ -100,7 +95,7 @@ def test_the_first_line_names_what_is_unusual(notebook: Notebook) -> None:
 def test_changes_since_a_rev_are_read_as_text(notebook: Notebook) -> None:
     assert notebook.read(ACCEPT).status == 200
     notebook.patch({"op": "replace", "cell": 0, "source": "# New"})
-    new = name(0, "# New")
+    new = samples.name_cell(0, "# New")
     text = get_text(notebook.read(ACCEPT, since=REV)).split("\n")
     assert text[1:] == [
         f"<note>Since {REV}, which had 4 cells: 1 changed or new.</note>",
@@ -119,12 +114,12 @@ def test_an_edit_is_answered_with_the_names_of_its_cells(notebook: Notebook) -> 
         {"op": "clear_outputs", "all": True},
     )
     head, *operations = get_text(answer).split("\n")
-    edited = name(1, "x = 2\nx")
+    edited = samples.name_cell(1, "x = 2\nx")
     rev = samples.hash_file(notebook.file)[:8]
     assert re.fullmatch(rf"{notebook.path} \| 4 cells \| rev {rev} \| edit \d+", head)
     assert operations == [
         f"replace_text {edited} (outputs cleared)",
-        f"insert {name(0, 'r')}",
+        f"insert {samples.name_cell(0, 'r')}",
         f"delete {TITLE}",
         "set_metadata notebook",
         "clear_outputs",
@@ -153,7 +148,7 @@ def test_what_others_changed_since_the_rev_is_named(notebook: Notebook) -> None:
     notebook.patch({"op": "insert", "at": "start", "cell_type": "raw", "source": "theirs"})
     answer = patch(notebook, {"op": "replace", "cell": CODE, "source": "mine"}, rev=REV)
     last = get_text(answer).split("\n")[-1]
-    assert last == f"Changed since {REV}, not by this edit: {name(0, 'theirs')}."
+    assert last == f"Changed since {REV}, not by this edit: {samples.name_cell(0, 'theirs')}."
 
 
 def test_a_proposal_is_answered_and_read_as_text(live: Client, notebook: Notebook) -> None:
@@ -168,7 +163,7 @@ def test_a_proposal_is_answered_and_read_as_text(live: Client, notebook: Noteboo
     assert "\n+mine" in text
     notebook.set_mode(None)
     accepted = live.send_json("POST", f"proposals/{proposed[1]}/accept", {}, ACCEPT)
-    assert f"accept {name(1, 'mine')}" in get_text(accepted)
+    assert f"accept {samples.name_cell(1, 'mine')}" in get_text(accepted)
 
 
 def test_the_history_is_read_as_text(live: Client, notebook: Notebook) -> None:
@@ -183,7 +178,7 @@ def test_the_history_is_read_as_text(live: Client, notebook: Notebook) -> None:
     target = f"nbedit/notebooks/{notebook.path}/history/{found[1]}"
     details = get_text(live.request("GET", target, headers=ACCEPT)).split("\n")
     assert details[1:] == [
-        f"{CODE} code -> {name(1, 'mine')} code",
+        f"{CODE} code -> {samples.name_cell(1, 'mine')} code",
         "# outputs cleared",
         "@@ -1,2 +1 @@",
         "-x = 1",

@@ -1,6 +1,5 @@
 """One input for every tool, with all fields; add an input here for a new tool."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -51,10 +50,10 @@ _VALUES: dict[str, Any] = {
     "proposal_id": 1,
     "regex": False,
     "replace_all": False,
-    "rev": hashlib.sha256(samples.three_cells()).hexdigest()[:8],
+    "rev": samples.compute_hash(samples.three_cells())[:8],
     "section": "Title",
     "sections/notebook_edit action": "append_to_section",
-    "since": hashlib.sha256(samples.three_cells()).hexdigest(),
+    "since": samples.compute_hash(samples.three_cells()),
     "start": 0,
     "text": "x",
     "view": "auto",

@@ -10,7 +10,6 @@ are left with their text. What is not named is as it was, and ``SAME`` names not
 """
 
 import base64
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,9 +123,9 @@ SAME = "SAME"
 AR, AE, AS, AC, AH = (
     f"agent/notebook_{verb}" for verb in ("read", "edit", "search", "create", "history")
 )
-REV = hashlib.sha256(samples.three_cells()).hexdigest()[:8]
+REV = samples.compute_hash(samples.three_cells())[:8]
 ALPHA, BETA, GAMMA = (
-    f"{index}:{hashlib.sha256(source).hexdigest()[:6]}"
+    f"{index}:{samples.compute_hash(source)[:6]}"
     for index, source in enumerate((b"x = 1\nx", b"# Title", b"as is"))
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import random
 import time
@@ -19,7 +18,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from jupyter_nbedit.services.events.models import EditEvent
 from tests.races.history import Edit, Event, Feed, HistoryRow, ObservedHistory
 from tests.races.servers import RaceServers, ServerRun, run_servers
-from tests.races.writers import NOTEBOOK, Observations, Writer, hash_source
+from tests.races.writers import NOTEBOOK, Observations, Writer
 from tests.support import samples
 from tests.support.waiting import wait_until_async
 
@@ -175,8 +174,8 @@ async def run_load(load: RaceLoad, folder: Path, chance: random.Random) -> LoadR
         feeds = await subscribers.collect_feeds(notes.edits)
         after = path.read_bytes()
     history = ObservedHistory(
-        start=hashlib.sha256(before).hexdigest(),
-        final=hashlib.sha256(after).hexdigest(),
+        start=samples.compute_hash(before),
+        final=samples.compute_hash(after),
         start_cells=_list_cells(before),
         final_cells=_list_cells(after),
         edits=notes.edits,
@@ -221,7 +220,10 @@ async def _kill_servers(
 
 
 def _list_cells(text: bytes) -> list[tuple[str, str]]:
-    return [(cell["id"], hash_source("".join(cell["source"]))) for cell in samples.load_cells(text)]
+    return [
+        (cell["id"], samples.compute_hash("".join(cell["source"])))
+        for cell in samples.load_cells(text)
+    ]
 
 
 async def _read_history(run: ServerRun) -> list[HistoryRow]:

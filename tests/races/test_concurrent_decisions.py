@@ -1,7 +1,6 @@
 """Two servers decide on the same proposal: one succeeds, the other reports it."""
 
 import asyncio
-import hashlib
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
@@ -75,7 +74,7 @@ class ServerPair:
 
     def insert_claim(self, number: int, *, has_hashes: bool) -> None:
         """Store the claim of a server that was killed before it wrote."""
-        notebook_hash = hashlib.sha256((self.servers.root / NAME).read_bytes()).hexdigest()
+        notebook_hash = samples.compute_hash((self.servers.root / NAME).read_bytes())
         hashes = (notebook_hash, "never written") if has_hashes else (None, None)
         with self.open_database() as found:
             found.execute(

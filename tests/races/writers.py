@@ -1,7 +1,6 @@
 """Clients that edit one notebook concurrently, and record their observations."""
 
 import asyncio
-import hashlib
 import json
 import random
 import time
@@ -14,6 +13,7 @@ from typing import Any
 from tests.races.async_connection import AsyncConnection
 from tests.races.history import CellStep, Edit, Read, RefusedEdit
 from tests.races.servers import RaceServers, ServerRun
+from tests.support import samples
 
 NOTEBOOK = "shared.ipynb"
 _TARGET = f"/nbedit/notebooks/{NOTEBOOK}"
@@ -21,11 +21,6 @@ _GIVEN_UP_SECONDS = 120.0
 _PAUSE_SECONDS = 0.02
 _MAX_PAUSE_SECONDS = 0.1
 _MAX_CUT_SECONDS = (0.0, 0.02, 0.5)
-
-
-def hash_source(source: str) -> str:
-    """Return the source hash."""
-    return hashlib.sha256(source.encode()).hexdigest()
 
 
 @dataclass
@@ -79,7 +74,7 @@ class Writer:
     _connection: AsyncConnection | None = None
 
     def __post_init__(self) -> None:
-        self._value = hash_source(self._cell)
+        self._value = samples.compute_hash(self._cell)
 
     async def run(self, times: int) -> None:
         """Make so many edits; one that is refused counts for nothing."""
@@ -113,7 +108,7 @@ class Writer:
         """Insert a cell: nothing but the key of the request keeps a retry from doing it again."""
         name, source = self._new_source()
         operation = {"op": "insert", "cell_type": "code", "source": source, "after": self._cell}
-        value = hash_source(source)
+        value = samples.compute_hash(source)
         run = await self._connect()
         request = _WriterRequest(name, (CellStep(None, None, value),), [operation])
         if self._chance.random() < 0.5:
@@ -260,4 +255,4 @@ class Writer:
         name, source = self._new_source()
         guard = {"source_hash": self._value}
         operation = {"op": "replace", "cell": self._cell, "source": source, "expect": guard}
-        return name, CellStep(self._cell, self._value, hash_source(source)), operation
+        return name, CellStep(self._cell, self._value, samples.compute_hash(source)), operation

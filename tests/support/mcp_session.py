@@ -1,6 +1,5 @@
 """What the official client of the Model Context Protocol does with our tools."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tests.support import samples
 
 #: How the client begins: it asks for the era of the server, or speaks one.
 MODES = ("auto", "legacy", "2026-07-28")
-NEW_NAME = f"0:{hashlib.sha256(b'x = 2').hexdigest()[:6]}"
+NEW_NAME = f"0:{samples.compute_hash(b'x = 2')[:6]}"
 CLIENT = Implementation(name="test-client", title="Test Client", version="1")
 
 

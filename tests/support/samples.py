@@ -70,6 +70,16 @@ def load_cells(text: bytes) -> list[dict[str, Any]]:
     return cells
 
 
+def compute_hash(text: bytes | str) -> str:
+    """Hash a text as the Contents API does, or a source."""
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
 def hash_file(path: Path) -> str:
     """Hash a file as the Contents API does."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return compute_hash(path.read_bytes())
+
+
+def name_cell(index: int, source: str) -> str:
+    """Name a cell without an id, that is no twin of another."""
+    return f"{index}:{compute_hash(source)[:6]}"

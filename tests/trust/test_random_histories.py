@@ -11,7 +11,6 @@ signatures:
 """
 
 import asyncio
-import hashlib
 import json
 import multiprocessing
 import random
@@ -282,9 +281,7 @@ class TrustHistory:
 
     def trusted_hashes(self) -> set[str]:
         """Return the hashes of the versions that are trusted now."""
-        return {
-            hashlib.sha256(text).hexdigest() for text in self.versions if self.served.judge(text)[0]
-        }
+        return {samples.compute_hash(text) for text in self.versions if self.served.judge(text)[0]}
 
     # What must hold -----------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """The edit service above any storage: other writers, failures, odd notebooks."""
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -72,8 +71,8 @@ async def test_an_edit_is_computed_again_after_an_out_of_band_change(
     service = build_service(services, storage)
     reply = await service.edit(NAME, REPLACE)
     assert sources(storage.notebooks[NAME]) == ["x = 1\nx", "ours", f"theirs {times - 1}"]
-    assert reply.hash_before == hashlib.sha256(build_theirs(times - 1)).hexdigest()
-    assert reply.hash == hashlib.sha256(storage.notebooks[NAME]).hexdigest()
+    assert reply.hash_before == samples.compute_hash(build_theirs(times - 1))
+    assert reply.hash == samples.compute_hash(storage.notebooks[NAME])
     assert storage.writes == times + 1
     assert [event["seq"] for event in await services.list_events()] == [1]
     assert len(storage.save_events) == 1
@@ -92,7 +91,7 @@ async def test_an_edit_that_always_conflicts_is_refused_and_overwrites_no_change
     assert storage.save_events == []
 
 
-VERSION = hashlib.sha256(TEXT).hexdigest()
+VERSION = samples.compute_hash(TEXT)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ async def test_an_edit_that_an_out_of_band_change_already_made_succeeds(
     storage = ConflictingStorage([other])
     service = build_service(services, storage)
     reply = await service.edit(NAME, REPLACE)
-    assert (reply.edit_id, reply.hash) == (None, hashlib.sha256(other).hexdigest())
+    assert (reply.edit_id, reply.hash) == (None, samples.compute_hash(other))
     assert await services.list_events() == []
 
 

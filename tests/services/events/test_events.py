@@ -1,7 +1,6 @@
 """The events of an edit, as a listener on the server's own socket receives them."""
 
 import asyncio
-import hashlib
 import itertools
 import json
 from pathlib import Path
@@ -69,7 +68,7 @@ async def test_an_edit_event_conforms_to_its_schema(
         "seq": 1,
         "edit_id": reply["edit_id"],
         "path": "a.ipynb",
-        "hash_before": hashlib.sha256(TEXT).hexdigest(),
+        "hash_before": samples.compute_hash(TEXT),
         "hash": reply["hash"],
         "client": "an agent",
         "total_cells": 3,
@@ -106,7 +105,7 @@ async def test_a_notebook_written_by_a_tool_emits_a_create_event(
         assert answer.status == 200
         (event,) = await listener.wait_for(1)
     assert (event["path"], event["client"]) == ("new.ipynb", "claude_code/Write")
-    assert (event["hash_before"], event["hash"]) == (None, hashlib.sha256(TEXT).hexdigest())
+    assert (event["hash_before"], event["hash"]) == (None, samples.compute_hash(TEXT))
     assert [entry["cell_id"] for entry in event["operations"]] == ["alpha", "beta", "gamma"]
 
 
@@ -241,7 +240,7 @@ async def test_post_save_hooks_run_as_after_a_save_by_the_manager(
         assert edited["model"][member] == saved["model"][member]
     assert edited["model"]["hash"] == answer.json["hash"]
     assert edited["model"]["size"] == len(hook.seen[1])
-    assert hashlib.sha256(hook.seen[1]).hexdigest() == answer.json["hash"]
+    assert samples.compute_hash(hook.seen[1]) == answer.json["hash"]
 
 
 async def test_a_failing_hook_is_a_warning_and_later_steps_still_run(

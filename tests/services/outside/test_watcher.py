@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import itertools
 import json
 import logging
@@ -49,10 +48,6 @@ NAME = "a.ipynb"
 LAYOUT = FileLayout(" ", "\n", ", ", ": ", ascii=False, slashes=False)
 TEXT = samples.three_cells()
 CHANGED = TEXT.replace(b"# Title", b"# By another program")
-
-
-def compute_hash(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()
 
 
 @dataclass
@@ -241,8 +236,8 @@ async def test_a_change_by_any_writer_is_reported_once_and_undone_to_the_byte(
             "kind": "changed",
             "path": NAME,
             "is_outside": True,
-            "hash_before": compute_hash(TEXT),
-            "hash": compute_hash(written),
+            "hash_before": samples.compute_hash(TEXT),
+            "hash": samples.compute_hash(written),
             "edit_id": edit["edit_id"],
             "undoable": True,
             "cells": [{"op": "change", "cell_id": "beta", "index": 1}],
@@ -289,7 +284,7 @@ async def test_random_changes_are_undone_to_the_byte_or_by_cells_or_refused_with
             tab.file.write_bytes(after)
             counts["changes"] += 1
             event = (await tab.wait_for(counts["changes"]))[-1]
-            assert event["hash"] == compute_hash(after)
+            assert event["hash"] == samples.compute_hash(after)
             if drawn.random.random() < 0.5:
                 # The way back is by cells.
                 await save_text(tab, after + b" ")
@@ -351,11 +346,11 @@ async def test_a_change_right_after_an_edit_does_not_include_the_edit(open_tab: 
         for act in (edit_here, save_in_jupyterlab):
             await act(tab)
             # Mostly before the next look, so that the version before is not known.
-            own = compute_hash(tab.file.read_bytes())
+            own = samples.compute_hash(tab.file.read_bytes())
             text = CHANGED + b" " * len(act.__name__)
             tab.file.write_bytes(text)
             events = await tab.wait_for(1 if act is edit_here else 2)
-            assert events[-1]["hash"] == compute_hash(text)
+            assert events[-1]["hash"] == samples.compute_hash(text)
             assert events[-1]["hash_before"] in {None, own}
             assert events[-1]["undoable"] == (events[-1]["hash_before"] == own)
             await tab.wait_until_known()
@@ -392,9 +387,9 @@ async def test_a_change_after_writes_of_another_server_does_not_include_them(
             save_elsewhere(TEXT + b"  ")
             tab.file.write_bytes(CHANGED)
         (event,) = await tab.wait_for(1)
-        assert (event["is_outside"], event["hash"]) == (True, compute_hash(CHANGED))
+        assert (event["is_outside"], event["hash"]) == (True, samples.compute_hash(CHANGED))
         await tab.wait_until_known()
-        assert [edit["hash"] for edit in await tab.list_edits()] == [compute_hash(CHANGED)]
+        assert [edit["hash"] for edit in await tab.list_edits()] == [samples.compute_hash(CHANGED)]
 
 
 async def test_a_write_of_this_server_that_is_found_before_it_is_logged_is_not_reported(
@@ -416,8 +411,8 @@ async def test_a_write_of_this_server_that_is_found_before_it_is_logged_is_not_r
         await tab.wait_until_known()
         tab.file.write_bytes(CHANGED)
         (event,) = await tab.wait_for(1)
-        assert event["hash_before"] == compute_hash(written)
-        assert [edit["hash"] for edit in await tab.list_edits()] == [compute_hash(CHANGED)]
+        assert event["hash_before"] == samples.compute_hash(written)
+        assert [edit["hash"] for edit in await tab.list_edits()] == [samples.compute_hash(CHANGED)]
 
 
 async def edit_and_undo(tab: OpenTab) -> None:
@@ -464,7 +459,7 @@ async def test_what_this_server_writes_is_no_change_by_another_program(
         tab.file.write_bytes(CHANGED + b" ")
         (event,) = await tab.wait_for(1)
         assert (event["hash_before"], event["hash"]) == tuple(
-            map(compute_hash, (before, CHANGED + b" "))
+            map(samples.compute_hash, (before, CHANGED + b" "))
         )
         assert [edit["kind"] for edit in await tab.list_edits()].count("outside") == 1
 
@@ -552,7 +547,7 @@ async def test_a_problem_is_reported_once_and_so_is_its_end(
         (event,) = await tab.wait_for(1)
         new_path = "renamed.ipynb" if kind == "renamed" else None
         assert (event["kind"], event["new_path"]) == (kind, new_path)
-        assert (event["hash_before"], event["hash"]) == (compute_hash(TEXT), None)
+        assert (event["hash_before"], event["hash"]) == (samples.compute_hash(TEXT), None)
         assert bool(event["message"]) == (kind == "unreadable")
         # Both files are looked at together, and the problem is not reported again.
         for count in (2, 3):
@@ -566,7 +561,10 @@ async def test_a_problem_is_reported_once_and_so_is_its_end(
         tab.file.write_bytes(CHANGED)
         event = (await tab.wait_for(4))[-1]
         assert (event["kind"], event["is_outside"]) == ("changed", True)
-        assert (event["hash_before"], event["hash"]) == (compute_hash(TEXT), compute_hash(CHANGED))
+        assert (event["hash_before"], event["hash"]) == (
+            samples.compute_hash(TEXT),
+            samples.compute_hash(CHANGED),
+        )
         (edit,) = await tab.list_edits()
         assert (edit["kind"], edit["undoable"]) == ("outside", True)
         # The same version as before a problem has changed nothing.
@@ -575,7 +573,7 @@ async def test_a_problem_is_reported_once_and_so_is_its_end(
         tab.file.write_bytes(CHANGED)
         event = (await tab.wait_for(6))[-1]
         found = (event["kind"], event["is_outside"], event["cells_changed"], event["hash"])
-        assert found == ("changed", False, 0, compute_hash(CHANGED))
+        assert found == ("changed", False, 0, samples.compute_hash(CHANGED))
         assert len(await tab.list_edits()) == 1
 
 
@@ -638,11 +636,11 @@ async def test_a_notebook_that_is_written_all_the_time_is_reported_now_and_then(
             tab.file.write_bytes(TEXT.replace(b"# Title", b"# %d" % number))
             await asyncio.sleep(0.005)
         events: list[dict[str, Any]] = []
-        while not events or events[-1]["hash"] != compute_hash(tab.file.read_bytes()):
+        while not events or events[-1]["hash"] != samples.compute_hash(tab.file.read_bytes()):
             events = await tab.wait_for(len(events) + 1)
         # The first and the last come at once, the others at most twice a second or so.
         assert len(events) <= 2 + (time.monotonic() - begin) / 0.4
-        hashes = [compute_hash(TEXT), *(event["hash"] for event in events)]
+        hashes = [samples.compute_hash(TEXT), *(event["hash"] for event in events)]
         assert [event["hash_before"] for event in events] == hashes[:-1]
 
 
@@ -726,7 +724,7 @@ async def test_a_manager_without_files_is_asked_for_versions(
         (event,) = await tab.wait_for(1)
         # The version before was never read.
         found = (event["hash_before"], event["hash"], event["cells_changed"], event["is_outside"])
-        assert found == (None, compute_hash(CHANGED), None, True)
+        assert found == (None, samples.compute_hash(CHANGED), None, True)
         file.write_bytes(TEXT + b" ")
         _, event = await tab.wait_for(2)
         assert event["cells"] == [{"op": "change", "cell_id": "beta", "index": 1}]
@@ -767,7 +765,7 @@ class WatchingServer:
             text = TEXT + b" " * number
             await asyncio.to_thread(file.write_bytes, text)
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.read_changes(compute_hash(text)), 2)
+                await asyncio.wait_for(self.read_changes(samples.compute_hash(text)), 2)
                 return
 
     async def read_changes(self, notebook_hash: str) -> list[dict[str, Any]]:
@@ -805,7 +803,7 @@ async def watch_with_two_servers(folder: Path, file: Path) -> AsyncIterator[list
             text = TEXT + b"\n"
             await asyncio.to_thread(file.write_bytes, text)
             for server in both:
-                await server.read_changes(compute_hash(text))
+                await server.read_changes(samples.compute_hash(text))
             yield both
         finally:
             for server in both:
@@ -829,12 +827,12 @@ async def test_what_other_servers_of_the_user_do_is_reported_but_not_as_by_anoth
             text = file.read_bytes()
             assert server.client.request("PUT", f"api/contents/{NAME}", body, JSON).status == 200
             if file.read_bytes() != text:
-                event = (await other.read_changes(compute_hash(file.read_bytes())))[-1]
+                event = (await other.read_changes(samples.compute_hash(file.read_bytes())))[-1]
                 assert (event["is_outside"], event["edit_id"]) == (False, None)
 
         file.write_bytes(CHANGED + b" ")
         for server in (first, second):
-            event = (await server.read_changes(compute_hash(CHANGED + b" ")))[-1]
+            event = (await server.read_changes(samples.compute_hash(CHANGED + b" ")))[-1]
             assert event["is_outside"]
             assert event["edit_id"] == first.list_edits()[0]["edit_id"]
         later_edits = first.list_edits()[: -len(earlier_edits)]
@@ -860,9 +858,9 @@ async def test_saves_and_edits_of_two_servers_are_never_changes_by_another_progr
             await asyncio.sleep(number % 7 / 10)
         file.write_bytes(CHANGED + b" ")
         for server in both:
-            changes = await server.read_changes(compute_hash(CHANGED + b" "))
+            changes = await server.read_changes(samples.compute_hash(CHANGED + b" "))
             assert [change["hash"] for change in changes if change["is_outside"]] == [
-                compute_hash(CHANGED + b" ")
+                samples.compute_hash(CHANGED + b" ")
             ]
         count = min(2 * rounds, 49)
         kinds = [edit["kind"] for edit in both[0].list_edits()][: count + 1]

@@ -1,7 +1,6 @@
 """What reports of open tabs cost."""
 
 import asyncio
-import hashlib
 from pathlib import Path
 
 from jupyter_nbedit.services.reading.read_tracker import ReadTracker
@@ -15,7 +14,7 @@ from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
 
 TEXT = samples.three_cells()
-DIGEST = hashlib.sha256(TEXT).hexdigest()
+DIGEST = samples.compute_hash(TEXT)
 
 
 class CountingStorage(MemoryStorage):

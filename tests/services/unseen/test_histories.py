@@ -8,7 +8,6 @@ themselves; of an undo record it only knows which cells the edit has written or 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections import Counter
@@ -59,7 +58,7 @@ class Version:
 
     @property
     def hash(self) -> str:
-        return hashlib.sha256(self.text).hexdigest()
+        return samples.compute_hash(self.text)
 
     def read_content(self, cell_id: str) -> Any:
         """Return what makes a cell the one that an edit left, whatever runs have made of it."""
@@ -161,7 +160,7 @@ class UnseenHistory:
         self.served = served
         self.counts = counts
         self.random = random.Random(seed)  # noqa: S311 -- predictable on purpose
-        self.path = served.root / f"u{hashlib.sha256(seed.encode()).hexdigest()[:12]}.ipynb"
+        self.path = served.root / f"u{samples.compute_hash(seed)[:12]}.ipynb"
         self.has_ids = self.random.random() < 0.8
         #: Whether a tab shows it, so that what other programs write is in the history.
         self.is_open = self.random.random() < 0.4
