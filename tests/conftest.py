@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.http import Client, Local
 from tests.support.paths import ABSENT_PACKAGES, extend_python_path
@@ -101,6 +102,14 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
 def local(jp_fetch: Any, jp_root_dir: Path) -> Local:
     """Run a server in the test's own loop, with the test's `jp_server_config`."""
     return Local(jp_fetch, jp_root_dir)
+
+
+@pytest.fixture
+def local_file(local: Local, request: pytest.FixtureRequest) -> Path:
+    """Return the file ``a.ipynb`` of the test's own server; the module's ``TEXT`` is in it."""
+    found = local.root / "a.ipynb"
+    found.write_bytes(getattr(request.module, "TEXT", samples.three_cells()))
+    return found
 
 
 @pytest.fixture

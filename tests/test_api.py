@@ -31,13 +31,6 @@ REPLACE = {"op": "replace", "cell": "beta", "source": "# Changed"}
 
 
 @pytest.fixture
-def notebook(local: Local) -> Path:
-    path = local.root / NAME
-    path.write_bytes(TEXT)
-    return path
-
-
-@pytest.fixture
 def api(jp_serverapp: Any) -> PythonAPI:
     found = jp_serverapp.web_app.settings["jupyter_nbedit"]
     assert isinstance(found, PythonAPI)
@@ -62,10 +55,10 @@ def sources(path: Path) -> list[str]:
 
 
 async def test_an_edit_is_answered_and_recorded_like_one_over_http(
-    api: PythonAPI, wired: WiredServices, local: Local, notebook: Path
+    api: PythonAPI, wired: WiredServices, local: Local, local_file: Path
 ) -> None:
     reply = await api.edit(NAME, [REPLACE], user="ada", client="an extension", message="why")
-    assert sources(notebook)[1] == "# Changed"
+    assert sources(local_file)[1] == "# Changed"
     assert reply.operations[0].cell_id == "beta"
     entry = await wired.edit_history.get_entry(NAME, reply.edit_id or 0)
     assert (entry.user, entry.client, entry.message) == ("ada", "an extension", "why")
@@ -73,22 +66,24 @@ async def test_an_edit_is_answered_and_recorded_like_one_over_http(
     assert over_http.json["hash_before"] == reply.hash
 
 
-async def test_the_rev_chooses_among_cells_with_one_source(api: PythonAPI, notebook: Path) -> None:
-    write(notebook, samples.notebook(samples.raw("twin"), samples.raw("twin"), minor=4))
+async def test_the_rev_chooses_among_cells_with_one_source(
+    api: PythonAPI, local_file: Path
+) -> None:
+    write(local_file, samples.notebook(samples.raw("twin"), samples.raw("twin"), minor=4))
     name = str(CellName.from_source(1, "twin"))
     with pytest.raises(AmbiguousCell) as error:
         await api.edit(NAME, [{**REPLACE, "cell": name}], user="ada")
     rev = error.value.details["rev"]
     await api.edit(NAME, [{**REPLACE, "cell": name}], user="ada", rev=rev)
-    assert sources(notebook) == ["twin", "# Changed"]
+    assert sources(local_file) == ["twin", "# Changed"]
 
 
-async def test_operations_may_be_structs(api: PythonAPI, notebook: Path) -> None:
+async def test_operations_may_be_structs(api: PythonAPI, local_file: Path) -> None:
     await api.edit(NAME, [Replace(cell="alpha", source="x = 2"), REPLACE], user="ada")
-    assert sources(notebook)[:2] == ["x = 2", "# Changed"]
+    assert sources(local_file)[:2] == ["x = 2", "# Changed"]
 
 
-async def test_an_error_is_raised_and_nothing_is_written(api: PythonAPI, notebook: Path) -> None:
+async def test_an_error_is_raised_and_nothing_is_written(api: PythonAPI, local_file: Path) -> None:
     for operations, fields, failure in (
         ([{**REPLACE, "cell": "nobody"}], {}, CellNotFound),
         ([REPLACE], {"hash": "0" * 64}, HashMismatch),
@@ -101,38 +96,38 @@ async def test_an_error_is_raised_and_nothing_is_written(api: PythonAPI, noteboo
             await api.edit(NAME, operations, user="ada", **fields)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest):
         await api.undo(NAME, 0, user="ada")
-    assert text(notebook) == TEXT
+    assert text(local_file) == TEXT
 
 
 @pytest.mark.parametrize("jp_server_config", [{"NbEditApp": {"mode": "plan"}}], indirect=True)
-async def test_plan_mode_applies_to_extensions(api: PythonAPI, notebook: Path) -> None:
+async def test_plan_mode_applies_to_extensions(api: PythonAPI, local_file: Path) -> None:
     with pytest.raises(PlanMode):
         await api.edit(NAME, [REPLACE], user="ada")
-    assert text(notebook) == TEXT
+    assert text(local_file) == TEXT
 
 
-async def test_an_edit_is_undone_and_redone(api: PythonAPI, notebook: Path) -> None:
+async def test_an_edit_is_undone_and_redone(api: PythonAPI, local_file: Path) -> None:
     first = await api.edit(NAME, [REPLACE], user="ada")
-    changed = text(notebook)
+    changed = text(local_file)
     with pytest.raises(NothingToUndo) as error:
         await api.undo(NAME, user="ada", client="an extension")
     assert error.value.details["newest"]["edit_id"] == first.edit_id
     undone = await api.undo(NAME, user="ada", client="an extension", whose="all")
-    assert text(notebook) == TEXT
+    assert text(local_file) == TEXT
     assert undone.operations[0].op == "undo"
     assert [edit.user for edit in undone.undone or []] == ["ada"]
     await api.undo(NAME, undone.edit_id, user="ada", redo=True)
-    assert text(notebook) == changed
+    assert text(local_file) == changed
     assert first.edit_id is not None
 
 
 async def test_an_edit_waits_for_open_tabs(
-    api: PythonAPI, wired: WiredServices, notebook: Path
+    api: PythonAPI, wired: WiredServices, local_file: Path
 ) -> None:
     page = wired.services.tabs.connect()
-    wired.services.tabs.set_open(page, {notebook.name: 1})
+    wired.services.tabs.set_open(page, {local_file.name: 1})
     waiting = asyncio.create_task(api.edit(NAME, [REPLACE], user="ada", wait_tabs=60_000))
-    await wait_until_async(lambda: text(notebook) != TEXT)
+    await wait_until_async(lambda: text(local_file) != TEXT)
     assert not waiting.done()
     wired.services.tabs.report(page, TabReport(NAME, "shown", edit_id=1_000))
     assert (await waiting).tabs == TabCounts(open=1, shown=1)
@@ -143,7 +138,7 @@ async def wait_for(events: list[Any], count: int) -> None:
     await wait_until_async(lambda: len(events) >= count)
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_a_listener_gets_every_edit_until_it_is_removed(api: PythonAPI, local: Local) -> None:
     events: list[dict[str, Any]] = []
     stop = api.on_edit(events.append)
@@ -163,7 +158,7 @@ async def test_a_listener_gets_every_edit_until_it_is_removed(api: PythonAPI, lo
     assert len(events) == 2
 
 
-@pytest.mark.usefixtures("notebook")
+@pytest.mark.usefixtures("local_file")
 async def test_a_forged_event_is_not_passed_to_listeners(
     api: PythonAPI, jp_serverapp: Any, local: Local
 ) -> None:
@@ -179,7 +174,7 @@ async def test_a_forged_event_is_not_passed_to_listeners(
 
 
 async def test_a_failing_listener_is_logged_and_affects_no_other(
-    api: PythonAPI, notebook: Path, caplog: pytest.LogCaptureFixture
+    api: PythonAPI, local_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     events: list[dict[str, Any]] = []
 
@@ -199,7 +194,7 @@ async def test_a_failing_listener_is_logged_and_affects_no_other(
     api.on_edit(events.append)
     reply = await api.edit(NAME, [REPLACE], user="ada")
     assert reply.warnings == []
-    assert sources(notebook)[1] == "# Changed"
+    assert sources(local_file)[1] == "# Changed"
     await wait_for(events, 1)
     assert events[0]["operations"]
     assert f"A listener for edits failed at edit {reply.edit_id}" in caplog.text
@@ -208,7 +203,7 @@ async def test_a_failing_listener_is_logged_and_affects_no_other(
     assert caplog.text.count("A listener for edits failed") == 2
 
 
-async def test_a_listener_may_edit(api: PythonAPI, notebook: Path) -> None:
+async def test_a_listener_may_edit(api: PythonAPI, local_file: Path) -> None:
     replies: list[Any] = []
 
     async def answer(event: dict[str, Any]) -> None:
@@ -219,10 +214,12 @@ async def test_a_listener_may_edit(api: PythonAPI, notebook: Path) -> None:
     api.on_edit(answer)
     await api.edit(NAME, [REPLACE], user="ada")
     await wait_for(replies, 1)
-    assert sources(notebook)[:2] == ["# seen", "# Changed"]
+    assert sources(local_file)[:2] == ["# seen", "# Changed"]
 
 
-async def test_unseen_changes_are_kept_undone_and_restored(api: PythonAPI, notebook: Path) -> None:
+async def test_unseen_changes_are_kept_undone_and_restored(
+    api: PythonAPI, local_file: Path
+) -> None:
     first = await api.edit(NAME, [REPLACE], user="agent")
     await api.edit(NAME, [{"op": "delete", "cell": "gamma"}], user="agent")
     unseen = await api.get_unseen(NAME, user="ada")
@@ -235,5 +232,5 @@ async def test_unseen_changes_are_kept_undone_and_restored(api: PythonAPI, noteb
     assert (await api.get_unseen(NAME, user="ada")).cells == []
     reply = await api.restore(NAME, first.edit_id or 0, user="ada", dry_run=True)
     assert (reply.hash, reply.edit_id) == (first.hash, None)
-    assert text(notebook) == TEXT.replace(b"# Title", b"# Changed")
+    assert text(local_file) == TEXT.replace(b"# Title", b"# Changed")
     assert (await api.keep(NAME, user="ada")).cells == []

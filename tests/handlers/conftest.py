@@ -3,14 +3,13 @@
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from tests.handlers.golden import Messages
 from tests.support import samples
 from tests.support.driver import Notebook
-from tests.support.http import Client, Local
+from tests.support.http import Client
 from tests.support.page import open_page
 from tests.support.servers import run_server
 
@@ -68,14 +67,6 @@ def server_mode_reset(live: Client) -> Iterator[None]:
 def review(notebook: Notebook, server_mode_reset: None) -> None:  # noqa: ARG001 -- it resets later
     """Give the notebook the mode ``review``."""
     notebook.set_mode("review")
-
-
-@pytest.fixture
-def local_file(local: Local, request: pytest.FixtureRequest) -> Path:
-    """Return the file ``a.ipynb`` of the test's own server; the module's ``TEXT`` is in it."""
-    found = local.root / "a.ipynb"
-    found.write_bytes(getattr(request.module, "TEXT", samples.three_cells()))
-    return found
 
 
 @pytest.fixture(scope="session")

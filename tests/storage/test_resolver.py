@@ -119,13 +119,6 @@ def test_a_pre_save_hook_is_not_bypassed(
 # In a server -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def notebook(local: Local) -> Path:
-    path = local.root / NAME
-    path.write_bytes(TEXT)
-    return path
-
-
 class LenientManager(AsyncLargeFileManager):
     """Keeps notebooks in its own way, as Jupytext and others do."""
 
@@ -138,7 +131,7 @@ def change_text(text: bytes) -> bytes:
 
 
 async def test_a_manager_replaced_at_run_time_is_detected(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     assert_edited(await local.patch(NAME, REPLACE), "file", preserved=True)
     settings = jp_serverapp.web_app.settings
@@ -146,9 +139,9 @@ async def test_a_manager_replaced_at_run_time_is_detected(
     settings["contents_manager"] = LenientManager(parent=jp_serverapp)
     answer = await local.patch(NAME, {**REPLACE, "source": "# 2"})
     assert_edited(answer, "contents", preserved=True)
-    assert notebook.read_bytes() == TEXT.replace(b"# Title", b"# 2")  # noqa: ASYNC240 -- as below
-    assert answer.json["hash"] == samples.hash_file(notebook)
-    elsewhere = notebook.parent.parent / "elsewhere"
+    assert local_file.read_bytes() == TEXT.replace(b"# Title", b"# 2")  # noqa: ASYNC240 -- as below
+    assert answer.json["hash"] == samples.hash_file(local_file)
+    elsewhere = local_file.parent.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / NAME).write_bytes(TEXT)
     settings["contents_manager"] = AsyncLargeFileManager(

@@ -37,13 +37,6 @@ made_up_ids = pytest.mark.filterwarnings(
 )
 
 
-@pytest.fixture
-def notebook(local: Local) -> Path:
-    path = local.root / NAME
-    path.write_bytes(TEXT)
-    return path
-
-
 def put(path: Path, text: bytes) -> None:
     path.write_bytes(text)
 
@@ -66,7 +59,7 @@ async def is_shown_as_trusted(local: Local) -> bool:
 
 @pytest.mark.parametrize("is_refused", [False, True])
 async def test_unwritten_bytes_are_not_signed(
-    local: Local, notebook: Path, *, is_refused: bool
+    local: Local, local_file: Path, *, is_refused: bool
 ) -> None:
     await give_trust(local)
     if is_refused:
@@ -74,17 +67,17 @@ async def test_unwritten_bytes_are_not_signed(
     else:
         assert (await local.patch(NAME, REPLACE, dry_run=True)).status == 200
     assert await is_shown_as_trusted(local)
-    put(notebook, TEXT.replace(b"# Title", b"changed"))
+    put(local_file, TEXT.replace(b"# Title", b"changed"))
     assert not await is_shown_as_trusted(local)
 
 
 @made_up_ids
 async def test_a_notebook_that_cannot_be_signed_is_edited_nevertheless(
-    local: Local, notebook: Path
+    local: Local, local_file: Path
 ) -> None:
     # nbformat makes up an id at each reading, so no signature ever fits twice.
     without = samples.code("1", outputs=[samples.HTML_OUTPUT])
-    put(notebook, samples.notebook(without, samples.raw("x", "x")))
+    put(local_file, samples.notebook(without, samples.raw("x", "x")))
     await give_trust(local)
     assert (await local.read(NAME)).json["trusted"] is False
     answer = await local.patch(NAME, {"op": "delete", "cell": "x"})
@@ -93,14 +86,14 @@ async def test_a_notebook_that_cannot_be_signed_is_edited_nevertheless(
 
 
 async def test_the_notary_knows_a_notebook_after_any_number_of_edits(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     # Its database belongs to the loop's thread; asked by another, it is taken for corrupt, and from
     # then on no notebook can be opened.
     notary = jp_serverapp.contents_manager.notary
     database = notary.store.db
     for text in (TEXT, LARGE):
-        put(notebook, text)
+        put(local_file, text)
         await give_trust(local)
         for _ in range(3):
             assert (await local.patch(NAME, INSERT)).status == 200
@@ -121,7 +114,7 @@ class FullStore(MemorySignatureStore):
 
 
 async def test_a_signature_that_cannot_be_stored_is_a_warning(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     await give_trust(local)
     notary = jp_serverapp.contents_manager.notary
@@ -131,17 +124,17 @@ async def test_a_signature_that_cannot_be_stored_is_a_warning(
     answer = await local.patch(NAME, REPLACE)
     notary.store = before
     assert (answer.status, len(answer.json["warnings"])) == (200, 1)
-    assert samples.hash_file(notebook) == answer.json["hash"]
+    assert samples.hash_file(local_file) == answer.json["hash"]
     assert not await is_shown_as_trusted(local)
 
 
 async def test_an_edit_is_refused_if_the_signing_secret_cannot_be_written(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     notary = jp_serverapp.contents_manager.notary
     # Jupyter makes the file when it first signs a notebook.
-    notary.secret_file = str(notebook.parent / "missing" / "secret")
-    with no_changes(notebook.parent):
+    notary.secret_file = str(local_file.parent / "missing" / "secret")
+    with no_changes(local_file.parent):
         found = get_error(await local.patch(NAME, REPLACE), 500, "io_error")
     assert found["applied"] is False
 
@@ -154,12 +147,12 @@ class LockedStore(MemorySignatureStore):
 
 
 async def test_an_edit_that_could_lose_trust_waits_for_the_database(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     await give_trust(local)
     notary = jp_serverapp.contents_manager.notary
     before, notary.store = notary.store, LockedStore()  # type: ignore[no-untyped-call]
-    with no_changes(notebook.parent):
+    with no_changes(local_file.parent):
         get_error(await local.patch(NAME, REPLACE), 503, "busy")
     notary.store = before
     assert await is_shown_as_trusted(local)

@@ -22,13 +22,6 @@ KEPT = "for the notebook only"
 REPLACE = replace("beta", KEPT)
 
 
-@pytest.fixture
-def notebook(local: Local) -> Path:
-    path = local.root / "a.ipynb"
-    path.write_bytes(TEXT)
-    return path
-
-
 class Hook:
     """Records its arguments, and the file at that time."""
 
@@ -42,11 +35,11 @@ class Hook:
 
 
 async def test_an_edit_event_conforms_to_its_schema(
-    local: Local, notebook: Path, jp_ws_fetch: Any
+    local: Local, local_file: Path, jp_ws_fetch: Any
 ) -> None:
     async with open_listener(jp_ws_fetch) as listener:
         answer = await local.patch(
-            notebook.name,
+            local_file.name,
             REPLACE,
             {"op": "insert", "cell_type": "code", "source": KEPT, "at": "end", "id": "new"},
             {"op": "move", "cell": "gamma", "at": "start"},
@@ -84,12 +77,12 @@ async def test_an_edit_event_conforms_to_its_schema(
 
 @pytest.mark.threat("S18")
 async def test_no_event_contains_a_source_or_an_output(
-    local: Local, notebook: Path, jp_ws_fetch: Any
+    local: Local, local_file: Path, jp_ws_fetch: Any
 ) -> None:
     async with open_listener(jp_ws_fetch) as listener:
-        await local.patch(notebook.name, REPLACE, message=KEPT)
-        await local.patch(notebook.name, {"op": "delete", "cell": "beta"})
-        await local.patch(notebook.name, {"op": "move", "cell": "alpha", "at": "end"})
+        await local.patch(local_file.name, REPLACE, message=KEPT)
+        await local.patch(local_file.name, {"op": "delete", "cell": "beta"})
+        await local.patch(local_file.name, {"op": "move", "cell": "alpha", "at": "end"})
         await listener.wait_for(3)
     payload = json.dumps(listener.heard)
     for inside in (KEPT, "x = 1", "Title", "script"):
@@ -110,16 +103,16 @@ async def test_a_notebook_written_by_a_tool_emits_a_create_event(
 
 
 async def test_the_save_event_comes_before_the_edit_event_and_after_the_write(
-    local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
+    local: Local, local_file: Path, jp_serverapp: Any, jp_ws_fetch: Any
 ) -> None:
     seen: list[tuple[str, str]] = []
 
     async def look(data: dict[str, Any], **_: Any) -> None:
-        seen.append((data["hash"], samples.hash_file(notebook)))
+        seen.append((data["hash"], samples.hash_file(local_file)))
 
     jp_serverapp.event_logger.add_listener(schema_id=EditEvent.get_schema_id(), listener=look)
     async with open_listener(jp_ws_fetch) as listener:
-        answer = await local.patch(notebook.name, REPLACE)
+        answer = await local.patch(local_file.name, REPLACE)
         await listener.wait_for(1)
     save_events = [event for event in listener.heard if event.get("action") != "get"]
     assert [event["schema_id"] for event in save_events] == [SAVE_ID, EditEvent.get_schema_id()]
@@ -128,18 +121,20 @@ async def test_the_save_event_comes_before_the_edit_event_and_after_the_write(
 
 
 async def test_a_request_that_writes_nothing_emits_no_event_and_runs_no_hook(
-    local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
+    local: Local, local_file: Path, jp_serverapp: Any, jp_ws_fetch: Any
 ) -> None:
     hook = Hook()
     jp_serverapp.contents_manager.register_post_save_hook(hook)
     async with open_listener(jp_ws_fetch) as listener:
-        await local.patch(notebook.name, REPLACE, dry_run=True)
-        await local.patch(notebook.name, {**REPLACE, "source": "# Title"})
-        get_error(await local.patch(notebook.name, {**REPLACE, "cell": "x"}), 404, "cell_not_found")
-        get_error(await local.patch(notebook.name, REPLACE, hash="0"), 412, "hash_mismatch")
-        await local.read(notebook.name)
+        await local.patch(local_file.name, REPLACE, dry_run=True)
+        await local.patch(local_file.name, {**REPLACE, "source": "# Title"})
+        get_error(
+            await local.patch(local_file.name, {**REPLACE, "cell": "x"}), 404, "cell_not_found"
+        )
+        get_error(await local.patch(local_file.name, REPLACE, hash="0"), 412, "hash_mismatch")
+        await local.read(local_file.name)
         assert hook.calls == []
-        real = await local.patch(notebook.name, REPLACE)
+        real = await local.patch(local_file.name, REPLACE)
         (event,) = await listener.wait_for(1)
     assert (event["seq"], event["hash"]) == (1, real.json["hash"])
     actions = [heard["action"] for heard in listener.heard if heard["schema_id"] == SAVE_ID]
@@ -147,7 +142,7 @@ async def test_a_request_that_writes_nothing_emits_no_event_and_runs_no_hook(
 
 
 async def test_events_of_all_notebooks_are_numbered_without_gaps(
-    local: Local, notebook: Path, jp_ws_fetch: Any
+    local: Local, local_file: Path, jp_ws_fetch: Any
 ) -> None:
     other = local.root / "b.ipynb"
     other.write_bytes(TEXT)
@@ -156,7 +151,7 @@ async def test_events_of_all_notebooks_are_numbered_without_gaps(
             *[
                 local.patch(path.name, {**REPLACE, "source": str(n)})
                 for n in range(5)
-                for path in (notebook, other)
+                for path in (local_file, other)
             ]
         )
         events = await listener.wait_for(10)
@@ -165,7 +160,7 @@ async def test_events_of_all_notebooks_are_numbered_without_gaps(
     assert {event["edit_id"]: event["hash"] for event in events} == {
         reply.json["edit_id"]: reply.json["hash"] for reply in replies
     }
-    for path in (notebook, other):
+    for path in (local_file, other):
         chain = [event for event in events if event["path"] == path.name]
         for earlier, later in itertools.pairwise(chain):
             assert earlier["hash"] == later["hash_before"]
@@ -173,11 +168,11 @@ async def test_events_of_all_notebooks_are_numbered_without_gaps(
 
 @pytest.mark.parametrize("count", [20, 21])
 async def test_an_event_lists_the_first_20_operations(
-    local: Local, notebook: Path, jp_ws_fetch: Any, count: int
+    local: Local, local_file: Path, jp_ws_fetch: Any, count: int
 ) -> None:
     insert = {"op": "insert", "cell_type": "raw", "source": "", "at": "start"}
     async with open_listener(jp_ws_fetch) as listener:
-        answer = await local.patch(notebook.name, *[insert] * count)
+        answer = await local.patch(local_file.name, *[insert] * count)
         (event,) = await listener.wait_for(1)
     assert event["truncated"] is (count > 20)
     operations = [
@@ -188,11 +183,11 @@ async def test_an_event_lists_the_first_20_operations(
 
 
 async def test_missing_cell_ids_and_client_names_are_null_in_events(
-    local: Local, notebook: Path, jp_ws_fetch: Any
+    local: Local, local_file: Path, jp_ws_fetch: Any
 ) -> None:
-    (local.root / notebook.name).write_bytes(samples.notebook(samples.raw("x"), minor=4))
+    (local.root / local_file.name).write_bytes(samples.notebook(samples.raw("x"), minor=4))
     async with open_listener(jp_ws_fetch) as listener:
-        await local.patch(notebook.name, {"op": "delete", "cell": 0})
+        await local.patch(local_file.name, {"op": "delete", "cell": 0})
         (event,) = await listener.wait_for(1)
     assert event["client"] is None
     assert event["operations"] == [{"op": "delete", "cell_id": None, "index": 0}]
@@ -200,7 +195,7 @@ async def test_missing_cell_ids_and_client_names_are_null_in_events(
 
 
 async def test_a_failure_to_emit_an_event_does_not_fail_the_edit(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     def censor(schema_id: str, data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{schema_id} in {jp_serverapp.root_dir}: {data}")
@@ -211,28 +206,28 @@ async def test_a_failure_to_emit_an_event_does_not_fail_the_edit(
         """Without listeners nothing is modified."""
 
     jp_serverapp.event_logger.add_listener(schema_id=EditEvent.get_schema_id(), listener=listen)
-    answer = await local.patch(notebook.name, REPLACE)
+    answer = await local.patch(local_file.name, REPLACE)
     assert answer.status == 200
     assert len(answer.json["warnings"]) == 1
     assert str(local.root) not in answer.body.decode()
-    assert samples.hash_file(notebook) == answer.json["hash"]
+    assert samples.hash_file(local_file) == answer.json["hash"]
 
 
 async def test_post_save_hooks_run_as_after_a_save_by_the_manager(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     hook, second = Hook(), Hook()
     manager = jp_serverapp.contents_manager
     manager.register_post_save_hook(hook)
     manager.register_post_save_hook(second)
     content = {"type": "notebook", "format": "json", "content": json.loads(TEXT)}
-    await manager.save(content, notebook.name)
-    answer = await local.patch(notebook.name, REPLACE)
+    await manager.save(content, local_file.name)
+    answer = await local.patch(local_file.name, REPLACE)
     assert answer.json["warnings"] == []
     assert len(second.calls) == 2
     saved, edited = hook.calls
     assert set(saved) == set(edited) == {"os_path", "model", "contents_manager"}
-    assert edited["os_path"] == saved["os_path"] == str(notebook)
+    assert edited["os_path"] == saved["os_path"] == str(local_file)
     assert edited["contents_manager"] is manager
     assert set(edited["model"]) == set(saved["model"])
     assert edited["model"]["content"] is None
@@ -244,29 +239,29 @@ async def test_post_save_hooks_run_as_after_a_save_by_the_manager(
 
 
 async def test_a_failing_hook_is_a_warning_and_later_steps_still_run(
-    local: Local, notebook: Path, jp_serverapp: Any, jp_ws_fetch: Any
+    local: Local, local_file: Path, jp_serverapp: Any, jp_ws_fetch: Any
 ) -> None:
     def fail(**options: Any) -> None:
         raise RuntimeError(f"cannot convert {options['os_path']}")
 
     jp_serverapp.contents_manager.register_post_save_hook(fail)
     async with open_listener(jp_ws_fetch) as listener:
-        answer = await local.patch(notebook.name, REPLACE)
+        answer = await local.patch(local_file.name, REPLACE)
         await listener.wait_for(1)
     assert answer.status == 200
     assert len(answer.json["warnings"]) == 1
     assert str(local.root) not in answer.body.decode()
-    assert samples.hash_file(notebook) == answer.json["hash"]
+    assert samples.hash_file(local_file) == answer.json["hash"]
     assert "save" in [event.get("action") for event in listener.heard]
 
 
 async def test_a_hook_that_removes_the_notebook_does_not_fail_the_edit(
-    local: Local, notebook: Path, jp_serverapp: Any
+    local: Local, local_file: Path, jp_serverapp: Any
 ) -> None:
     def remove(**options: Any) -> None:
         Path(options["os_path"]).unlink()
 
     for _ in range(2):
         jp_serverapp.contents_manager.register_post_save_hook(remove)
-    answer = await local.patch(notebook.name, REPLACE)
+    answer = await local.patch(local_file.name, REPLACE)
     assert (answer.status, len(answer.json["warnings"])) == (200, 1)
