@@ -14,7 +14,7 @@ DONE = 0
 REFUSED = 1
 #: The command line is wrong; `argparse` exits with this code.
 USAGE = 2
-#: No server was found, the server cannot be reached, or its answer was lost: a change may have been
+#: No server was found, or none has answered. If only the answer was lost, a change may have been
 #: made.
 NO_SERVER = 3
 #: The notebook is not as the request expects it: read it and try again.

@@ -30,8 +30,8 @@ def add_parser(commands: Subparsers) -> None:
         parser = commands.add_parser(
             name,
             help=f"{name} an edit of a notebook, by default your newest",
-            description=f"{name.capitalize()} an edit of a notebook, by default your newest that"
-            f" can be {participle}; later edits of other cells stay.",
+            description=f"{name.capitalize()} an edit of a notebook: the given one, or else your"
+            f" newest that can be {participle}. Later edits of other cells stay.",
         )
         parser.add_argument("notebook", metavar="NB")
         parser.add_argument("edit", metavar="EDIT", type=int, nargs="?", help="its number")
@@ -40,7 +40,8 @@ def add_parser(commands: Subparsers) -> None:
                 "--cells",
                 metavar="KEY",
                 nargs="+",
-                help="undo the changes with these keys, which `unseen` prints, across edits",
+                help="undo the unseen changes with these keys, which `unseen` prints; they may be"
+                " of several edits",
             )
             parser.add_argument(
                 "--until",

@@ -27,7 +27,7 @@ _CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
-#: How the protocol is spoken; see the docstring of the package.
+#: Whether a request follows the modern or a legacy revision; see the docstring of the package.
 Era = Literal["modern", "legacy"]
 
 MAX_CLIENT_NAME_LENGTH = 100
@@ -40,8 +40,8 @@ _CACHE_HINTS = {"ttlMs": 300_000, "cacheScope": "private"}
 class ToolCall:
     """The call of a tool that exists.
 
-    ``client`` is the name of the client for people, in printable characters; None if the client has
-    not said it. It is not verified.
+    ``client`` is the name that the client states, in printable characters, or None. The name is not
+    verified.
     """
 
     name: str
@@ -68,8 +68,8 @@ class ToolCaller(Protocol):
     async def call_tool(self, call: ToolCall) -> ToolAnswer:
         """Carry out a call.
 
-        A failure is an answer with ``is_error``. An exception ends the whole message, also the
-        other calls of a batch.
+        A failure is an answer with ``is_error``. If it raises an exception, the whole message
+        fails, also the other calls of a batch.
         """
         ...
 
@@ -92,7 +92,7 @@ class McpServer:
     async def answer(self, request: Request, client: str | None) -> dict[str, Any]:
         """Return the result of a request; raise `ProtocolError` if there is none.
 
-        ``client`` is the name that a legacy client has said in ``initialize``.
+        ``client`` is the name that a legacy client has stated in ``initialize``.
         """
         era = find_era(request)
         if era == "modern":
@@ -160,21 +160,21 @@ class McpServer:
 
 
 def find_era(request: Request) -> Era:
-    """Return how a client speaks: a modern one says its version in each request."""
+    """Return the era of a request: it is modern if its ``_meta`` has a protocol version."""
     meta = request.params.get("_meta")
     return "modern" if isinstance(meta, dict) and VERSION_KEY in meta else "legacy"
 
 
 def negotiate_version(asked: str) -> str:
-    """Return the version that is spoken after an ``initialize``: the one asked for, or the newest.
+    """Return the version for a client that sends ``initialize``: the one it asks for, if possible.
 
-    The modern version has no ``initialize``.
+    Otherwise it is the newest legacy one: the modern version has no ``initialize``.
     """
     return asked if asked in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
 
 
 def get_client_name(client_info: Any) -> str | None:
-    """Return the name of a client for people; None if it has not said one that can be shown."""
+    """Return the name of a client for people; None if it states none that can be shown."""
     if not isinstance(client_info, dict):
         return None
     for key in ("title", "name"):
@@ -189,7 +189,7 @@ def get_client_name(client_info: Any) -> str | None:
 
 
 def _check_modern_meta(request: Request) -> str | None:
-    """Return the client's name; raise `ProtocolError` if ``_meta`` lacks what it must have."""
+    """Return the client's name; raise `ProtocolError` if a member of ``_meta`` is not right."""
     meta = request.params["_meta"]
     if not isinstance(meta.get(VERSION_KEY), str):
         raise ProtocolError(INVALID_PARAMS, f"Expected `_meta` to have `{VERSION_KEY}`, a string.")

@@ -1,4 +1,4 @@
-"""The table of MCP clients: for each the command to type, or the file to write, and where it is."""
+"""The table of MCP clients: for each the command to type, or the file to write and its path."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ TOKEN_VARIABLE = "JUPYTER_TOKEN"  # noqa: S105 -- the name of a variable
 SERVER_NAME = "nbedit"
 
 #: The bridge uses these variables, if they are set, to find servers, tokens and Jupyter's folders.
-#: Some clients pass only variables that are named in the configuration on to the programs that they
-#: start.
+#: Some clients give a program that they start only the variables that their configuration names.
 BRIDGE_VARIABLES = (
     "JUPYTER_CONFIG_DIR",
     "JUPYTER_DATA_DIR",
@@ -58,7 +57,8 @@ class UserFolder:
     """The folder in which a client keeps the configuration of a user.
 
     The environment variable, if it is set, names the folder itself. Else it is ``path`` in the base
-    folder: the home folder, the folder of XDG configurations, or the folder of graphical programs.
+    folder: the home folder, the folder of XDG configurations, or the folder in which graphical
+    programs keep their settings.
     """
 
     base: BaseFolder
@@ -73,8 +73,8 @@ class McpClient:
 
     ``servers_key`` is the member of its configuration that contains the servers. Without a
     ``user_folder`` it has a configuration only in projects. If no file with one of the names
-    exists, the first name is used for a new file. A client that cannot expand headers would need
-    the token itself in its configuration.
+    exists, the first name is used for a new file. A client that cannot put variables into headers
+    gets the bridge with ``--url`` instead of the endpoint, so that no file has the token.
     """
 
     id: str
@@ -88,7 +88,7 @@ class McpClient:
 
     @property
     def scopes(self) -> Sequence[ConfigScope]:
-        """The scopes it can have the server in, the usual one first."""
+        """The scopes for which the client can be set up, the usual one first."""
         return ("project",) if self.user_folder is None else ("user", "project")
 
 
@@ -257,7 +257,7 @@ class CommandMissing(Exception):
 def find_bridge() -> Bridge:
     """Return the bridge of this Python environment, by the absolute path of its command.
 
-    A path goes on to work in programs that have another PATH or another active environment. Raise
+    An absolute path also works in a program with another PATH or another active environment. Raise
     `CommandMissing` if the package was not installed, so that there is no command.
     """
     name = "jupyter-nbedit.exe" if os.name == "nt" else "jupyter-nbedit"
@@ -282,8 +282,8 @@ def build_setup(
 ) -> ClientSetup:
     """Return how to set up a client, by default in its usual scope.
 
-    Raise `KeyError` if there is no such client, `ValueError` if it has no such scope, or cannot
-    take the token from this variable.
+    Raise `KeyError` if there is no such client, `ValueError` if it has no such scope, or would
+    start the bridge with another variable than `TOKEN_VARIABLE`.
     """
     client = CLIENTS[client_id]
     scope = scope or client.scopes[0]
@@ -424,7 +424,7 @@ def render_entries(entries: Sequence[ConfigEntry], syntax: Syntax) -> str:
 def render_toml_table(entry: ConfigEntry) -> str:
     """Return an entry as a table of TOML; its values are strings and lists of strings."""
     lines = [f"[{'.'.join([*entry.keys, entry.name])}]"]
-    # A string of JSON is one of TOML, if it has no escapes of surrogates.
+    # A JSON string is also a TOML string, unless it has escapes of surrogates.
     lines += [
         f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.value.items()
     ]

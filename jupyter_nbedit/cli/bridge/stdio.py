@@ -31,7 +31,7 @@ from jupyter_nbedit.agents.mcp.messages import (
 from jupyter_nbedit.agents.mcp.server import McpServer, ToolCaller, find_era, get_client_name
 from jupyter_nbedit.agents.mcp.versions import BATCH_VERSION
 
-#: The longest line that is read, in bytes: somewhat more than a server takes.
+#: The longest line that is read, in bytes: somewhat more than servers take by default.
 MAX_LINE_LENGTH = 20 * 1024 * 1024
 # How many lines are answered at the same time, and how many more lines wait.
 _MAX_RUNNING = 32

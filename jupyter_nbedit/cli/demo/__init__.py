@@ -40,8 +40,8 @@ def add_parser(commands: Subparsers) -> None:
         "--wait",
         type=float,
         metavar="SECONDS",
-        help="how long a page may take to open the notebook, before the demo goes on without"
-        " JupyterLab; default: 30, with --no-browser without limit",
+        help="how long to wait until a page has opened the notebook; then the demo goes on without"
+        " JupyterLab; default: 30, or no limit with --no-browser",
     )
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument(
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             except play.NoPageError as error:
                 print(_WITHOUT_PAGE.format(error), flush=True)
                 play.check_script()
-                # What was printed before the answers is no longer on the screen.
+                # Again: the answers have moved the first part off the screen.
                 print(_HOW_TO_WATCH.format(error))
     except DemoError as error:
         print(f"jupyter nbedit demo: {error}", file=sys.stderr)

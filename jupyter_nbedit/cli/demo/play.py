@@ -23,7 +23,7 @@ from jupyter_nbedit.cli.demo.server import DemoError, Server, run_server
 HERE = Path(__file__).parent
 #: Notebooks to try more with; the documentation uses them, too.
 SAMPLES = HERE / "notebooks"
-# `webbrowser` finds these, too. They run in a terminal and cannot show JupyterLab.
+# Browsers in a terminal, which `webbrowser` also finds. They cannot show JupyterLab.
 _TEXT_BROWSERS = frozenset({"elinks", "links", "lynx", "w3m", "www-browser"})
 #: How long a browser may take to open the notebook, in seconds.
 PAGE_SECONDS = 30.0

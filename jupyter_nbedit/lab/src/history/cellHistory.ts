@@ -11,8 +11,8 @@ export interface CellIdentity {
 const MAX_READ_EDITS = 200;
 
 /**
- * Finds the edits that changed one cell: by its id, or else by its content, from the present text
- * back to the text before each edit.
+ * Finds the edits that changed one cell: by its id or, without ids, by its text: the edit that made
+ * the present text, then the edit that made the text before that edit, and so on.
  */
 export class CellHistory {
   /** @param _fetchEdit Requests an edit with its cell diffs. */

@@ -1,4 +1,4 @@
-/** Texts of unseen changes. Texts from files and clients are cleaned. */
+/** Texts about unseen changes. What files and clients say is cut, without control characters. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { joinPhrases } from '../blocks/cellDiff';
 import { countKinds, getKind } from '../notify/netEffect';
@@ -24,7 +24,7 @@ export function formatAuthors(edits: readonly EditOrigin[], trans: TranslationBu
   const isOutside = edits.some(({ kind }) => kind === 'outside');
   const clients = edits
     .filter(({ kind }) => kind !== 'outside')
-    // A person in a page: what this account does itself is not unseen.
+    // A person in a page has a name: it is not "You", whose own changes are never unseen.
     .map(({ client, user }) =>
       client === PAGE_CLIENT && !isAnonymousUserName(user) ? user : (client ?? user)
     );
@@ -35,7 +35,7 @@ export function formatAuthors(edits: readonly EditOrigin[], trans: TranslationBu
   return names === '' ? trans.__('Another program') : trans.__('%1 and another program', names);
 }
 
-/** Describe what is known of those who made edits: the names of clients are not verified. */
+/** Describe the users who made edits: the server knows these, but only hears names of clients. */
 export function describeIdentity(edits: readonly EditOrigin[], trans: TranslationBundle): string {
   const users = [
     ...new Set(edits.filter(({ kind }) => kind !== 'outside').map(({ user }) => user))
@@ -59,7 +59,7 @@ export function formatMessages(edits: readonly EditOrigin[]): string {
   return cleanText([...unique].join(' · '), MAX_MESSAGE_LENGTH);
 }
 
-/** Return the newest message of edits and how many others there are, or ''. */
+/** Return the newest message and the number of other messages; '' if there is no message. */
 export function summarizeMessages(edits: readonly EditOrigin[], trans: TranslationBundle): string {
   const messages = edits
     .map(({ message }) => cleanText(message ?? '', MAX_MESSAGE_LENGTH))
@@ -69,7 +69,7 @@ export function summarizeMessages(edits: readonly EditOrigin[], trans: Translati
   return others > 0 ? trans._n('%2, and %1 more', '%2, and %1 more', others, newest) : newest;
 }
 
-/** Describe a change of a cell that is in the notebook, as a phrase after a name. */
+/** Describe the change of a cell that still exists, to follow the name: "changed this cell". */
 export function describeChange(cell: UnseenCell, trans: TranslationBundle): string {
   const { before, after } = cell;
   if (before === null) {
@@ -98,7 +98,7 @@ export function describeChange(cell: UnseenCell, trans: TranslationBundle): stri
     : trans.__('changed the metadata of this cell');
 }
 
-/** Describe changes that have no cell: deleted cells, or the metadata of the notebook. */
+/** Describe changes without a cell in the notebook: deleted cells, or the metadata of the notebook. */
 export function describeMissing(cells: readonly UnseenCell[], trans: TranslationBundle): string {
   return cells.some(cell => getKind(cell) === 'metadata')
     ? trans.__('changed the metadata of the notebook')
@@ -113,7 +113,7 @@ export function describeMark(
 ): string {
   const isOutside = edits.length > 0 && edits.every(({ kind }) => kind === 'outside');
   const sentence = isOutside
-    ? getMarkTextOfDisk(cell, trans)
+    ? getOutsideMarkText(cell, trans)
     : getMarkText(cell, formatAuthors(edits, trans), trans);
   const messages = formatMessages(edits);
   return messages === ''
@@ -132,8 +132,8 @@ function getMarkText(cell: UnseenCell, authors: string, trans: TranslationBundle
   }
 }
 
-/** Return what another program did: it has no name. */
-function getMarkTextOfDisk(cell: UnseenCell, trans: TranslationBundle): string {
+/** Return the label for an outside change: which program made it is not known. */
+function getOutsideMarkText(cell: UnseenCell, trans: TranslationBundle): string {
   switch (getKind(cell)) {
     case 'added':
       return trans.__('Added on disk');
