@@ -44,22 +44,31 @@ function getCellByKey(notebook: Notebook, key: string | null): Cell | undefined 
   return notebook.cells.find(cell => cell.key === key);
 }
 
+function getSources({ cells }: Pick<Notebook, 'cells'>): string[] {
+  return cells.map(({ source }) => source);
+}
+
+/** The content of a file with these cells. */
+function makeContent(minor: number, cells: readonly object[]): object {
+  return { nbformat: 4, nbformat_minor: minor, metadata: {}, cells };
+}
+
 /** Cells `alpha`, `beta`, ... with the given sources, as code. */
 function makeNotebook(...sources: string[]): Notebook {
   const ids = ['alpha', 'beta', 'gamma', 'delta'];
-  return openInTab({
-    nbformat: 4,
-    nbformat_minor: 5,
-    metadata: {},
-    cells: sources.map((source, index) => ({
-      id: ids[index],
-      cell_type: 'code',
-      source,
-      metadata: {},
-      execution_count: 1,
-      outputs: [{ output_type: 'stream', name: 'stdout', text: source }]
-    }))
-  });
+  return openInTab(
+    makeContent(
+      5,
+      sources.map((source, index) => ({
+        id: ids[index],
+        cell_type: 'code',
+        source,
+        metadata: {},
+        execution_count: 1,
+        outputs: [{ output_type: 'stream', name: 'stdout', text: source }]
+      }))
+    )
+  );
 }
 
 function changeFirst(base: Notebook, change: Partial<Cell>): Notebook {
@@ -348,7 +357,7 @@ test('a cell deleted on disk and changed here stays and tells', () => {
   const base = makeNotebook('a', 'b');
   const disk = onDisk(applyEdits(base, [{ op: 'delete', cell: 0 }], 'disk'));
   const result = mergeNotebooks(base, write(base, 0, 'mine'), disk);
-  expect(result.cells.map(cell => cell.source)).toEqual(['mine', 'b']);
+  expect(getSources(result)).toEqual(['mine', 'b']);
   expect(result.conflicts).toMatchObject([{ index: 0, kind: 'deleted-on-disk', theirs: null }]);
 });
 
@@ -360,7 +369,7 @@ test.each([
   const base = makeNotebook('a', 'b');
   const disk = onDisk(applyEdits(base, [{ op: 'delete', cell: 0 }], 'disk'));
   const result = mergeNotebooks(base, changeFirst(base, change), disk);
-  expect(result.cells.map(cell => cell.source)).toEqual(['b']);
+  expect(getSources(result)).toEqual(['b']);
   expect(result.conflicts).toEqual([]);
 });
 
@@ -368,33 +377,27 @@ test('a cell deleted here and only folded on disk stays deleted', () => {
   const base = makeNotebook('a', 'b');
   const local = applyEdits(base, [{ op: 'delete', cell: 0 }], 'local');
   const disk = onDisk(changeFirst(base, { metadata: { collapsed: true } }));
-  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual(['b']);
+  expect(getSources(mergeNotebooks(base, local, disk))).toEqual(['b']);
 });
 
 test('what is typed into a blank cell stays without a question when the disk drops the cell', () => {
-  const base = openInTab({
-    nbformat: 4,
-    nbformat_minor: 5,
-    metadata: {},
-    cells: [{ id: 'made', cell_type: 'code', source: '', metadata: {}, outputs: [] }]
-  });
-  const disk = readNotebook({
-    nbformat: 4,
-    nbformat_minor: 5,
-    metadata: {},
-    cells: [{ id: 'new', cell_type: 'markdown', source: 'theirs', metadata: {} }]
-  });
+  const base = openInTab(
+    makeContent(5, [{ id: 'made', cell_type: 'code', source: '', metadata: {}, outputs: [] }])
+  );
+  const disk = readNotebook(
+    makeContent(5, [{ id: 'new', cell_type: 'markdown', source: 'theirs', metadata: {} }])
+  );
   const result = mergeNotebooks(base, write(base, 0, 'mine'), disk);
   expect(result.cells.map(cell => cell.source).sort()).toEqual(['mine', 'theirs']);
   expect(result.conflicts).toEqual([]);
-  expect(mergeNotebooks(base, base, disk).cells.map(cell => cell.source)).toEqual(['theirs']);
+  expect(getSources(mergeNotebooks(base, base, disk))).toEqual(['theirs']);
 });
 
 test('a cell deleted here and changed on disk comes back and tells', () => {
   const base = makeNotebook('a', 'b');
   const local = applyEdits(base, [{ op: 'delete', cell: 0 }], 'local');
   const result = mergeNotebooks(base, local, onDisk(write(base, 0, 'theirs')));
-  expect(result.cells.map(cell => cell.source)).toEqual(['theirs', 'b']);
+  expect(getSources(result)).toEqual(['theirs', 'b']);
   expect(result.conflicts).toMatchObject([{ index: 0, kind: 'deleted-here', mine: null }]);
 });
 
@@ -402,7 +405,7 @@ test('a cell deleted here and only run elsewhere stays deleted', () => {
   const base = makeNotebook('a', 'b');
   const local = applyEdits(base, [{ op: 'delete', cell: 0 }], 'local');
   const disk = onDisk(applyEdits(base, [{ op: 'run', cell: 0, text: 'new' }], 'disk'));
-  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual(['b']);
+  expect(getSources(mergeNotebooks(base, local, disk))).toEqual(['b']);
 });
 
 test('an edit on disk clears the outputs here', () => {
@@ -422,12 +425,7 @@ test('a move on one side and a move on the other are both in the result', () => 
   const base = makeNotebook('a', 'b', 'c', 'd');
   const local = applyEdits(base, [{ op: 'move', cell: 0, to: 1 }], 'local');
   const disk = onDisk(applyEdits(base, [{ op: 'move', cell: 3, to: 2 }], 'disk'));
-  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual([
-    'b',
-    'a',
-    'd',
-    'c'
-  ]);
+  expect(getSources(mergeNotebooks(base, local, disk))).toEqual(['b', 'a', 'd', 'c']);
 });
 
 test('a cell that the disk has merged into a cell with a conflict stays until the choice', () => {
@@ -439,19 +437,19 @@ test('a cell that the disk has merged into a cell with a conflict stays until th
     });
   const local = write(base, 0, 'a = 10');
   const result = mergeNotebooks(base, local, merge(base, 'a = 1\nb = 1'));
-  expect(result.cells.map(cell => cell.source)).toEqual(['a = 10', 'b = 1', 'c = 1']);
+  expect(getSources(result)).toEqual(['a = 10', 'b = 1', 'c = 1']);
   expect(result.conflicts).toMatchObject([{ index: 0, absorbed: [{ source: 'b = 1' }] }]);
   expect(result.removedCount).toBe(0);
   // A cell that is only deleted beside a conflict goes at once.
   const deletion = mergeNotebooks(base, local, merge(base, 'a = 2'));
-  expect(deletion.cells.map(cell => cell.source)).toEqual(['a = 10', 'c = 1']);
+  expect(getSources(deletion)).toEqual(['a = 10', 'c = 1']);
   expect(deletion.conflicts).toMatchObject([{ index: 0, absorbed: [] }]);
   const restored = mergeNotebooks(
     base,
     applyEdits(base, [{ op: 'delete', cell: 0 }], 'local'),
     merge(base, 'a = 1\nb = 1')
   );
-  expect(restored.cells.map(cell => cell.source)).toEqual(['a = 1\nb = 1', 'b = 1', 'c = 1']);
+  expect(getSources(restored)).toEqual(['a = 1\nb = 1', 'b = 1', 'c = 1']);
 });
 
 test.each([
@@ -488,27 +486,21 @@ test('a cell inserted here stays behind the cell it was put after', () => {
   const base = makeNotebook('a', 'b');
   const local = applyEdits(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
   const disk = onDisk(applyEdits(base, [{ op: 'insert', at: 2, source: 'theirs' }], 'disk'));
-  expect(mergeNotebooks(base, local, disk).cells.map(cell => cell.source)).toEqual([
-    'a',
-    'mine',
-    'b',
-    'theirs'
-  ]);
+  expect(getSources(mergeNotebooks(base, local, disk))).toEqual(['a', 'mine', 'b', 'theirs']);
 });
 
 test('cells without ids keep their names when one of them is rewritten', () => {
-  const content = (middle: string): object => ({
-    nbformat: 4,
-    nbformat_minor: 4,
-    metadata: {},
-    cells: ['import os', middle, 'print(1)'].map(source => ({
-      cell_type: 'code',
-      source,
-      metadata: {},
-      outputs: [],
-      execution_count: null
-    }))
-  });
+  const content = (middle: string): object =>
+    makeContent(
+      4,
+      ['import os', middle, 'print(1)'].map(source => ({
+        cell_type: 'code',
+        source,
+        metadata: {},
+        outputs: [],
+        execution_count: null
+      }))
+    );
   const base = openInTab(content('x = 1'));
   const result = mergeNotebooks(base, base, readNotebook(content('nothing = "alike"')));
   expect(listKeys(applyToTab(result))).toEqual(listKeys(base));
@@ -516,12 +508,11 @@ test('cells without ids keep their names when one of them is rewritten', () => {
 });
 
 test('of two equal cells without ids the one in the place of the edited one is the edited one', () => {
-  const content = (...sources: string[]): object => ({
-    nbformat: 4,
-    nbformat_minor: 4,
-    metadata: {},
-    cells: sources.map(source => ({ cell_type: 'raw', source, metadata: {} }))
-  });
+  const content = (...sources: string[]): object =>
+    makeContent(
+      4,
+      sources.map(source => ({ cell_type: 'raw', source, metadata: {} }))
+    );
   const base = openInTab(content('T', 'X', 'y = 1', 'y = 1'));
   const result = mergeNotebooks(
     base,
@@ -534,12 +525,9 @@ test('of two equal cells without ids the one in the place of the edited one is t
 });
 
 test('a cell saved by a tab that never heard so is not doubled', () => {
-  const base = openInTab({
-    nbformat: 4,
-    nbformat_minor: 4,
-    metadata: {},
-    cells: [{ cell_type: 'code', source: 'old', metadata: {}, outputs: [] }]
-  });
+  const base = openInTab(
+    makeContent(4, [{ cell_type: 'code', source: 'old', metadata: {}, outputs: [] }])
+  );
   const local = applyEdits(
     base,
     [
@@ -549,19 +537,19 @@ test('a cell saved by a tab that never heard so is not doubled', () => {
     'local'
   );
   const result = mergeNotebooks(base, local, onDisk(local));
-  expect(result.cells.map(cell => cell.source)).toEqual(['new']);
+  expect(getSources(result)).toEqual(['new']);
 });
 
 test('a cell saved by a tab that never heard so is not doubled by the next edit on disk', () => {
-  const base = openInTab({
-    nbformat: 4,
-    nbformat_minor: 4,
-    metadata: {},
-    cells: ['first', 'second'].map(source => ({ cell_type: 'raw', source, metadata: {} }))
-  });
+  const base = openInTab(
+    makeContent(
+      4,
+      ['first', 'second'].map(source => ({ cell_type: 'raw', source, metadata: {} }))
+    )
+  );
   const local = applyEdits(base, [{ op: 'insert', at: 1, source: 'mine' }], 'local');
   const result = mergeNotebooks(base, local, onDisk(write(local, 2, 'theirs')));
-  expect(result.cells.map(cell => cell.source)).toEqual(['first', 'mine', 'theirs']);
+  expect(getSources(result)).toEqual(['first', 'mine', 'theirs']);
   expect(result.localIndexes).toEqual([0, 1, 2]);
 });
 
@@ -570,27 +558,26 @@ test('other cells move around a running one at once', () => {
   const disk = onDisk(applyEdits(base, [{ op: 'move', cell: 0, to: 1 }], 'disk'));
   for (const running of ['alpha', 'beta']) {
     const result = mergeNotebooks(base, base, disk, new Set([running]));
-    expect(result.cells.map(cell => cell.source)).toEqual(['b', 'a']);
+    expect(getSources(result)).toEqual(['b', 'a']);
     expect(result.newBaseWithoutDeferred).toBeNull();
   }
 });
 
 test('two cells with one id are told apart by their order', () => {
-  const content = (second: string): object => ({
-    nbformat: 4,
-    nbformat_minor: 5,
-    metadata: {},
-    cells: ['one', second].map(source => ({
-      id: 'same',
-      cell_type: 'markdown',
-      source,
-      metadata: {}
-    }))
-  });
+  const content = (second: string): object =>
+    makeContent(
+      5,
+      ['one', second].map(source => ({
+        id: 'same',
+        cell_type: 'markdown',
+        source,
+        metadata: {}
+      }))
+    );
   const base = readNotebook(content('two'));
   const local = { ...base, cells: base.cells.map(cell => ({ ...cell, key: cell.id })) };
   const result = mergeNotebooks(local, local, readNotebook(content('second')));
-  expect(result.cells.map(cell => cell.source)).toEqual(['one', 'second']);
+  expect(getSources(result)).toEqual(['one', 'second']);
   expect(result.changedIndexes).toEqual([1]);
 });
 
@@ -619,11 +606,8 @@ test('a key named __proto__ reaches no prototype', () => {
 });
 
 test('what JupyterLab adds by itself on opening is not taken for a change', () => {
-  const file = readNotebook({
-    nbformat: 4,
-    nbformat_minor: 2,
-    metadata: {},
-    cells: [
+  const file = readNotebook(
+    makeContent(2, [
       {
         cell_type: 'code',
         source: 'a',
@@ -632,8 +616,8 @@ test('what JupyterLab adds by itself on opening is not taken for a change', () =
         execution_count: 0
       },
       { cell_type: 'heading', source: 'b', metadata: {} }
-    ]
-  });
+    ])
+  );
   const lab = readNotebook({
     nbformat: 4,
     nbformat_minor: 4,
@@ -663,11 +647,11 @@ test('what is left out for a running cell brings no cell back that was deleted h
   const local = applyEdits(base, [{ op: 'delete', cell: 2 }], 'local');
   const disk = onDisk(applyEdits(base, [{ op: 'delete', cell: 0 }], 'disk'));
   const result = mergeNotebooks(base, local, disk, new Set(['alpha']));
-  expect(result.cells.map(cell => cell.source)).toEqual(['a', 'b']);
+  expect(getSources(result)).toEqual(['a', 'b']);
   const tab = applyToTab(result);
   const before = result.newBaseWithoutDeferred && resolveKeys(result.newBaseWithoutDeferred, tab);
   const later = mergeNotebooks(before ?? base, tab, resolveKeys(result.newBase, tab));
-  expect(later.cells.map(cell => cell.source)).toEqual(['b']);
+  expect(getSources(later)).toEqual(['b']);
 });
 
 test('objects are the same only if neither has a key the other lacks', () => {
