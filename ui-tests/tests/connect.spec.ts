@@ -6,6 +6,7 @@ import { expect, loadLab, test } from './fixtures';
 import { makeManyCells, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 import { setTheme, THEMES } from './pictures';
+import { runCommand } from './lab';
 
 const NAME = 'Connect an Agent…';
 const PROGRAM = join(process.env.NBEDIT_ENV!, 'bin', 'jupyter-nbedit');
@@ -41,9 +42,7 @@ class ConnectPage {
   /** Open it in JupyterLab, which is loaded if it is not yet. */
   async open(): Promise<void> {
     await loadLab(this.page);
-    await this.page.evaluate(async () => {
-      await window.jupyterapp.commands.execute('nbedit:connect-agent');
-    });
+    await runCommand(this.page, 'nbedit:connect-agent');
     await this.client('Claude Code').waitFor();
   }
 
@@ -231,10 +230,7 @@ test.describe('The page that shows how an agent is connected', () => {
       const connect = new ConnectPage(page);
       await connect.open();
       if (theme === 'high contrast') {
-        await page.evaluate(async () => {
-          const theme = 'JupyterLab Dark High Contrast';
-          await window.jupyterapp.commands.execute('apputils:change-theme', { theme });
-        });
+        await runCommand(page, 'apputils:change-theme', { theme: 'JupyterLab Dark High Contrast' });
         await page.emulateMedia({ forcedColors: 'active' });
       } else {
         await setTheme(page, theme);
@@ -257,9 +253,7 @@ test('In a terminal of JupyterLab, the command line finds its own server without
 }) => {
   folder.write('start.txt', '');
   await loadLab(page);
-  await page.evaluate(async () => {
-    await window.jupyterapp.commands.execute('terminal:create-new');
-  });
+  await runCommand(page, 'terminal:create-new');
   await page.locator('.jp-Terminal .xterm-helper-textarea').waitFor({ state: 'attached' });
   await page.locator('.jp-Terminal .xterm-screen').click();
   const file = folder.getFile('status.txt');

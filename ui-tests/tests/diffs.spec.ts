@@ -4,6 +4,7 @@ import { expect, test } from './fixtures';
 import { makeCodeCell, makeMarkdownCell, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 import { setTheme } from './pictures';
+import { runCommand } from './lab';
 
 const UNSAFE = [
   '<script>window.__ran = true</script>',
@@ -235,10 +236,7 @@ test.describe('A diff', () => {
       await setTheme(page, theme);
       expect(await measureTint(added)).toBeGreaterThan(10);
     }
-    await page.evaluate(async () => {
-      const theme = 'JupyterLab Dark High Contrast';
-      await window.jupyterapp.commands.execute('apputils:change-theme', { theme });
-    });
+    await runCommand(page, 'apputils:change-theme', { theme: 'JupyterLab Dark High Contrast' });
     await expect(
       page.locator('body[data-jp-theme-name="JupyterLab Dark High Contrast"]')
     ).toBeAttached();

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { findViolations } from './axe';
-import { expect, test } from './fixtures';
+import { expect, test as labTest } from './fixtures';
+import type { Notebook } from './notebook';
 import {
   formatNotebook,
   makeCodeCell,
@@ -10,9 +11,22 @@ import {
 } from './notebooks';
 import { HistoryPanel } from './panel';
 import { expectPicture, setTheme, THEMES } from './pictures';
+import type { Tab } from './tab';
+
+const test = labTest.extend<{
+  /** Open a notebook, and its history beside it. */
+  openHistory: (notebook: Notebook) => Promise<{ tab: Tab; panel: HistoryPanel }>;
+}>({
+  openHistory: async ({ open, page }, use) => {
+    await use(async ({ name }) => ({
+      tab: await open(name),
+      panel: await HistoryPanel.show(page)
+    }));
+  }
+});
 
 test.describe('The history panel', () => {
-  test('lists edits newest first: what, who, why, when', async ({ create, open, page }) => {
+  test('lists edits newest first: what, who, why, when', async ({ create, openHistory }) => {
     const notebook = create(makeManyCells(6));
     await notebook.edit([replace(0, 'a = 1')], 'First agent', {
       message: 'Give a name'
@@ -26,8 +40,7 @@ test.describe('The history panel', () => {
       ],
       'Second agent'
     );
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await expect(panel.titles).toHaveText([
       'cells 3 and 5 changed, cell 6 added, cell 6 deleted',
       'cell 1 changed'
@@ -66,13 +79,11 @@ test.describe('The history panel', () => {
 
   test('shows a new edit by itself and says it to a screen reader @nightly', async ({
     create,
-    open,
-    page
+    openHistory
   }) => {
     const notebook = create(makeManyCells(6));
     await notebook.edit([replace(0, 'a = 1')]);
-    const tab = await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { tab, panel } = await openHistory(notebook);
     await expect(panel.rows).toHaveCount(1);
     await panel.toggle(0).click();
     await expect(panel.getCellDiffs(0)).toHaveCount(1);
@@ -91,8 +102,7 @@ test.describe('The history panel', () => {
 
   test('opens an edit to its differences, inline or side by side, and goes to a cell @nightly', async ({
     create,
-    open,
-    page
+    openHistory
   }) => {
     const notebook = create(makeManyCells(40));
     await notebook.edit([
@@ -102,8 +112,7 @@ test.describe('The history panel', () => {
       { op: 'insert', at: 'end', cell_type: 'markdown', source: '# New' },
       { op: 'set_metadata', patch: { authors: [{ name: 'A' }] } }
     ]);
-    const tab = await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { tab, panel } = await openHistory(notebook);
     await panel.toggle(0).click();
     const part = (name: string) => panel.rows.nth(0).getByRole('group', { name, exact: true });
     const changed = part('Cell 36');
@@ -147,15 +156,14 @@ test.describe('The history panel', () => {
 
   test('says of all rows how long ago they were as of the same moment @nightly', async ({
     create,
-    open,
+    openHistory,
     page
   }) => {
     const notebook = create(makeManyCells(6));
     for (const cell of [0, 1, 2]) {
       await notebook.edit([replace(cell, `a = ${cell}`)]);
     }
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await expect(panel.times).toHaveText(['now', 'now', 'now']);
     await page.clock.setFixedTime(Date.now() + 90_000);
     // The open row is drawn anew.
@@ -169,7 +177,7 @@ test.describe('The history panel', () => {
 
   test('does not cover the title of a row with its buttons @nightly', async ({
     create,
-    open,
+    openHistory,
     page
   }) => {
     const notebook = create(makeManyCells(14));
@@ -179,8 +187,7 @@ test.describe('The history panel', () => {
       { op: 'insert', after: 'cell-id-5', cell_type: 'code', source: 'new = 1' },
       { op: 'delete', cell: 'cell-id-9' }
     ]);
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await page.sidebar.setWidth(250, 'right');
     const areCovered = async () =>
       panel.rows.first().evaluate(row => {
@@ -208,16 +215,14 @@ test.describe('The history panel', () => {
 
   test('takes an edit back and makes it again, in the file and in the tab', async ({
     create,
-    open,
-    page
+    openHistory
   }) => {
     const notebook = create(makeManyCells(6));
     const original = notebook.readSources();
     await notebook.edit([replace(1, 'old = 1')]);
     await notebook.edit([replace(3, 'new = 1')]);
     const edited = notebook.readText();
-    const tab = await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { tab, panel } = await openHistory(notebook);
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
     await expect(panel.titles).toHaveText(['Undo: cell 2', 'cell 4 changed', 'cell 2 changed']);
@@ -245,7 +250,7 @@ test.describe('The history panel', () => {
 
   test('groups edits by author below headings that fold, and shows undos in one go as one row', async ({
     create,
-    open,
+    openHistory,
     page
   }) => {
     const notebook = create(makeManyCells(6));
@@ -261,8 +266,7 @@ test.describe('The history panel', () => {
     for (const id of ids.reverse()) {
       await notebook.undo(id, 'Codex');
     }
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await expect(panel.sessions).toHaveText([/^Codex4 edits · \S+/, /^Claude3 edits · \S+/]);
     await expect(panel.titles).toHaveText([
       'Undid 3 edits of Claude',
@@ -314,8 +318,7 @@ test.describe('The history panel', () => {
 
   test('shows only the edits of an agent, or with some words, also older ones @nightly', async ({
     create,
-    open,
-    page
+    openHistory
   }) => {
     const notebook = create(makeManyCells(3));
     await notebook.edit([replace(0, 'weeks.plot()')], 'Claude', {
@@ -324,8 +327,7 @@ test.describe('The history panel', () => {
     for (let i = 0; i < 60; i++) {
       await notebook.edit([replace(1, `x = ${i}`)], 'Codex');
     }
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await expect(panel.rows).toHaveCount(50);
     const words = panel.root.getByRole('searchbox');
     await words.fill('rain');
@@ -346,7 +348,7 @@ test.describe('The history panel', () => {
   test('restores the notebook to what it was after an edit, after a preview', async ({
     create,
     dialogs,
-    open,
+    openHistory,
     page
   }) => {
     const notebook = create(makeManyCells(4), 'restored.ipynb');
@@ -355,8 +357,7 @@ test.describe('The history panel', () => {
     await notebook.edit([replace(0, 'bad = 1')]);
     await notebook.edit([{ op: 'delete', cell: 'cell-id-2' }]);
     const bad = notebook.readText();
-    const tab = await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { tab, panel } = await openHistory(notebook);
     await panel.toggle(0).click();
     await panel.getRestoreButton(0).click();
     await expect(
@@ -429,7 +430,7 @@ test.describe('The history panel', () => {
 
   test('goes to a cell below a collapsed heading, in command mode @nightly', async ({
     create,
-    open,
+    openHistory,
     page
   }) => {
     const cells = makeManyCells(60);
@@ -438,8 +439,7 @@ test.describe('The history panel', () => {
     cells[30] = heading;
     const notebook = create(cells);
     await notebook.edit([replace(43, 'a = 1')]);
-    const tab = await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { tab, panel } = await openHistory(notebook);
     await panel.toggle(0).click();
     await panel.rows.nth(0).getByRole('button', { name: 'Go to Cell 44' }).click();
     await expect.poll(async () => tab.isInView(43)).toBe(true);
@@ -452,15 +452,13 @@ test.describe('The history panel', () => {
 
   test('scrolls a row that is opened at the lower edge into view @nightly', async ({
     create,
-    open,
-    page
+    openHistory
   }) => {
     const notebook = create(makeManyCells(30));
     for (let cell = 0; cell < 30; cell++) {
       await notebook.edit([replace(cell, 'a = 1\nb = 1\nc = 1')]);
     }
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await expect(panel.rows).toHaveCount(30);
     const last = await panel.rows.evaluateAll(rows => {
       const { bottom } = document.querySelector('.jp-nbedit-history-body')!.getBoundingClientRect();
@@ -498,15 +496,13 @@ test.describe('The history panel', () => {
 
   test('offers no undo of an edit that later changes prevent @nightly', async ({
     create,
-    open,
-    page
+    openHistory
   }) => {
     const notebook = create(makeManyCells(4));
     await notebook.edit([replace(1, 'first = 1')]);
     await notebook.edit([replace(2, 'other = 1')]);
     await notebook.edit([replace(1, 'later = 1')]);
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await expect(panel.rows).toHaveCount(3);
     await expect(panel.action(0, 'Undo')).toHaveCount(1);
     await expect(panel.action(1, 'Undo')).toHaveCount(1);
@@ -533,13 +529,12 @@ test.describe('The history panel', () => {
   test('forgets a history when its user is sure @nightly', async ({
     create,
     dialogs,
-    open,
+    openHistory,
     page
   }) => {
     const notebook = create(makeManyCells(3));
     await notebook.edit([replace(0, 'a = 1')]);
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await expect(panel.rows).toHaveCount(1);
     await panel.root.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: /Forget the Edit History/ }).click();
@@ -549,13 +544,12 @@ test.describe('The history panel', () => {
     expect(dialogs.splice(0)).toHaveLength(1);
   });
 
-  test('can be used with the keyboard alone @nightly', async ({ create, open, page }) => {
+  test('can be used with the keyboard alone @nightly', async ({ create, openHistory, page }) => {
     const notebook = create(makeManyCells(6));
     for (const cell of [0, 1, 2]) {
       await notebook.edit([replace(cell, `a = ${cell}`)]);
     }
-    const tab = await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { tab, panel } = await openHistory(notebook);
     const press = async (key: string) => page.keyboard.press(key);
     await expect(panel.toggle(0)).toBeFocused();
     await press('ArrowDown');
@@ -600,7 +594,7 @@ test.describe('The history panel', () => {
 
   test('looks as it should, and axe-core has no complaint, in light and dark @nightly', async ({
     create,
-    open,
+    openHistory,
     page
   }) => {
     const notebook = create(
@@ -629,8 +623,7 @@ test.describe('The history panel', () => {
       'Data agent',
       { message: 'Rename the column, as its file now has it' }
     );
-    await open(notebook.name);
-    const panel = await HistoryPanel.show(page);
+    const { panel } = await openHistory(notebook);
     await panel.rows.nth(1).hover();
     await panel.action(1, 'Undo').click();
     await expect(panel.rows).toHaveCount(4);

@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmdirSync, rmSync, utimesSync, writeFileSync } f
 import { ChangeEvents, listOutsideEntries, waitUntilFollowed, WatchedFile } from './changes';
 import { expect, test } from './fixtures';
 import type { Folder } from './folder';
-import { getToasts } from './lab';
+import { getToasts, runCommand } from './lab';
 import { formatNotebook, makeCodeCell, makeManyCells, replace, type CellJson } from './notebooks';
 import { HistoryPanel } from './panel';
 import { WRITERS } from './writers';
@@ -286,9 +286,7 @@ test('What JupyterLab saves and what agents edit and undo is no change by anothe
   await look();
   await tab.typeText(0, ' # two');
   // As the timer of autosave does.
-  await page.evaluate(async () => {
-    await window.jupyterapp.commands.execute('docmanager:save');
-  });
+  await runCommand(page, 'docmanager:save');
   await look();
   await tab.placeCaret(3);
   await page.keyboard.press('Control+Enter');

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { findViolations } from './axe';
 import { showFolder } from './file_browser';
 import { expect, test } from './fixtures';
-import { getModeStatus, getToasts, press, runCommand } from './lab';
+import { getModeStatus, getToasts, holdRequests, press, runCommand } from './lab';
 import {
   formatNotebook,
   makeCodeCell,
@@ -367,20 +367,13 @@ test.describe('What is proposed', () => {
       const { notebook, tab } = await openWith(makeManyCells(4));
       await notebook.setMode('review');
       // What draws the blocks is loaded with the first one.
-      const delayed: string[] = [];
-      let continueLoading = (): void => undefined;
-      const isLate = new Promise<void>(resolve => (continueLoading = resolve));
-      await page.route(/\/jupyter-nbedit\/static\/.*\.js/, async route => {
-        delayed.push(route.request().url());
-        await isLate;
-        await route.continue();
-      });
+      const scripts = await holdRequests(page, /\/jupyter-nbedit\/static\/.*\.js/);
       await notebook.propose([1, 2].map(changeLastLine));
       await expect(tab.bar).toContainText('Claude proposes 2 changes');
-      await expect.poll(() => delayed).not.toEqual([]);
+      await expect.poll(() => scripts.held).not.toEqual([]);
       await press(page, 'ArrowDown', 'Enter', 'Control+Home', 'End');
       await page.keyboard.type('  # mine');
-      continueLoading();
+      scripts.release();
       await expect(tab.proposals).toHaveCount(2);
       await expect(tab.editor(2)).toBeHidden();
       await expect(tab.editor(1)).toBeVisible();
@@ -543,14 +536,7 @@ test.describe('What is proposed', () => {
     ]);
     await page.goto('');
     // Large notebooks take longer to load than what is proposed for them takes to be known.
-    let release = (): void => undefined;
-    const held = new Promise<void>(resolve => (release = resolve));
-    await page.route(/\/api\/contents\/.*pending\.ipynb/, async route => {
-      if (!route.request().url().includes('content=0')) {
-        await held;
-      }
-      await route.continue();
-    });
+    const reads = await holdRequests(page, /\/api\/contents\/.*pending\.ipynb(?!.*content=0)/);
     const opened = open(notebook.name);
     await page.locator('.jp-NotebookPanel').waitFor();
     await expect(getModeStatus(page)).toContainText('proposed');
@@ -559,7 +545,7 @@ test.describe('What is proposed', () => {
         await new Promise(resolve => requestAnimationFrame(resolve));
       }
     });
-    release();
+    reads.release();
     const tab = await opened;
     await expect(tab.proposals).toHaveCount(2);
     const string = (text: string) =>

@@ -3,7 +3,7 @@ import type { Locator, Page } from '@playwright/test';
 import { Demo } from './demo';
 import { MovingPicture } from './moving_picture';
 import { expect, test } from './fixtures';
-import { getToasts } from './lab';
+import { getToasts, runCommand } from './lab';
 import { makeCodeCell, replace } from './notebooks';
 import { HistoryPanel } from './panel';
 
@@ -146,9 +146,7 @@ test('A picture for the docs: how an agent is connected @screenshot', async ({ c
     const body = (await response.text()).replaceAll(process.env.NBEDIT_ENV!, '/home/you/venv');
     await route.fulfill({ response, body });
   });
-  await page.evaluate(async () => {
-    await window.jupyterapp.commands.execute('nbedit:connect-agent');
-  });
+  await runCommand(page, 'nbedit:connect-agent');
   const panel = page.locator('#nbedit-connect');
   await panel.getByRole('tab', { name: 'Cursor' }).click();
   await panel.getByRole('tab', { name: 'Claude Code' }).click();

@@ -1,5 +1,6 @@
 import type { Locator } from '@playwright/test';
 import { expect, test, type TestArgs } from './fixtures';
+import { holdRequests } from './lab';
 import type { Notebook } from './notebook';
 import { makeCodeCell, replace } from './notebooks';
 import type { Tab } from './tab';
@@ -200,16 +201,11 @@ test.describe('A proposal for a cell that has changed since', () => {
     await expect(button(block, 'Theirs')).toBeVisible();
     await notebook.setMode('edit');
     // The tab does not know of the other edit yet when its user decides.
-    let release = (): void => undefined;
-    const held = new Promise<void>(resolve => (release = resolve));
-    await page.route('**/nbedit/notebooks/**view=nbformat*', async route => {
-      await held;
-      await route.continue();
-    });
+    const reads = await holdRequests(page, /\/nbedit\/notebooks\/.*view=nbformat/);
     await notebook.edit([replace('stale', 'a = 1\nb = 2\nc = 5')]);
     await button(block, 'Theirs').click();
     await expect(block.getByRole('alert')).toContainText('Not accepted');
-    release();
+    reads.release();
     await expect(block.locator('.cm-deletedLine')).toHaveText(['-removed: c = 5']);
     await button(block, 'Theirs').click();
     await expect(block).toHaveCount(0);

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { getToasts } from './lab';
+import { getToasts, holdRequests, runCommand } from './lab';
 import { makeManyCells, makeMarkdownCell, replace } from './notebooks';
 
 /** Keep all changes of a notebook, as the user of this browser. */
@@ -54,21 +54,14 @@ test('A toast that a slow page shows late tells of all edits until then @nightly
   await page.clock.install();
   const { notebook, tab } = await openWith(makeManyCells(6));
   // JupyterLab loads what it shows toasts with when it shows the first one.
-  const delayed: string[] = [];
-  let continueLoading = (): void => undefined;
-  const isLate = new Promise<void>(resolve => (continueLoading = resolve));
-  await page.route(/\/static\/.*\.js/, async route => {
-    delayed.push(route.request().url());
-    await isLate;
-    await route.continue();
-  });
+  const scripts = await holdRequests(page, /\/static\/.*\.js/);
   await notebook.edit([replace(1)], 'Bot');
-  await expect.poll(() => delayed).not.toEqual([]);
+  await expect.poll(() => scripts.held).not.toEqual([]);
   await notebook.edit([replace(2)], 'Bot');
   await expect.poll(async () => tab.listMarkedCells()).toEqual([1, 2]);
   // The toast counts as one that will not appear, and JupyterLab's list is updated without it.
   await page.clock.fastForward(4_000);
-  continueLoading();
+  scripts.release();
   await expect(getToasts(page, /^Bot:/)).toHaveText(/^Bot: 2 cells changed/);
   await expect(getToasts(page, /^Bot:/)).toHaveCount(1);
 });
@@ -110,23 +103,16 @@ for (const [when, isReadFirst] of [
       await expect.poll(async () => heard.evaluate(({ length }) => length)).toBe(index + 1);
     };
     // What the tab reads after the first edit is the version after the second one.
-    const reads: string[] = [];
-    let continueRead = (): void => undefined;
-    const isEdited = new Promise<void>(resolve => (continueRead = resolve));
-    await page.route(/[?&]since=/, async route => {
-      reads.push(route.request().url());
-      await isEdited;
-      await route.continue();
-    });
+    const reads = await holdRequests(page, /[?&]since=/);
     await notebook.edit([replace(1)], 'Bot');
     if (isReadFirst) {
       // After the event of the contents manager, which an edit causes, too.
-      await expect.poll(() => reads).not.toEqual([]);
+      await expect.poll(() => reads.held).not.toEqual([]);
     }
     await send(0);
-    await expect.poll(() => reads).not.toEqual([]);
+    await expect.poll(() => reads.held).not.toEqual([]);
     await notebook.edit([replace(2)], 'Bot');
-    continueRead();
+    reads.release();
     const toast = getToasts(page, /^Bot:/);
     await expect(toast).toHaveText(/^Bot: 1 cell changed/);
     await send(1);
@@ -329,9 +315,7 @@ test('An edit without a client is told as by an agent @nightly', async ({
   await agent.editUnnamed(notebook.path, [replace(2)]);
   // Each request has another invented user name, and they count as one.
   await expect(toast).toHaveText(/^An agent: 2 cells changed/);
-  await page.evaluate(async () => {
-    await window.jupyterapp.commands.execute('nbedit:show-history');
-  });
+  await runCommand(page, 'nbedit:show-history');
   await expect(page.locator('.jp-nbedit-edit-author').first()).toHaveText('An agent');
   await notebook.setMode('review');
   await agent.editUnnamed(notebook.path, [replace(3)]);

@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { getToasts } from './lab';
+import { getToasts, runCommand } from './lab';
 import { makeManyCells, replace } from './notebooks';
 
 test('Two windows on one notebook, one dirty and one clean, both follow', async ({
@@ -42,9 +42,7 @@ test('Two views of one notebook in one window both follow, and there is one toas
   page
 }) => {
   const { notebook } = await openWith(makeManyCells(4));
-  await page.evaluate(async () => {
-    await window.jupyterapp.commands.execute('docmanager:clone');
-  });
+  await runCommand(page, 'docmanager:clone');
   const shown = page.locator('.jp-NotebookPanel .cm-content', { hasText: 'first_2' });
   await expect(shown).toHaveCount(2);
   await notebook.edit([replace(2)]);

@@ -1,5 +1,5 @@
 import { expect, test } from './fixtures';
-import { getToasts } from './lab';
+import { getToasts, runCommand } from './lab';
 import { makeManyCells } from './notebooks';
 
 const replace = (index: number, round = 0) => ({
@@ -113,9 +113,7 @@ test('What was undone elsewhere is no error of an older "Undo", and no redo is t
   await expect(undone).toBeVisible();
   await page.mouse.move(0, 0);
   await expect(undone).toHaveCount(0, { timeout: 60_000 });
-  await page.evaluate(async () => {
-    await window.jupyterapp.commands.execute('apputils:display-notifications');
-  });
+  await runCommand(page, 'apputils:display-notifications');
   const list = page.locator('.jp-Notification-List-Item');
   await expect(list.filter({ hasText: 'Redone: cell 2' })).toHaveCount(1);
   await expect(list.filter({ hasText: 'Undone: 1 change' })).toHaveCount(0);
