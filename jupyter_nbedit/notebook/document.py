@@ -587,8 +587,7 @@ def _read_integer(
     member = members.get(name)
     value = default if member is None else json_spans.decode(text, member.value)
     if not isinstance(value, int) or isinstance(value, bool):
-        message = f"This is not a notebook: expected an integer `{name}`."
-        raise InvalidNotebook(message, member=name)
+        raise InvalidNotebook(f"This is not a notebook: expected an integer `{name}`.", member=name)
     return value
 
 

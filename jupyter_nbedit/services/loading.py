@@ -97,11 +97,10 @@ async def load_notebook(
             if not 0 <= age.total_seconds() < _RECENT_SECONDS:
                 raise
         if time.monotonic() > deadline:
-            message = (
+            raise Busy(
                 "Another program keeps writing this notebook, and what is there now cannot be "
                 "read. Nothing was written; try again."
             )
-            raise Busy(message)
         await asyncio.sleep(_POLL_SECONDS)
 
 

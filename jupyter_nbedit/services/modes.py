@@ -326,11 +326,10 @@ class ModeManager:
 
     def _check_free(self) -> None:
         if self.is_fixed:
-            message = (
+            raise Forbidden(
                 "The modes of this server are fixed by its configuration "
                 "(NbEditApp.mode_is_fixed). Ask the administrator."
             )
-            raise Forbidden(message)
 
 
 def _select_same_file(

@@ -255,25 +255,22 @@ class UndoBody(RedoBody, frozen=True, kw_only=True):
 def check_redo_body(body: RedoBody) -> None:
     """Raise `InvalidRequest` if the fields of a request to redo do not go together."""
     if body.whose is not UNSET and body.edit_id is not UNSET:
-        message = "Expected either `edit_id` or `whose`, found both. Send one of them."
-        raise InvalidRequest(message)
+        raise InvalidRequest("Expected either `edit_id` or `whose`, found both. Send one of them.")
 
 
 def check_undo_body(body: UndoBody) -> None:
     """Raise `InvalidRequest` if the fields of a request to undo do not go together."""
     check_redo_body(body)
     if body.cells is not UNSET and body.whose is not UNSET:
-        message = "Expected either `cells` or `whose`, found both. Send one of them."
-        raise InvalidRequest(message)
+        raise InvalidRequest("Expected either `cells` or `whose`, found both. Send one of them.")
     if body.cells is UNSET and body.until is not UNSET:
         message = "`until` can only be sent with `cells`. Leave it out, or send `cells`."
         raise InvalidRequest(message)
     if body.cells is not UNSET and body.edit_id is not UNSET:
-        message = (
+        raise InvalidRequest(
             "Expected either `cells` or `edit_id`, found both. Send `cells` to undo the changes of "
             "cells across edits, and `edit_id` to undo one edit."
         )
-        raise InvalidRequest(message)
 
 
 class RestoreBody(ChangeBody, frozen=True, kw_only=True):

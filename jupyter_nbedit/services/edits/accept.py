@@ -76,11 +76,10 @@ class AcceptService:
             planner = ProposalPlanner(self.proposals.store, claim, resolution, origin)
             return await self.edits.run(request, planner, "accept")
         if request.hash is not None:
-            message = (
+            raise InvalidRequest(
                 "The notebook does not exist yet, so there is no version to match. Leave "
                 "`If-Match` and `hash` out."
             )
-            raise InvalidRequest(message)
         _, payload, _ = await self.proposals.store.get_payload(claim)
         return await self.edits.create_from_bytes(request, payload)
 

@@ -161,11 +161,10 @@ class EditService:
                     result.changed_since = changes
                     break
         else:
-            message = (
+            raise errors.Busy(
                 f"Others changed the notebook {_ATTEMPTS} times while the edit was being made. "
                 "Nothing was written; try again."
             )
-            raise errors.Busy(message)
         return await self._finish(request, storage, planned, result)
 
     async def run_creation(self, request: WriteRequest, data: bytes, planner: Planner) -> EditReply:

@@ -65,11 +65,10 @@ class UndoPlanner:
                 return planned
             # The edit was undone by hand; try the edit before it.
             before = entry.edit_id
-        message = (
+        raise NothingToUndo(
             f"The last {_MAX_SKIPPED} edits of this notebook were undone by a person; older edits "
             "were not checked. Choose an older one from its history and send its `edit_id`."
         )
-        raise NothingToUndo(message)
 
     @property
     def _kinds(self) -> Collection[Kind]:
@@ -122,11 +121,10 @@ class UndoPlanner:
         if self.author is not None:
             number = await self.history.find_next_undoable(path, self._kinds)
         if number is None:
-            message = (
+            return NothingToUndo(
                 f"The history of this notebook has no edit that {condition}. GET its `history` for "
                 "the edits it has."
             )
-            return NothingToUndo(message)
         entry = await self.history.get_entry(path, number)
         message = (
             f"The history of this notebook has no edit of yours that {condition}. The newest one "

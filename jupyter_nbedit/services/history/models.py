@@ -226,11 +226,10 @@ def build_edit_from_row(row: Sequence[Any], path: str, model: type[_Edit]) -> _E
         fields.setdefault("is_from_page", fields["client"] == _OLD_CLIENT_OF_PAGES)
         return msgspec.convert({**fields, **columns}, model)
     except (KeyError, TypeError, ValueError):
-        message = (
+        raise HistoryUnavailable(
             "The edit history cannot be read: an entry is damaged. DELETE the notebook's "
             "`history` to begin a new one."
-        )
-        raise HistoryUnavailable(message) from None
+        ) from None
 
 
 class CellDiff(msgspec.Struct, frozen=True, kw_only=True):

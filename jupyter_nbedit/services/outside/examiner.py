@@ -206,8 +206,7 @@ class OutsideChangeExaminer:
             and is_fresh
             and await asyncio.to_thread(scan_cells, content.data, 0) is None
         ):
-            message = "The notebook is probably still being written."
-            raise Busy(message)
+            raise Busy("The notebook is probably still being written.")
         copy = await self._copy(content.data)
         try:
             # From here on, the original may change.

@@ -222,18 +222,16 @@ def choose_rejected_parts(proposal: Proposal, parts: Collection[int] | None) -> 
 
 def _check_numbers(proposal: Proposal, parts: Collection[int]) -> None:
     if proposal.kind == "create":
-        message = (
+        raise InvalidRequest(
             "A new notebook is created whole or not at all. Leave `parts` out; cells can be "
             "deleted after the notebook is created."
         )
-        raise InvalidRequest(message)
     unknown = set(parts) - {part.part for part in proposal.parts}
     if unknown:
-        message = (
+        raise InvalidRequest(
             f"Expected `parts` to be numbers of parts of proposal {proposal.proposal_id}, from 0 "
             f"to {len(proposal.parts) - 1}; found {min(unknown)}."
         )
-        raise InvalidRequest(message)
 
 
 def build_final_error(proposal: Proposal) -> ProposalClosed:

@@ -89,8 +89,7 @@ def _encode(value: Any) -> msgspec.Raw:
 
 
 def _build_unreadable_error() -> VersionUnknown:
-    message = (
+    return VersionUnknown(
         "A part of the notebook that has changed is not as nbformat requires, so that the change "
         "cannot be sent. Read the notebook through the Contents API, which says what is wrong."
     )
-    return VersionUnknown(message)

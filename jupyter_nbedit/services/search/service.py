@@ -200,8 +200,7 @@ class _SearchRun:
 
 def _build_query(request: SearchRequest) -> Query:
     if (request.query is UNSET) == (request.regex is UNSET):
-        message = "Expected `query` or `regex`, and not both."
-        raise InvalidRequest(message)
+        raise InvalidRequest("Expected `query` or `regex`, and not both.")
     if request.query is not UNSET:
         pattern = compile_literal(request.query, ignore_case=request.ignore_case)
     else:
@@ -228,9 +227,8 @@ def _decode_cursor(text: str, search: str) -> _Cursor:
     except (UnicodeError, binascii.Error, msgspec.DecodeError):
         cursor = None
     if cursor is None or cursor.search != search:
-        message = (
+        raise InvalidRequest(
             "`cursor` does not belong to this search. Send it with the search that returned it, "
             "or search again without it."
         )
-        raise InvalidRequest(message)
     return cursor
