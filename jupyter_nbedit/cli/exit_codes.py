@@ -1,12 +1,6 @@
 """The exit codes of the commands."""
 
-from jupyter_nbedit.client.errors import (
-    ClientError,
-    DiscoveryError,
-    ResponseError,
-    ServerError,
-    TransportError,
-)
+from jupyter_nbedit.client import errors
 from jupyter_nbedit.errors import NbEditError
 
 DONE = 0
@@ -42,9 +36,12 @@ _STALE_REASONS = frozenset(
 )
 
 
-def get_exit_code(error: NbEditError | ClientError) -> int:
+def get_exit_code(error: NbEditError | errors.ClientError) -> int:
     """Return the exit code of an error."""
-    has_answer = isinstance(error, ServerError)
-    if isinstance(error, DiscoveryError | TransportError | ResponseError) and not has_answer:
+    has_answer = isinstance(error, errors.ServerError)
+    if (
+        isinstance(error, errors.DiscoveryError | errors.TransportError | errors.ResponseError)
+        and not has_answer
+    ):
         return NO_SERVER
     return STALE if error.reason in _STALE_REASONS else REFUSED

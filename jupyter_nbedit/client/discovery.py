@@ -15,18 +15,7 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from jupyter_nbedit.client.errors import (
-    AccessDenied,
-    AmbiguousServer,
-    ClientError,
-    ConnectFailed,
-    ConnectionLost,
-    ExtensionMissing,
-    InvalidAddress,
-    NoServer,
-    Redirected,
-    ResponseError,
-)
+from jupyter_nbedit.client import errors
 from jupyter_nbedit.client.hub import explain_hub
 from jupyter_nbedit.client.server import (
     Address,
@@ -56,7 +45,7 @@ class ServerState:
 
     server: Server
     #: Why it cannot be used; None if it can.
-    problem: ClientError | None
+    problem: errors.ClientError | None
     #: The server's version of this extension, and its mode; None if it cannot be used.
     version: str | None = None
     mode: str | None = None
@@ -109,7 +98,7 @@ def find_server(
         return Discovery(server, epoch=state.epoch)
     if token_file:
         message = "A token file is only used with the URL of its server; give --url, too."
-        raise InvalidAddress(message)
+        raise errors.InvalidAddress(message)
     others: list[Server] = []
     for servers in _list_groups(path, running, environ):
         states = [inspect_server(server) for server in servers]
@@ -117,13 +106,13 @@ def find_server(
         if len(usable) > 1:
             raise _build_tie([state.server for state in usable])
         for state in states:
-            if isinstance(state.problem, ExtensionMissing):
+            if isinstance(state.problem, errors.ExtensionMissing):
                 others.append(state.server)
             elif state.problem and not usable and not _is_gone(state):
                 raise state.problem
         if usable:
             return Discovery(usable[0].server, others, usable[0].epoch)
-    raise NoServer(_explain_none(path, running, others), others)
+    raise errors.NoServer(_explain_none(path, running, others), others)
 
 
 def inspect_servers(environ: Mapping[str, str] = os.environ) -> list[ServerState]:
@@ -143,7 +132,7 @@ def inspect_server(server: Server) -> ServerState:
             connect_seconds=_CONNECT_SECONDS,
             response_seconds=_ANSWER_SECONDS,
         )
-    except ClientError as error:
+    except errors.ClientError as error:
         return ServerState(server, error)
     content = response.decode() if response.status == HTTPStatus.OK else {}
     if content.get("name") == "jupyter_nbedit":
@@ -157,35 +146,35 @@ def _is_gone(state: ServerState) -> bool:
     """Return whether no Jupyter server listens at the address any more."""
     # With TLS, a server that wants a certificate of the client hangs up, too.
     is_secure = state.server.address.scheme == "https"
-    return isinstance(state.problem, ConnectFailed) or (
-        isinstance(state.problem, ConnectionLost) and not is_secure
+    return isinstance(state.problem, errors.ConnectFailed) or (
+        isinstance(state.problem, errors.ConnectionLost) and not is_secure
     )
 
 
-def _explain_response(server: Server, response: Response) -> ClientError:
+def _explain_response(server: Server, response: Response) -> errors.ClientError:
     if problem := explain_hub(server.address, _TARGET, response):
         return problem
     if response.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return AccessDenied(_explain_denial(server))
+        return errors.AccessDenied(_explain_denial(server))
     if response.is_redirect:
         return build_redirect(server.url, response)
     if response.status == HTTPStatus.NOT_FOUND:
-        return ExtensionMissing(
+        return errors.ExtensionMissing(
             f"The server at {server.url} runs without jupyter_nbedit. Install it in the "
             "environment of the server, and restart the server."
         )
-    return ResponseError(
+    return errors.ResponseError(
         f"{server.url} answered {response.status} to GET {_TARGET}, which is no reply of "
         "jupyter_nbedit. Is it the address of a Jupyter server, with its base URL and without what "
         "pages add to it, such as /lab?"
     )
 
 
-def build_redirect(url: str, response: Response) -> Redirected:
+def build_redirect(url: str, response: Response) -> errors.Redirected:
     """Return the error of a redirect, which is not followed: the token is for one server."""
     location = urlsplit(response.headers.get("Location", ""))
     place = location._replace(query="", fragment="", netloc=location.netloc.rpartition("@")[2])
-    return Redirected(
+    return errors.Redirected(
         f"{url} redirects to {place.geturl()[:300]!r}, and redirects are not followed. If "
         "that is a page for logging in, the token is missing or wrong. If it is the new address "
         "of the server, use that."
@@ -242,7 +231,7 @@ def _list_own(running: Sequence[Server], environ: Mapping[str, str]) -> list[Ser
     for url, token, root in _list_own_urls(environ):
         try:
             address = Address.from_url(url)
-        except InvalidAddress:
+        except errors.InvalidAddress:
             continue
         known = _find_same(address, running)
         if known and known.has_token:
@@ -268,7 +257,7 @@ def _read_server_token(environ: Mapping[str, str]) -> str:
 
     Return an empty token if the environment has none that is valid.
     """
-    with suppress(InvalidAddress):
+    with suppress(errors.InvalidAddress):
         if token := environ.get("JUPYTER_TOKEN"):
             return check_token(token, "")
         if path := environ.get("JUPYTER_TOKEN_FILE"):
@@ -279,7 +268,7 @@ def _read_server_token(environ: Mapping[str, str]) -> str:
 def _drop_invalid(token: str) -> str:
     try:
         return check_token(token, "")
-    except InvalidAddress:
+    except errors.InvalidAddress:
         return ""
 
 
@@ -325,7 +314,7 @@ def _read_info(path: str) -> Server | None:
         return None
     try:
         address = _get_address(url, info)
-    except InvalidAddress:
+    except errors.InvalidAddress:
         return None
     token = info.get("token")
     known = _drop_invalid(token) if isinstance(token, str) else ""
@@ -397,16 +386,16 @@ def _read_token_file(path: str) -> str:
             content = file.read(_MAX_TOKEN_BYTES)
     except OSError as error:
         message = f"The file {path!r} with the token cannot be read: {error.strerror}."
-        raise InvalidAddress(message) from None
+        raise errors.InvalidAddress(message) from None
     return check_token(content.decode("utf-8", "replace").strip(), f"The file {path!r}")
 
 
 # Messages -----------------------------------------------------------------------------------------
 
 
-def _build_tie(servers: Sequence[Server]) -> AmbiguousServer:
+def _build_tie(servers: Sequence[Server]) -> errors.AmbiguousServer:
     urls = ", ".join(server.url for server in servers)
-    return AmbiguousServer(
+    return errors.AmbiguousServer(
         f"{len(servers)} servers serve {servers[0].root!r}: {urls}. Choose one with --url, or set "
         "NBEDIT_URL."
     )

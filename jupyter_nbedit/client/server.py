@@ -17,16 +17,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from jupyter_nbedit._version import __version__
-from jupyter_nbedit.client.errors import (
-    ConnectFailed,
-    ConnectForbidden,
-    ConnectionLost,
-    InvalidAddress,
-    OutsideRoot,
-    ResponseTimeout,
-    ServerUnreachable,
-    TlsFailed,
-)
+from jupyter_nbedit.client import errors
 
 #: How long a connection and a response may take, in seconds.
 CONNECT_SECONDS = 5.0
@@ -74,7 +65,7 @@ class Address:
             or not (is_unix or _HOST.fullmatch(host))
         ):
             # The URL is not shown: it may have a token or a password.
-            raise InvalidAddress(
+            raise errors.InvalidAddress(
                 "The address of the server is not valid. Expected http://HOST:PORT/BASE_URL/ or "
                 "https://HOST:PORT/BASE_URL/, without a user name and a password."
             )
@@ -148,25 +139,25 @@ class Address:
         try:
             connection.connect()
         except ssl.SSLCertVerificationError as error:
-            raise TlsFailed(
+            raise errors.TlsFailed(
                 f"The certificate of {self.url} is not valid: {error.verify_message}. If it is "
                 "your own, set SSL_CERT_FILE to the file with its authority."
             ) from None
         except ssl.SSLError as error:
             message = f"No secure connection to {self.url}: {error.reason or 'TLS fails'}."
-            raise TlsFailed(message) from None
+            raise errors.TlsFailed(message) from None
         except PermissionError:
-            raise ConnectForbidden(
+            raise errors.ConnectForbidden(
                 f"This process may not connect to {self.url}. If it runs in a sandbox, such as "
                 "that of an agent, allow it to use the network of this machine."
             ) from None
         except (ConnectionRefusedError, FileNotFoundError) as error:
-            raise ConnectFailed(
+            raise errors.ConnectFailed(
                 f"No connection to {self.url}: {_explain(error)}. Is the server running, and is "
                 "the address right?"
             ) from None
         except (OSError, UnicodeError) as error:
-            raise ServerUnreachable(
+            raise errors.ServerUnreachable(
                 f"No connection to {self.url}: {_explain(error)}. If the address is right, the "
                 "server is busy or stops, or this process needs access to the network. Nothing "
                 "was read or written."
@@ -278,12 +269,12 @@ class Server:
             response = connection.getresponse()
             return Response(response.status, response.headers, response.read())
         except TimeoutError:
-            raise ResponseTimeout(
+            raise errors.ResponseTimeout(
                 f"{self.url} has not answered within {response_seconds:g} seconds. It may have "
                 "done what was asked: read the notebook before you try again."
             ) from None
         except (OSError, http.client.HTTPException):
-            raise ConnectionLost(
+            raise errors.ConnectionLost(
                 f"The connection to {self.url} ended before the response. It may have done what "
                 "was asked: read the notebook before you try again."
             ) from None
@@ -305,14 +296,14 @@ class Server:
         """
         if self.root is None:
             if os.path.isabs(path) or os.path.splitdrive(path)[0]:
-                raise OutsideRoot(
+                raise errors.OutsideRoot(
                     f"The folder that {self.url} serves is not known here, so {path!r} cannot be "
                     "found on it. Give the path relative to that folder."
                 )
             return "" if path == os.curdir else os.path.normpath(path).replace(os.sep, "/")
         api_path = get_relative_path(self.root, path)
         if api_path is None:
-            raise OutsideRoot(
+            raise errors.OutsideRoot(
                 f"{os.path.realpath(path)!r} is not below {self.root!r}, the folder that "
                 f"{self.url} serves."
             )
@@ -385,5 +376,5 @@ def check_token(token: str, source: str) -> str:
     """Return a token; raise `InvalidAddress`, without showing it, if no header can have it."""
     if not _TOKEN.fullmatch(token):
         message = f"{source} has no valid token: expected printable ASCII without spaces."
-        raise InvalidAddress(message)
+        raise errors.InvalidAddress(message)
     return token

@@ -18,14 +18,7 @@ from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.web import RequestHandler, stream_request_body
 
-from jupyter_nbedit.errors import (
-    Forbidden,
-    InvalidRequest,
-    NbEditError,
-    PageUnknown,
-    TooLarge,
-    UnsupportedMediaType,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.handlers.context import CONTEXT, HandlerContext
 from jupyter_nbedit.handlers.errors import ErrorBody, build_error_body, get_status
 from jupyter_nbedit.handlers.idempotency import StoredResponse
@@ -179,7 +172,7 @@ class NbEditHandler(APIHandler):
         """
         page_id = self.request.headers.get(PAGE.name) if self.is_for_pages else None
         if page_id is not None and not self.services.tabs.has_page(page_id, self.account):
-            raise PageUnknown
+            raise errors.PageUnknown
         return page_id is not None
 
     def authorize(self, decision: Decision, author: Author) -> None:
@@ -206,7 +199,7 @@ class NbEditHandler(APIHandler):
             bad_char = next(char for char in value if not (char.isascii() and char.isprintable()))
             problem = f"U+{ord(bad_char):04X}, which is not one of them"
         if problem is not None:
-            raise InvalidRequest(
+            raise errors.InvalidRequest(
                 f"Expected `{header}` to have 1 to {MAX_LABEL_LENGTH} printable ASCII characters; "
                 f"found {problem}."
             )
@@ -281,7 +274,7 @@ class NbEditHandler(APIHandler):
                 f"than the {limit} this server takes (NbEditApp.max_request_bytes). Send the "
                 "operations in several requests."
             )
-            self._refuse(TooLarge(message, bytes=size, limit=limit))
+            self._refuse(errors.TooLarge(message, bytes=size, limit=limit))
             return
         self._received += chunk
         if self._received_bytes > LARGE_BODY_BYTES and self._large_request is None:
@@ -306,14 +299,14 @@ class NbEditHandler(APIHandler):
         """Return whether the user may change notebooks."""
         try:
             await self.check_write_right()
-        except Forbidden:
+        except errors.Forbidden:
             return False
         return True
 
     async def _check_right(self, action: str, resource: str) -> None:
         user = self.current_user
         if not await ensure_async(self.authorizer.is_authorized(self, user, action, resource)):
-            raise Forbidden(f"You may not {action} {resource} on this server.")
+            raise errors.Forbidden(f"You may not {action} {resource} on this server.")
 
     async def parse_body(
         self, body_type: type[_Struct], *, max_values: int = MAX_JSON_VALUES
@@ -342,7 +335,7 @@ class NbEditHandler(APIHandler):
         """Raise `UnsupportedMediaType` if the content type is not JSON."""
         media_type = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
-            raise UnsupportedMediaType(
+            raise errors.UnsupportedMediaType(
                 "Expected a body with `Content-Type: application/json`, found "
                 f"{media_type[:100]!r}."
             )
@@ -363,14 +356,14 @@ class NbEditHandler(APIHandler):
                 arguments[name] = values
             elif len(values) > 1:
                 message = f"`{name}` occurs {len(values)} times in the query; expected it once."
-                raise InvalidRequest(message)
+                raise errors.InvalidRequest(message)
             else:
                 arguments[name] = values[0]
         try:
             return msgspec.convert(arguments, query_type, strict=False)
         except msgspec.ValidationError as error:
             message = f"The request's query does not have the expected form: {error}."
-            raise InvalidRequest(message) from None
+            raise errors.InvalidRequest(message) from None
 
     def _list_arguments(self) -> dict[str, list[bytes]]:
         """Return the query without the arguments of Jupyter, which may differ in each retry."""
@@ -524,7 +517,7 @@ class NbEditHandler(APIHandler):
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
         """Log an `NbEditError` as one line, with its cause, which the reply does not contain."""
-        if isinstance(value, NbEditError):
+        if isinstance(value, errors.NbEditError):
             cause = value.__cause__
             suffix = "" if cause is None else f" {type(cause).__name__}: {cause}"
             self.log.info("%s %s: %r", self.request.method, value.reason, value.message + suffix)

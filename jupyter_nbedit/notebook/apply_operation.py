@@ -8,25 +8,10 @@ from itertools import pairwise
 from msgspec import UNSET
 
 from jupyter_nbedit.errors import InvalidOperation, TextMismatch
-from jupyter_nbedit.notebook import json_edit, json_spans, sections, source_edit
+from jupyter_nbedit.notebook import json_edit, json_spans, operations, sections, source_edit
 from jupyter_nbedit.notebook.cell_order import InsertionPoint
 from jupyter_nbedit.notebook.edited_cell import EditedCell
 from jupyter_nbedit.notebook.metadata_rules import check_members, list_defined_members
-from jupyter_nbedit.notebook.operations import (
-    AppendToSection,
-    ClearOutputs,
-    Delete,
-    Insert,
-    Merge,
-    Move,
-    Operation,
-    RemoveEntry,
-    Replace,
-    ReplaceSection,
-    ReplaceText,
-    SetMetadata,
-    Split,
-)
 from jupyter_nbedit.notebook.sections import NotebookSection
 from jupyter_nbedit.notebook.source_edit import adapt_source, use_line_feeds
 from jupyter_nbedit.notebook.working_copy import WorkingCopy
@@ -42,7 +27,9 @@ ChangedCells = tuple[EditedCell | None, Sequence[EditedCell] | None]
 
 
 @singledispatch
-def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int) -> ChangedCells:
+def apply_operation(
+    operation: operations.Operation, working_copy: WorkingCopy, number: int
+) -> ChangedCells:
     """Apply a valid operation, the one with an index in the batch; return what it is about.
 
     Raises
@@ -54,7 +41,9 @@ def apply_operation(operation: Operation, working_copy: WorkingCopy, number: int
 
 
 @apply_operation.register
-def _replace(operation: Replace, working_copy: WorkingCopy, _number: int) -> ChangedCells:
+def _replace(
+    operation: operations.Replace, working_copy: WorkingCopy, _number: int
+) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     cell.check_editable()
     if operation.source is not UNSET:
@@ -85,7 +74,9 @@ def _check_members(
 
 
 @apply_operation.register
-def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: int) -> ChangedCells:
+def _replace_text(
+    operation: operations.ReplaceText, working_copy: WorkingCopy, _number: int
+) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     cell.check_editable()
     try:
@@ -102,7 +93,7 @@ def _replace_text(operation: ReplaceText, working_copy: WorkingCopy, _number: in
 
 
 @apply_operation.register
-def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> ChangedCells:
+def _insert(operation: operations.Insert, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell_id = working_copy.create_id(operation.id)
     point = working_copy.find_insertion_point(operation)
     metadata = {} if operation.metadata is UNSET else operation.metadata
@@ -119,7 +110,8 @@ def _insert(operation: Insert, working_copy: WorkingCopy, _number: int) -> Chang
 
 
 def _find_addressed_cells(
-    working_copy: WorkingCopy, operation: Delete | Move | ClearOutputs
+    working_copy: WorkingCopy,
+    operation: operations.Delete | operations.Move | operations.ClearOutputs,
 ) -> tuple[Sequence[EditedCell], ChangedCells]:
     """Return the cells that an operation addresses, and what it is about."""
     if operation.cells is not UNSET:
@@ -130,7 +122,7 @@ def _find_addressed_cells(
 
 
 @apply_operation.register
-def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> ChangedCells:
+def _delete(operation: operations.Delete, working_copy: WorkingCopy, number: int) -> ChangedCells:
     cells, affected_cells = _find_addressed_cells(working_copy, operation)
     for cell in cells:
         working_copy.remove(cell, number)
@@ -138,7 +130,7 @@ def _delete(operation: Delete, working_copy: WorkingCopy, number: int) -> Change
 
 
 @apply_operation.register
-def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> ChangedCells:
+def _move(operation: operations.Move, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     (first, *other_cells), affected_cells = _find_addressed_cells(working_copy, operation)
     cell_order = working_copy.cell_order
     cell_order.move(first.token, working_copy.find_insertion_point(operation))
@@ -148,7 +140,7 @@ def _move(operation: Move, working_copy: WorkingCopy, _number: int) -> ChangedCe
 
 
 @apply_operation.register
-def _split(operation: Split, working_copy: WorkingCopy, _number: int) -> ChangedCells:
+def _split(operation: operations.Split, working_copy: WorkingCopy, _number: int) -> ChangedCells:
     cell = working_copy.get_cell(operation.cell, operation.expect)
     cell.check_editable()
     working_copy.text_budget.spend(cell.lines_weight)
@@ -189,7 +181,7 @@ def _is_running(cell: EditedCell) -> bool:
 
 
 @apply_operation.register
-def _merge(operation: Merge, working_copy: WorkingCopy, number: int) -> ChangedCells:
+def _merge(operation: operations.Merge, working_copy: WorkingCopy, number: int) -> ChangedCells:
     cells = working_copy.get_cells(operation.cells)
     first, *other_cells = cells
     following_tokens = working_copy.cell_order.iterate_after(first.token)
@@ -244,7 +236,7 @@ def _gather_attachments(
 
 @apply_operation.register
 def _clear_outputs(
-    operation: ClearOutputs, working_copy: WorkingCopy, _number: int
+    operation: operations.ClearOutputs, working_copy: WorkingCopy, _number: int
 ) -> ChangedCells:
     if operation.all is UNSET:
         cells, affected_cells = _find_addressed_cells(working_copy, operation)
@@ -258,7 +250,9 @@ def _clear_outputs(
 
 
 @apply_operation.register
-def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: int) -> ChangedCells:
+def _set_metadata(
+    operation: operations.SetMetadata, working_copy: WorkingCopy, _number: int
+) -> ChangedCells:
     if operation.cell is UNSET:
         notebook_style = working_copy.style.get_notebook_style()
         metadata = working_copy.metadata or b"{}"
@@ -281,7 +275,7 @@ def _set_metadata(operation: SetMetadata, working_copy: WorkingCopy, _number: in
 
 @apply_operation.register
 def _append_to_section(
-    operation: AppendToSection, working_copy: WorkingCopy, _number: int
+    operation: operations.AppendToSection, working_copy: WorkingCopy, _number: int
 ) -> ChangedCells:
     section = working_copy.outline.find_section(operation.section)
     if not section.ends_within_cell:
@@ -296,7 +290,7 @@ def _append_to_section(
 
 @apply_operation.register
 def _replace_section(
-    operation: ReplaceSection, working_copy: WorkingCopy, number: int
+    operation: operations.ReplaceSection, working_copy: WorkingCopy, number: int
 ) -> ChangedCells:
     section = working_copy.outline.find_section(operation.section)
     first, *others = section.cells
@@ -324,7 +318,9 @@ def _replace_section(
 
 
 @apply_operation.register
-def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: int) -> ChangedCells:
+def _remove_entry(
+    operation: operations.RemoveEntry, working_copy: WorkingCopy, _number: int
+) -> ChangedCells:
     section = working_copy.outline.find_section(operation.section)
     affected_cells: list[EditedCell] = []
     for index in section.cells:
@@ -342,7 +338,9 @@ def _remove_entry(operation: RemoveEntry, working_copy: WorkingCopy, _number: in
 
 
 def _build_new_cell(
-    working_copy: WorkingCopy, point: InsertionPoint, operation: AppendToSection | ReplaceSection
+    working_copy: WorkingCopy,
+    point: InsertionPoint,
+    operation: operations.AppendToSection | operations.ReplaceSection,
 ) -> EditedCell:
     return working_copy.insert(
         point,
@@ -383,7 +381,9 @@ def _find_part(
     raise InvalidOperation(message, cell=cell.address)
 
 
-def _check_markdown(operation: AppendToSection | ReplaceSection, cell: EditedCell) -> None:
+def _check_markdown(
+    operation: operations.AppendToSection | operations.ReplaceSection, cell: EditedCell
+) -> None:
     if operation.cell_type != _MARKDOWN:
         message = (
             f"The section {operation.section!r} ends within the cell {cell.address!r}, which also "

@@ -11,13 +11,7 @@ from typing import Any
 
 import msgspec
 
-from jupyter_nbedit.errors import (
-    AmbiguousCell,
-    CellChanged,
-    CellNotFound,
-    InvalidNotebook,
-    InvalidRequest,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.notebook import json_spans
 from jupyter_nbedit.notebook.cell_names import (
     HASH_LENGTH,
@@ -94,7 +88,7 @@ class Cell:
                 f"Cell {self.index} is not an object with a `cell_type`, as nbformat requires. "
                 "Repair the file first."
             )
-            raise InvalidNotebook(message, index=self.index)
+            raise errors.InvalidNotebook(message, index=self.index)
         members = {member.name: member for member in self.all_members}
         name = _find_repeated(self.all_members, members, _UNIQUE_CELL_MEMBERS)
         if name is not None:
@@ -102,7 +96,7 @@ class Cell:
                 f"Cell {self.index} has two members named {name!r}. Nothing was changed, because "
                 "programs disagree about which of them counts; remove one of them first."
             )
-            raise InvalidNotebook(message, index=self.index, member=name)
+            raise errors.InvalidNotebook(message, index=self.index, member=name)
         return members
 
     def read_value(self, name: str, default: Any = None) -> Any:
@@ -134,7 +128,7 @@ class Cell:
             f"The source of cell {self.index} is neither a string nor a list of strings, as "
             "nbformat requires. Repair the file first."
         )
-        raise InvalidNotebook(message, index=self.index)
+        raise errors.InvalidNotebook(message, index=self.index)
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -193,12 +187,12 @@ class Document:
         # For `bytes` this makes no copy.
         text = text[:]
         if not text[start:].strip():
-            raise InvalidNotebook("The file is empty. Expected a notebook of nbformat 4.")
+            raise errors.InvalidNotebook("The file is empty. Expected a notebook of nbformat 4.")
         try:
             span, members = json_spans.parse_object(text, start)
         except json_spans.MalformedJSON as error:
             message = f"The file is not a notebook that can be read: {error}."
-            raise recognize_other_content(text) or InvalidNotebook(message) from None
+            raise recognize_other_content(text) or errors.InvalidNotebook(message) from None
         return cls._from_scan(text, span, members)
 
     @classmethod
@@ -216,18 +210,18 @@ class Document:
                 f"The notebook has two members named {name!r}, and programs disagree about which "
                 "of them counts; remove one of them first."
             )
-            raise InvalidNotebook(message, member=name)
+            raise errors.InvalidNotebook(message, member=name)
         nbformat = _read_integer(text, members_by_name, "nbformat")
         if nbformat != _NBFORMAT:
             message = (
                 f"The notebook's nbformat is {nbformat}, expected {_NBFORMAT}. JupyterLab "
                 "converts notebooks of nbformat 3 and older when it opens and saves them."
             )
-            raise InvalidNotebook(message, nbformat=nbformat)
+            raise errors.InvalidNotebook(message, nbformat=nbformat)
         cells = members_by_name.get("cells")
         if cells is None or not json_spans.is_array(text, cells.value):
             message = "The file is not a notebook of nbformat 4: it has no `cells` array."
-            raise InvalidNotebook(message)
+            raise errors.InvalidNotebook(message)
         if scan is None:
             # For `bytes` this makes no copy.
             buffer = text[:]
@@ -342,7 +336,7 @@ class Document:
             return text
         if text.startswith("-") and parse_index(text[1:]) is not None:
             message = f"Expected an index from 0 or an id that the notebook has; found {text}."
-            raise InvalidRequest(message)
+            raise errors.InvalidRequest(message)
         index = parse_index(text)
         return text if index is None else index
 
@@ -375,7 +369,7 @@ class Document:
                     f"{len(indexes)} cells have the id {address!r}. Address the one you mean by "
                     "its index, an integer."
                 )
-                raise AmbiguousCell(message, cell=address, indexes=list(indexes))
+                raise errors.AmbiguousCell(message, cell=address, indexes=list(indexes))
             if not indexes and self.has_numbered_ids and is_numbered_id(address):
                 raise self.build_numbered_id_error(address)
             index = indexes[0] if indexes else _parse_ordinal(address)
@@ -417,7 +411,7 @@ class Document:
                 f" The notebook has {len(self)} cells now; read it again, and use a name that it "
                 "shows."
             )
-        raise CellChanged(message, **details)
+        raise errors.CellChanged(message, **details)
 
     def _has_hash(self, name: CellName) -> bool:
         source = self.find_source(name.index)
@@ -448,12 +442,14 @@ class Document:
             value = _SOURCES.decode(self.text[start:stop]).source
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             # It is not valid, or JSON that msgspec refuses.
-            with suppress(InvalidNotebook):
+            with suppress(errors.InvalidNotebook):
                 return self.get_cell(index).source
             return None
         return value if isinstance(value, str) else "".join(value)
 
-    def _build_ambiguous_name_error(self, name: CellName, indexes: list[int]) -> AmbiguousCell:
+    def _build_ambiguous_name_error(
+        self, name: CellName, indexes: list[int]
+    ) -> errors.AmbiguousCell:
         names = [str(self.get_name(index)) for index in indexes[:_MAX_SHOWN_CANDIDATES]]
         rev = self.hash[:REV_LENGTH]
         more = ", ..." if len(indexes) > len(names) else ""
@@ -463,7 +459,7 @@ class Document:
             f"you mean, and send that name together with the `rev` of the notebook, which is "
             f"{rev!r} now."
         )
-        return AmbiguousCell(
+        return errors.AmbiguousCell(
             message,
             cell=str(name),
             indexes=indexes[:_MAX_SHOWN_CANDIDATES],
@@ -471,7 +467,7 @@ class Document:
             rev=rev,
         )
 
-    def build_numbered_id_error(self, address: str) -> CellNotFound:
+    def build_numbered_id_error(self, address: str) -> errors.CellNotFound:
         """Return the error for a text ``cell-N`` that no cell has as its id and is no index here.
 
         It has addresses that can be used, also of cells without ids.
@@ -492,19 +488,21 @@ class Document:
                 f"{index} where a cell may be an integer."
             )
         message += f" The notebook has {len(self)} cells; read it again."
-        return CellNotFound(message, cell=address, available_ids=available, total_cells=len(self))
+        return errors.CellNotFound(
+            message, cell=address, available_ids=available, total_cells=len(self)
+        )
 
     def _find_usable_address(self, index: int) -> CellAddress:
         """Return the id of a cell, or else its guarded name; its index if others have that name."""
         cell_id, _ = self.headers[index]
         if cell_id is not None:
             return cell_id
-        with suppress(InvalidNotebook):
+        with suppress(errors.InvalidNotebook):
             name = self.get_name(index)
             return index if name.is_repeated else str(name)
         return index
 
-    def _build_not_found_error(self, address: CellAddress) -> CellNotFound:
+    def _build_not_found_error(self, address: CellAddress) -> errors.CellNotFound:
         available = [
             f"cell-{index}"
             if cell_id is None and not self.has_numbered_ids
@@ -516,7 +514,9 @@ class Document:
             f"notebook has {len(self)} cells; read it again and use an id or an index from 0 that "
             "it shows."
         )
-        return CellNotFound(message, cell=address, available_ids=available, total_cells=len(self))
+        return errors.CellNotFound(
+            message, cell=address, available_ids=available, total_cells=len(self)
+        )
 
 
 class _IndexesById(Mapping[str, Sequence[int]]):
@@ -587,7 +587,9 @@ def _read_integer(
     member = members.get(name)
     value = default if member is None else json_spans.decode(text, member.value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidNotebook(f"This is not a notebook: expected an integer `{name}`.", member=name)
+        raise errors.InvalidNotebook(
+            f"This is not a notebook: expected an integer `{name}`.", member=name
+        )
     return value
 
 

@@ -16,20 +16,15 @@ from functools import cached_property
 from typing import Any
 
 from jupyter_nbedit.errors import AmbiguousSection, InvalidRequest, SectionNotFound, TextMismatch
+from jupyter_nbedit.notebook import operations
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.markdown import blocks
 from jupyter_nbedit.notebook.markdown.blocks import Heading, strip_markup
 from jupyter_nbedit.notebook.markdown.section_text import SectionText, find_section_ends
-from jupyter_nbedit.notebook.operations import (
-    MAX_SECTION_NAME_LENGTH,
-    AppendToSection,
-    RemoveEntry,
-    ReplaceSection,
-)
 from jupyter_nbedit.notebook.shown_text import make_line, unquote_name
 
 #: An operation on a section of a text or a notebook.
-SectionOperation = AppendToSection | ReplaceSection | RemoveEntry
+SectionOperation = operations.AppendToSection | operations.ReplaceSection | operations.RemoveEntry
 
 _FRONT_MATTER = re.compile("\ufeff?---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\\.\\.\\.)[ \t\r]*(?:\n|\\Z)")
 _WHITE = " \t"
@@ -53,9 +48,9 @@ class NotebookSection:
 
 def check_section_name(name: str) -> None:
     """Raise `InvalidRequest` if the name of a section is too long."""
-    if len(name) > MAX_SECTION_NAME_LENGTH:
+    if len(name) > operations.MAX_SECTION_NAME_LENGTH:
         raise InvalidRequest(
-            f"A section's name has at most {MAX_SECTION_NAME_LENGTH} characters; found "
+            f"A section's name has at most {operations.MAX_SECTION_NAME_LENGTH} characters; found "
             f"{len(name)}, beginning with {name[:_MAX_SHOWN_CHARACTERS]!r}. Address the cells "
             "themselves, or shorten the heading."
         )
@@ -87,9 +82,9 @@ def apply_to_text(text: str, operation: SectionOperation) -> str:
     Raise what `read` does, or `TextMismatch` if no list item contains a text to remove.
     """
     section_text, section = _find_section(text, operation.section)
-    if isinstance(operation, AppendToSection):
+    if isinstance(operation, operations.AppendToSection):
         section_text.append(section, operation.source)
-    elif isinstance(operation, ReplaceSection):
+    elif isinstance(operation, operations.ReplaceSection):
         section_text.replace(section, operation.source)
     elif not section_text.remove_entries(section, operation.match):
         raise build_no_entry_error(operation.section, operation.match)

@@ -5,14 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from jupyter_nbedit.errors import (
-    Busy,
-    Forbidden,
-    NoSpace,
-    NotAPlainFile,
-    NotebookNotFound,
-    StorageFailure,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.system.os_calls import is_denied_by_windows, is_in_use
 
 #: The errors of a missing path, of a full disk, and of a missing permission.
@@ -30,35 +23,35 @@ def map_os_errors() -> Iterator[None]:
         code = error.errno or 0
         description = os.strerror(code)
         if code in NOT_FOUND_ERRNOS:
-            raise NotebookNotFound from error
+            raise errors.NotebookNotFound from error
         if is_in_use(error):
-            raise Busy(
+            raise errors.Busy(
                 "Another program, such as an antivirus program, has the notebook's file open, and "
                 "Windows does not let it be replaced meanwhile. Nothing was written; try again, or "
                 "close that program."
             ) from error
         if is_denied_by_windows(error):
-            raise Forbidden(
+            raise errors.Forbidden(
                 "Windows denies the server access to the notebook's file: the server may not do "
                 "this, or another program, such as an antivirus program, has the file open. "
                 "Nothing was written."
             ) from error
         if code in FORBIDDEN_ERRNOS:
-            raise Forbidden(
+            raise errors.Forbidden(
                 f"The server may not do this to the notebook's file ({description}); nothing was "
                 "written."
             ) from error
         if code in NO_SPACE_ERRNOS:
-            raise NoSpace(
+            raise errors.NoSpace(
                 "The edited notebook cannot be stored, because of missing space or a size limit "
                 f"({description}); nothing was written."
             ) from error
         if code == errno.EBUSY:
-            raise NotAPlainFile(
+            raise errors.NotAPlainFile(
                 "The operating system does not let the notebook's file be replaced "
                 f"({description}): most likely the file is mounted by itself, as `docker -v "
                 "a.ipynb:...` does, and such a file can only be written in place. Mount the "
                 "folder that holds it instead. Nothing was written."
             ) from error
         message = f"The operating system failed ({description}); the file is as it was."
-        raise StorageFailure(message, applied=False) from error
+        raise errors.StorageFailure(message, applied=False) from error

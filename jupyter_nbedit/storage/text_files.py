@@ -5,13 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from jupyter_nbedit.errors import (
-    Busy,
-    FileNotFound,
-    NotAPlainFile,
-    NotebookExists,
-    NotebookNotFound,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
 from jupyter_nbedit.storage.contents.contents_storage import ContentsStorage
@@ -72,15 +66,15 @@ class TextFileService:
         for _ in range(_ATTEMPTS):
             async with self._lock(path) as storage:
                 base: Content | None = None
-                with suppress(NotebookNotFound):
+                with suppress(errors.NotebookNotFound):
                     base = await storage.read(path)
                 size = 0 if base is None else len(base.text)
                 data, description = await run_in_thread_if_large(size, change, base)
                 if base is not None and data == base.text:
                     return None, description
-                with suppress(StaleContent, NotebookExists):
+                with suppress(StaleContent, errors.NotebookExists):
                     return await self._save(storage, path, data, base), description
-        raise Busy(
+        raise errors.Busy(
             f"Others changed the file {_ATTEMPTS} times while it was being edited. Nothing was "
             "written; try again."
         )
@@ -103,14 +97,14 @@ class TextFileService:
                     yield storage
                 else:
                     yield TextRoomStorage(room, self.manager, storage, self.locks)
-        except NotebookNotFound:
-            raise FileNotFound from None
+        except errors.NotebookNotFound:
+            raise errors.FileNotFound from None
 
     async def _save(
         self, storage: Storage, path: str, data: bytes, base: Content | None
     ) -> WriteResult:
         if not isinstance(storage, TextRoomStorage) and find_room(self.settings, path, (NOTEBOOK,)):
-            raise NotAPlainFile(
+            raise errors.NotAPlainFile(
                 "This file is open as a notebook in a room of real-time collaboration, which would "
                 "not notice. Nothing was written; close it everywhere, and try again when the room "
                 "is gone, a minute later."

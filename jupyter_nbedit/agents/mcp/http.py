@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from jupyter_nbedit.agents.mcp.errors import (
-    HEADER_MISMATCH,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    PARSE_ERROR,
-    UNSUPPORTED_VERSION,
-    ProtocolError,
-)
+from jupyter_nbedit.agents.mcp import errors
 from jupyter_nbedit.agents.mcp.messages import (
     Batch,
     ClientReply,
@@ -34,12 +26,12 @@ _NAMED_PARAMETERS = {"tools/call": "name", "prompts/get": "name", "resources/rea
 _ENCODED_PREFIX, _ENCODED_SUFFIX = "=?base64?", "?="
 # The version 2026-07-28 gives the status of each code, but of -32602 only in one case.
 _STATUS = {
-    PARSE_ERROR: HTTPStatus.BAD_REQUEST,
-    INVALID_REQUEST: HTTPStatus.BAD_REQUEST,
-    INVALID_PARAMS: HTTPStatus.BAD_REQUEST,
-    HEADER_MISMATCH: HTTPStatus.BAD_REQUEST,
-    UNSUPPORTED_VERSION: HTTPStatus.BAD_REQUEST,
-    METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
+    errors.PARSE_ERROR: HTTPStatus.BAD_REQUEST,
+    errors.INVALID_REQUEST: HTTPStatus.BAD_REQUEST,
+    errors.INVALID_PARAMS: HTTPStatus.BAD_REQUEST,
+    errors.HEADER_MISMATCH: HTTPStatus.BAD_REQUEST,
+    errors.UNSUPPORTED_VERSION: HTTPStatus.BAD_REQUEST,
+    errors.METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
 }
 
 
@@ -75,13 +67,15 @@ async def answer_post(
         if isinstance(content, Batch):
             return await _answer_batch(server, content, headers)
         return await _answer_message(server, content, headers)
-    except ProtocolError as error:
+    except errors.ProtocolError as error:
         # Of a request, whose id the reply repeats.
         request_id = content.id if isinstance(content, Request | InvalidMessage) else None
         return build_error_answer(error, request_id)
 
 
-def build_error_answer(error: ProtocolError, request_id: str | int | None = None) -> PostAnswer:
+def build_error_answer(
+    error: errors.ProtocolError, request_id: str | int | None = None
+) -> PostAnswer:
     """Return the response to a POST that cannot be answered as a whole."""
     status = _STATUS.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
     return PostAnswer(status, build_error(request_id, error))
@@ -91,7 +85,9 @@ async def _answer_message(server: McpServer, message: Message, headers: PostHead
     if isinstance(message, InvalidMessage):
         raise message.error
     if isinstance(message, ClientReply) and headers.version == MODERN_VERSION:
-        raise ProtocolError(INVALID_REQUEST, "Expected a request or a notification; found a reply.")
+        raise errors.ProtocolError(
+            errors.INVALID_REQUEST, "Expected a request or a notification; found a reply."
+        )
     if isinstance(message, Notification | ClientReply):
         return PostAnswer(HTTPStatus.ACCEPTED, None)
     is_modern = headers.version == MODERN_VERSION or find_era(message) == "modern"
@@ -108,7 +104,7 @@ async def _answer_legacy_request(
 ) -> PostAnswer:
     try:
         result = await server.answer(request, decode_session_id(headers.session_id))
-    except ProtocolError as error:
+    except errors.ProtocolError as error:
         # In these versions only a POST that is no message has another status.
         return PostAnswer(HTTPStatus.OK, build_error(request.id, error))
     session_id = None
@@ -121,18 +117,20 @@ async def _answer_batch(server: McpServer, batch: Batch, headers: PostHeaders) -
     """Answer a batch, one message after the other."""
     if headers.version not in {None, BATCH_VERSION}:
         text = f"Version {headers.version} has no batches. Send each message alone."
-        raise ProtocolError(INVALID_REQUEST, text)
+        raise errors.ProtocolError(errors.INVALID_REQUEST, text)
     replies: list[Reply] = []
     for message in batch.messages:
         if isinstance(message, Notification | ClientReply):
             continue
         if isinstance(message, Request) and message.method == "initialize":
-            refusal = ProtocolError(INVALID_REQUEST, "Send `initialize` alone, not in a batch.")
+            refusal = errors.ProtocolError(
+                errors.INVALID_REQUEST, "Send `initialize` alone, not in a batch."
+            )
             replies.append(build_error(message.id, refusal))
             continue
         try:
             answer = await _answer_message(server, message, headers)
-        except ProtocolError as error:
+        except errors.ProtocolError as error:
             replies.append(build_error(message.id, error))
         else:
             if isinstance(answer.body, dict):
@@ -147,7 +145,7 @@ def _check_headers(request: Request, headers: PostHeaders) -> None:
     meta = request.params.get("_meta")
     if not isinstance(meta, dict) or VERSION_KEY not in meta:
         message = f"Expected `params._meta` to have `{VERSION_KEY}`, as the header has it."
-        raise ProtocolError(INVALID_PARAMS, message)
+        raise errors.ProtocolError(errors.INVALID_PARAMS, message)
     _check_header("MCP-Protocol-Version", headers.version, meta[VERSION_KEY])
     _check_header("Mcp-Method", headers.method, request.method)
     parameter = _NAMED_PARAMETERS.get(request.method)
@@ -158,10 +156,12 @@ def _check_headers(request: Request, headers: PostHeaders) -> None:
 
 def _check_header(name: str, value: str | None, expected: object) -> None:
     if value is None:
-        raise ProtocolError(HEADER_MISMATCH, f"The header `{name}` is missing or not readable.")
+        raise errors.ProtocolError(
+            errors.HEADER_MISMATCH, f"The header `{name}` is missing or not readable."
+        )
     if value != expected:
         message = f"The header `{name}` has {value[:100]!r}, but the body has something else."
-        raise ProtocolError(HEADER_MISMATCH, message)
+        raise errors.ProtocolError(errors.HEADER_MISMATCH, message)
 
 
 def _decode_header(value: str) -> str | None:

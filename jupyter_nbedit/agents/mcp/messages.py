@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from jupyter_nbedit.agents.mcp.errors import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    MessageTooLarge,
-    ProtocolError,
-)
+from jupyter_nbedit.agents.mcp import errors
 from jupyter_nbedit.notebook.json_values import MAX_JSON_VALUES, count_json_values
 
 RequestId = str | int
@@ -49,7 +43,7 @@ class InvalidMessage:
     """A message that has not the form of any other; ``id`` is None if it has none."""
 
     id: RequestId | None
-    error: ProtocolError
+    error: errors.ProtocolError
 
 
 Message = Request | Notification | ClientReply | InvalidMessage
@@ -72,7 +66,7 @@ def parse(data: bytes) -> Message | Batch:
             f"The message has more than {MAX_JSON_VALUES} JSON values, which is the most that this "
             "server takes. Send the operations in several calls."
         )
-        raise MessageTooLarge(INVALID_REQUEST, message, {"limit": MAX_JSON_VALUES})
+        raise errors.MessageTooLarge(errors.INVALID_REQUEST, message, {"limit": MAX_JSON_VALUES})
     try:
         # Without these functions, `json` takes repeated members, and numbers such as `NaN`.
         value = json.loads(
@@ -80,12 +74,12 @@ def parse(data: bytes) -> Message | Batch:
         )
     except (ValueError, RecursionError) as error:
         message = f"This is not JSON (RFC 8259) in UTF-8: {error}."
-        raise ProtocolError(PARSE_ERROR, message) from None
+        raise errors.ProtocolError(errors.PARSE_ERROR, message) from None
     if not isinstance(value, list):
         return _parse_message(value)
     if not 0 < len(value) <= _MAX_BATCHED_MESSAGES:
         message = f"Expected a batch of 1 to {_MAX_BATCHED_MESSAGES} messages, found {len(value)}."
-        return InvalidMessage(None, ProtocolError(INVALID_REQUEST, message))
+        return InvalidMessage(None, errors.ProtocolError(errors.INVALID_REQUEST, message))
     return Batch([_parse_message(each) for each in value])
 
 
@@ -109,7 +103,7 @@ def _parse_message(value: Any) -> Message:
     known_id = request_id if is_valid_id else None
     try:
         method, params = _parse_members(value, is_valid_id=is_valid_id)
-    except ProtocolError as error:
+    except errors.ProtocolError as error:
         return InvalidMessage(known_id, error)
     if method is None:
         return ClientReply()
@@ -120,25 +114,25 @@ def _parse_members(value: Any, *, is_valid_id: bool) -> tuple[str | None, Mappin
     """Return method and parameters of a message; a reply has no method."""
     if not isinstance(value, dict):
         message = f"Expected a message, which is an object; found {_describe_type(value)}."
-        raise ProtocolError(INVALID_REQUEST, message)
+        raise errors.ProtocolError(errors.INVALID_REQUEST, message)
     if value.get("jsonrpc") != "2.0":
         message = 'Expected a message of JSON-RPC with `"jsonrpc": "2.0"`.'
-        raise ProtocolError(INVALID_REQUEST, message)
+        raise errors.ProtocolError(errors.INVALID_REQUEST, message)
     if "method" not in value and ("result" in value or "error" in value):
         return None, {}
     method, params = value.get("method"), value.get("params")
     if not isinstance(method, str):
         message = f"Expected `method` to be a string; found {_describe_type(method)}."
-        raise ProtocolError(INVALID_REQUEST, message)
+        raise errors.ProtocolError(errors.INVALID_REQUEST, message)
     if "id" in value and not is_valid_id:
         found = _describe_type(value["id"])
         message = f"Expected `id` to be a string or an integer; found {found}."
-        raise ProtocolError(INVALID_REQUEST, message)
+        raise errors.ProtocolError(errors.INVALID_REQUEST, message)
     if params is None:
         params = {}
     if not isinstance(params, dict):
         message = f"Expected `params` to be an object; found {_describe_type(params)}."
-        raise ProtocolError(INVALID_PARAMS, message)
+        raise errors.ProtocolError(errors.INVALID_PARAMS, message)
     return method, params
 
 
@@ -152,7 +146,7 @@ def build_result(request_id: RequestId, result: Mapping[str, Any]) -> Reply:
     return {"jsonrpc": "2.0", "id": request_id, "result": dict(result)}
 
 
-def build_error(request_id: RequestId | None, error: ProtocolError) -> Reply:
+def build_error(request_id: RequestId | None, error: errors.ProtocolError) -> Reply:
     """Return the reply to a message that could not be answered; the id is null if it had none."""
     return {"jsonrpc": "2.0", "id": request_id, "error": error.build_error()}
 

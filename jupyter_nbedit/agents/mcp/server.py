@@ -6,13 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from jupyter_nbedit.agents.mcp import errors
 from jupyter_nbedit.agents.mcp.definitions import INSTRUCTIONS, load_definitions
-from jupyter_nbedit.agents.mcp.errors import (
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    UNSUPPORTED_VERSION,
-    ProtocolError,
-)
 from jupyter_nbedit.agents.mcp.messages import Request
 from jupyter_nbedit.agents.mcp.versions import (
     LEGACY_VERSIONS,
@@ -123,13 +118,17 @@ class McpServer:
                 return self._initialize(request)
             case "ping" if era == "legacy":
                 return {}
-        raise ProtocolError(METHOD_NOT_FOUND, _describe_missing_method(request.method, era))
+        raise errors.ProtocolError(
+            errors.METHOD_NOT_FOUND, _describe_missing_method(request.method, era)
+        )
 
     def _initialize(self, request: Request) -> dict[str, Any]:
         asked = request.params.get("protocolVersion")
         if not isinstance(asked, str):
             message = "Expected `protocolVersion` to be a string."
-            raise ProtocolError(INVALID_PARAMS, message, {"supported": list(LEGACY_VERSIONS)})
+            raise errors.ProtocolError(
+                errors.INVALID_PARAMS, message, {"supported": list(LEGACY_VERSIONS)}
+            )
         return {
             "protocolVersion": negotiate_version(asked),
             "capabilities": {"tools": {}},
@@ -140,7 +139,7 @@ class McpServer:
     def _list_tools(self, request: Request, era: Era) -> dict[str, Any]:
         if request.params.get("cursor") is not None:
             message = "Unknown `cursor`: the list of tools is never split."
-            raise ProtocolError(INVALID_PARAMS, message)
+            raise errors.ProtocolError(errors.INVALID_PARAMS, message)
         return {"tools": list(self._tools), **(_CACHE_HINTS if era == "modern" else {})}
 
     async def _call_tool(self, request: Request, client: str | None) -> dict[str, Any]:
@@ -150,11 +149,13 @@ class McpServer:
             shown = name[:_MAX_SHOWN_NAME_LENGTH] if isinstance(name, str) else name
             shown = shown if isinstance(name, str) else type(name).__name__
             message = f"Unknown tool: {shown!r}. There are: {', '.join(names)}."
-            raise ProtocolError(INVALID_PARAMS, message)
+            raise errors.ProtocolError(errors.INVALID_PARAMS, message)
         if arguments is None:
             arguments = {}
         if not isinstance(arguments, dict):
-            raise ProtocolError(INVALID_PARAMS, "Expected `arguments` to be an object.")
+            raise errors.ProtocolError(
+                errors.INVALID_PARAMS, "Expected `arguments` to be an object."
+            )
         answer = await self._caller.call_tool(ToolCall(name, arguments, client))
         return {"content": [dict(block) for block in answer.content], "isError": answer.is_error}
 
@@ -192,7 +193,9 @@ def _check_modern_meta(request: Request) -> str | None:
     """Return the client's name; raise `ProtocolError` if a member of ``_meta`` is not right."""
     meta = request.params["_meta"]
     if not isinstance(meta.get(VERSION_KEY), str):
-        raise ProtocolError(INVALID_PARAMS, f"Expected `_meta` to have `{VERSION_KEY}`, a string.")
+        raise errors.ProtocolError(
+            errors.INVALID_PARAMS, f"Expected `_meta` to have `{VERSION_KEY}`, a string."
+        )
     check_version(meta[VERSION_KEY])
     if meta[VERSION_KEY] != MODERN_VERSION:
         message = (
@@ -200,10 +203,10 @@ def _check_modern_meta(request: Request) -> str | None:
             f"version {MODERN_VERSION}."
         )
         data = {"supported": [MODERN_VERSION], "requested": meta[VERSION_KEY]}
-        raise ProtocolError(UNSUPPORTED_VERSION, message, data)
+        raise errors.ProtocolError(errors.UNSUPPORTED_VERSION, message, data)
     if not isinstance(meta.get(_CAPABILITIES_KEY), dict):
         message = f"Expected `_meta` to have `{_CAPABILITIES_KEY}`, an object."
-        raise ProtocolError(INVALID_PARAMS, message)
+        raise errors.ProtocolError(errors.INVALID_PARAMS, message)
     return get_client_name(meta.get(_CLIENT_KEY))
 
 

@@ -8,15 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from jupyter_nbedit import errors
 from jupyter_nbedit.agents.setup.clients import ClientSetup
 from jupyter_nbedit.agents.setup.merge import MergeRefused, merge_entries
-from jupyter_nbedit.errors import (
-    Forbidden,
-    NbEditError,
-    NotAPlainFile,
-    NotebookExists,
-    StorageFailure,
-)
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import Content, StaleContent
 from jupyter_nbedit.storage.files.atomic_write import atomic_create, atomic_replace, write_all
@@ -29,10 +23,10 @@ _MAX_BYTES = 32 * 1024 * 1024
 _MAX_BACKUPS = 100
 # Clients write their own files often.
 _MAX_TRIES = 5
-_REASONS: Mapping[type[NbEditError], str] = {
-    Forbidden: "Permission denied",
-    NotAPlainFile: "it has several names (hard links), or an owner or attributes that a new file "
-    "cannot get from this user",
+_REASONS: Mapping[type[errors.NbEditError], str] = {
+    errors.Forbidden: "Permission denied",
+    errors.NotAPlainFile: "it has several names (hard links), or an owner or attributes that a new "
+    "file cannot get from this user",
 }
 
 
@@ -83,7 +77,7 @@ def _change_file(
     with _explain_failure(file):
         target = _find_target(file, project)
         for _ in range(_MAX_TRIES):
-            with suppress(StaleContent, NotebookExists):
+            with suppress(StaleContent, errors.NotebookExists):
                 return _try_to_change(file, target, change)
     raise WriteRefused(file, "another program changes it again and again; try again")
 
@@ -111,7 +105,7 @@ def _try_to_change(file: Path, target: Path, change: Callable[[bytes], bytes]) -
         atomic_replace(str(target), content, [Splice(0, len(old), new)])
     except BaseException as error:
         # If it is unknown what is in the file, the backup is needed.
-        if not isinstance(error, StorageFailure) or error.details["applied"] is not None:
+        if not isinstance(error, errors.StorageFailure) or error.details["applied"] is not None:
             backup.unlink(missing_ok=True)
         raise
     return WriteOutcome(file, has_changed=True, backup=backup)
@@ -127,7 +121,7 @@ def _explain_failure(file: Path) -> Iterator[None]:
         raise WriteRefused(file, f"it is not valid UTF-8{position}") from error
     except MergeRefused as error:
         raise WriteRefused(file, str(error)) from error
-    except NbEditError as error:
+    except errors.NbEditError as error:
         # Their messages are about notebooks.
         cause = error.__cause__
         known = cause.strerror if isinstance(cause, OSError) else _REASONS.get(type(error))

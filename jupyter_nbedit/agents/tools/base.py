@@ -10,13 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from jupyter_nbedit.errors import (
-    FileNotFound,
-    FolderNotFound,
-    InvalidRequest,
-    NbEditError,
-    NotebookNotFound,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.notebook.shown_text import quote_name, read_name
 from jupyter_nbedit.services.all_services import Services
 from jupyter_nbedit.services.policy import build_refusal, decide
@@ -65,7 +59,7 @@ class ToolError:
 
     def get_message(self) -> str:
         """Return the message, in words for the paths of tools."""
-        if self.reason != NotebookNotFound.reason:
+        if self.reason != errors.NotebookNotFound.reason:
             return self.message
         names = ("path", "notebook_path", "file_path", "folder")
         found = (self.arguments.get(name) for name in names)
@@ -134,8 +128,8 @@ class ToolContext:
         server has no folder that an absolute path could be in.
         """
         check_suffix(read_name(requested_path))
-        path = self._map_path(requested_path, NotebookNotFound(), relative=relative)
-        self._check_not_hidden(path, NotebookNotFound())
+        path = self._map_path(requested_path, errors.NotebookNotFound(), relative=relative)
+        self._check_not_hidden(path, errors.NotebookNotFound())
         return path
 
     def map_folder_path(self, requested_path: str) -> str:
@@ -145,21 +139,21 @@ class ToolContext:
         """
         if not read_name(requested_path).strip("/"):
             return ""
-        path = self._map_path(requested_path, FolderNotFound(), relative=True)
-        self._check_not_hidden(path, FolderNotFound())
+        path = self._map_path(requested_path, errors.FolderNotFound(), relative=True)
+        self._check_not_hidden(path, errors.FolderNotFound())
         return path
 
     def map_file_path(self, requested_path: str, *, relative: bool) -> str:
         """Return the API path of any other file; raise errors as `map_notebook_path` does."""
-        path = self._map_path(requested_path, FileNotFound(), relative=relative)
+        path = self._map_path(requested_path, errors.FileNotFound(), relative=relative)
         if path.endswith(SUFFIX):
-            raise InvalidRequest(
+            raise errors.InvalidRequest(
                 f"This path is a link to a notebook, {path[-200:]!r}, whose text is JSON. Use "
                 "the path of the notebook itself, which ends in .ipynb."
             )
         return path
 
-    def _map_path(self, requested_path: str, error: NbEditError, *, relative: bool) -> str:
+    def _map_path(self, requested_path: str, error: errors.NbEditError, *, relative: bool) -> str:
         """Return an API path; raise an error for a path that is outside the root."""
         manager = self.services.text_files.manager
         path = to_api_path(manager, read_name(requested_path), allow_relative=relative)
@@ -167,7 +161,7 @@ class ToolContext:
             raise error
         return path
 
-    def _check_not_hidden(self, path: str, error: NotebookNotFound) -> None:
+    def _check_not_hidden(self, path: str, error: errors.NotebookNotFound) -> None:
         """Raise an error with the part of a path that is hidden by its name, if there is one."""
         if self.services.text_files.manager.allow_hidden or is_unsafe(path):
             return
@@ -198,7 +192,7 @@ def note_that_notebook_is_new() -> Iterator[None]:
     """Say of a path that is not found that it was for a new notebook."""
     try:
         yield
-    except NotebookNotFound as error:
+    except errors.NotebookNotFound as error:
         error.details["is_new"] = True
         raise
 

@@ -18,15 +18,9 @@ from jupyter_nbedit.agents.mcp.definitions import load_definitions
 from jupyter_nbedit.agents.mcp.server import ToolAnswer, ToolCall
 from jupyter_nbedit.cli.bridge.paths import PathResolver
 from jupyter_nbedit.cli.connection import find_showing_server
+from jupyter_nbedit.client import errors
 from jupyter_nbedit.client.client import Transport, build_foreign_error
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_servers
-from jupyter_nbedit.client.errors import (
-    ClientError,
-    ConnectFailed,
-    ConnectionLost,
-    NoServer,
-    OutsideRoot,
-)
 from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import Address, Response, Server
 from jupyter_nbedit.errors import InvalidRequest, NbEditError
@@ -104,7 +98,7 @@ class BridgeCaller:
     def _call(self, call: ToolCall) -> ToolAnswer:
         try:
             return self._send(self._find_target(call))
-        except (ClientError, NbEditError) as error:
+        except (errors.ClientError, NbEditError) as error:
             return ToolAnswer.from_text(f"{error.reason}: {error.message}", is_error=True)
         except Exception:  # noqa: BLE001 -- the next call may work
             traceback.print_exc()
@@ -138,7 +132,7 @@ class BridgeCaller:
         root = self._paths.root
         try:
             self._find(root)
-        except (NoServer, OutsideRoot):
+        except (errors.NoServer, errors.OutsideRoot):
             given = self._url or os.environ.get("NBEDIT_URL")
             folders = [
                 state.server.root
@@ -159,20 +153,20 @@ class BridgeCaller:
         """
         try:
             first = self._find_server(request.target, request.path)
-        except NoServer as error:
+        except errors.NoServer as error:
             return self._answer_offline(request, error.others)
         try:
             return self._send_to(first, request)
-        except ConnectFailed:
+        except errors.ConnectFailed:
             # Nothing was sent.
             pass
-        except ConnectionLost:
+        except errors.ConnectionLost:
             # The same run of the server does not make a change twice; a new one might.
             if self._is_change(request.call) and not self._is_running(first, request):
                 raise
         try:
             return self._send_to(self._find_server(request.target, request.path), request)
-        except NoServer as error:
+        except errors.NoServer as error:
             return self._answer_offline(request, error.others)
 
     def _is_change(self, call: ToolCall) -> bool:
@@ -183,7 +177,7 @@ class BridgeCaller:
         """Return whether the run of a server that was found before goes on."""
         try:
             now = self._find_server(request.target, request.path)
-        except ClientError:
+        except errors.ClientError:
             return False
         return now.epoch is not None and now.epoch == discovery.epoch
 
@@ -194,7 +188,7 @@ class BridgeCaller:
         """
         try:
             return self._find_showing(target)
-        except OutsideRoot:
+        except errors.OutsideRoot:
             if os.path.isabs(path):
                 raise
             discovery = self._find(path)
@@ -204,7 +198,7 @@ class BridgeCaller:
 
     def _find_served_folder(self) -> str | None:
         """Return the folder that the server of the root serves; None if there is none."""
-        with suppress(ClientError):
+        with suppress(errors.ClientError):
             return self._find(self._paths.root).server.root
         return None
 
@@ -289,7 +283,7 @@ class BridgeCaller:
             raise InvalidRequest("`proposal_id` is a whole number.")
         if folder is None:
             if number not in self._proposals:
-                raise OutsideRoot(
+                raise errors.OutsideRoot(
                     "It is not known here which notebook this proposal is for, so that only "
                     "proposals that this session has made can be shown."
                 )
@@ -300,7 +294,7 @@ class BridgeCaller:
             return _decode_answer(transport, response)
         path = json.loads(response.body)["path"]
         if not self._paths.is_inside(os.path.realpath(os.path.join(folder, path))):
-            raise OutsideRoot(
+            raise errors.OutsideRoot(
                 f"Proposal {number} is for a notebook outside of {self._paths.root!r}, the only "
                 "folder that this tool may use (--root)."
             )

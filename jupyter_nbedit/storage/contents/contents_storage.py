@@ -10,14 +10,7 @@ from typing import Any, ClassVar
 
 from jupyter_server.utils import ensure_async
 
-from jupyter_nbedit.errors import (
-    NbEditError,
-    NoSpace,
-    NotAPlainFile,
-    NotebookExists,
-    NotebookNotFound,
-    TooLarge,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
@@ -81,9 +74,11 @@ class ContentsStorage(Storage):
         await check_visible(self.manager, path)
         with map_contents_errors():
             if await ensure_async(self.manager.dir_exists(path)):
-                raise NotAPlainFile("There is a folder at this path. Expected the path of a file.")
+                raise errors.NotAPlainFile(
+                    "There is a folder at this path. Expected the path of a file."
+                )
             if not await ensure_async(self.manager.file_exists(path)):
-                raise NotebookNotFound
+                raise errors.NotebookNotFound
 
     async def read(self, path: str) -> Content:
         """Read a file; no other task runs meanwhile if the manager is not asynchronous."""
@@ -97,7 +92,7 @@ class ContentsStorage(Storage):
                         f"The file has {size} bytes, more than the {self.max_bytes} that are read "
                         "at once."
                     )
-                    raise TooLarge(message, bytes=size, limit=self.max_bytes)
+                    raise errors.TooLarge(message, bytes=size, limit=self.max_bytes)
             model = await ensure_async(self.manager.get(path, content=True, type="file"))
             return Content(_get_bytes(model), parse_timestamp(model["last_modified"]))
 
@@ -116,9 +111,9 @@ class ContentsStorage(Storage):
         await check_visible(self.manager, path)
         with map_contents_errors():
             if not await ensure_async(self.manager.dir_exists(_get_folder(self.manager, path))):
-                raise NotebookNotFound
+                raise errors.NotebookNotFound
             if await ensure_async(self.manager.exists(path)):
-                raise NotebookExists
+                raise errors.NotebookExists
 
     async def create(self, path: str, text: bytes) -> WriteResult:
         """Save a new notebook."""
@@ -153,8 +148,8 @@ class ContentsStorage(Storage):
                 return [_HOOK_FAILED]
             mapped_error = map_contents_error(error)
             is_removed = await self._undo_save(path, text, model, original)
-            if is_removed and isinstance(mapped_error, NoSpace):
-                mapped_error = NoSpace(
+            if is_removed and isinstance(mapped_error, errors.NoSpace):
+                mapped_error = errors.NoSpace(
                     "There is not enough space for the file; nothing was written."
                 )
             raise mapped_error from error
@@ -164,7 +159,7 @@ class ContentsStorage(Storage):
         """Return whether a text was saved although the save has failed."""
         try:
             return self._is_same(text, (await self.read(path)).text)
-        except NbEditError:
+        except errors.NbEditError:
             return False
 
     async def _undo_save(
@@ -191,7 +186,7 @@ class ContentsStorage(Storage):
     async def _build_result(self, path: str, text: bytes, warnings: list[str]) -> WriteResult:
         try:
             saved = await self.read(path)
-        except NbEditError:
+        except errors.NbEditError:
             # The file was written, so this is no error.
             warnings.append(_NOT_READ_BACK)
             saved = Content(text, datetime.now(tz=timezone.utc))
@@ -211,14 +206,14 @@ async def check_visible(manager: Any, path: str) -> None:
     """Raise `NotebookNotFound` unless the Contents API shows a path."""
     # The manager of a drive gets the part after the colon.
     if is_unsafe(path) or is_unsafe(path.partition(":")[2].strip("/") or "x"):
-        raise NotebookNotFound
+        raise errors.NotebookNotFound
     try:
         is_hidden = not manager.allow_hidden and await ensure_async(manager.is_hidden(path))
     except Exception as error:
         # A component that is not a directory, or not accessible.
-        raise NotebookNotFound from error
+        raise errors.NotebookNotFound from error
     if is_hidden:
-        raise NotebookNotFound
+        raise errors.NotebookNotFound
 
 
 def parse_timestamp(value: Any) -> datetime:

@@ -11,14 +11,7 @@ from http import HTTPStatus
 
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import (
-    Busy,
-    Forbidden,
-    NbEditError,
-    NoSpace,
-    NotebookNotFound,
-    StorageFailure,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.storage.base import StaleContent
 from jupyter_nbedit.storage.os_errors import FORBIDDEN_ERRNOS, NO_SPACE_ERRNOS, NOT_FOUND_ERRNOS
 
@@ -34,13 +27,13 @@ def map_contents_errors() -> Iterator[None]:
     """Raise the manager's exceptions as errors; `StaleContent` and `NbEditError` pass through."""
     try:
         yield
-    except (NbEditError, StaleContent):
+    except (errors.NbEditError, StaleContent):
         raise
     except Exception as error:
         raise map_contents_error(error) from error
 
 
-def map_contents_error(error: Exception) -> NbEditError:
+def map_contents_error(error: Exception) -> errors.NbEditError:
     """Return the error for an exception; managers also pass on the errors of their stores."""
     # Some managers wrap the error of a hook in an error of their own.
     for veto in _iterate_causes_in_hooks(error, _PRE_SAVE_CALLERS):
@@ -50,13 +43,15 @@ def map_contents_error(error: Exception) -> NbEditError:
     # is none.
     for cause in _iterate_causes(error):
         if isinstance(cause, OSError) and cause.errno in NO_SPACE_ERRNOS:
-            return NoSpace("There is not enough space for the file; it may be incomplete now.")
+            return errors.NoSpace(
+                "There is not enough space for the file; it may be incomplete now."
+            )
     if isinstance(error, HTTPError):
         return _map_by_status(error.status_code, error.__cause__ or error.__context__)
     return _map_by_status(None, error)
 
 
-def _map_by_status(status: int | None, cause: BaseException | None) -> NbEditError:
+def _map_by_status(status: int | None, cause: BaseException | None) -> errors.NbEditError:
     """Return the error for a status of HTTP, or for the cause of the exception."""
     code = cause.errno if isinstance(cause, OSError) else None
     # Network stores raise errors without a number.
@@ -65,27 +60,29 @@ def _map_by_status(status: int | None, cause: BaseException | None) -> NbEditErr
         or isinstance(cause, FileNotFoundError)
         or code in NOT_FOUND_ERRNOS
     ):
-        return NotebookNotFound()
+        return errors.NotebookNotFound()
     if (
         status == HTTPStatus.FORBIDDEN
         or isinstance(cause, PermissionError)
         or code in FORBIDDEN_ERRNOS
     ):
-        return Forbidden("The server may not do this to the file; nothing was written.")
+        return errors.Forbidden("The server may not do this to the file; nothing was written.")
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        return Busy("Another program is writing this file. Nothing was written; try again.")
+        return errors.Busy("Another program is writing this file. Nothing was written; try again.")
     if cause is None and status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Forbidden("The server's contents manager, or a hook of it, refuses this file.")
+        return errors.Forbidden(
+            "The server's contents manager, or a hook of it, refuses this file."
+        )
     message = "The server's contents manager failed; see the server's log. Read the file."
-    return StorageFailure(message, applied=False)
+    return errors.StorageFailure(message, applied=False)
 
 
-def _build_veto_error(veto: HTTPError) -> Forbidden:
+def _build_veto_error(veto: HTTPError) -> errors.Forbidden:
     text = _get_message(veto)
     is_shown = text and len(text) <= _MAX_SHOWN_CHARACTERS and not _NOT_TO_SHOW.search(text)
     reason = f": {text}" if is_shown else "; see the server's log."
     reason = reason if reason.endswith((".", "!", "?")) else f"{reason}."
-    return Forbidden(f"A pre-save hook of this server refused the save{reason}")
+    return errors.Forbidden(f"A pre-save hook of this server refused the save{reason}")
 
 
 def _get_message(error: HTTPError) -> str:

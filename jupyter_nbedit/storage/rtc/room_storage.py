@@ -18,14 +18,7 @@ from typing import Any, ClassVar
 from jupyter_server.utils import ensure_async
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import (
-    Busy,
-    Forbidden,
-    HashMismatch,
-    NbEditError,
-    NotebookExists,
-    NotebookNotFound,
-)
+from jupyter_nbedit import errors
 from jupyter_nbedit.notebook.cell_patch import CellPatch, compute_patch, is_applied
 from jupyter_nbedit.notebook.document import Document
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
@@ -108,7 +101,7 @@ class RoomStorage(Storage, ABC):
         async for _ in Polling(_LOADING_TIMEOUT_SECONDS):
             if self.room.is_ready() or not self.room.is_live():
                 return
-        raise Busy(
+        raise errors.Busy(
             "The room of real-time collaboration that holds this file has been loading it for more "
             f"than {_LOADING_TIMEOUT_SECONDS:.0f} seconds. Nothing was written; try again."
         )
@@ -126,14 +119,14 @@ class RoomStorage(Storage, ABC):
             try:
                 model = await ensure_async(self.manager.get(room.path, content=False))
             except HTTPError:
-                raise NotebookNotFound from None
+                raise errors.NotebookNotFound from None
             if not model.get("writable", True):
-                raise Forbidden("The server may not write this file; nothing was written.")
+                raise errors.Forbidden("The server may not write this file; nothing was written.")
             if not room.is_live():
                 raise StaleContent
             if room.get_loaded_time() in {None, model["last_modified"]} and room.is_ready():
                 return
-        raise Busy(
+        raise errors.Busy(
             "Another program has changed this file, and the room of real-time collaboration "
             "that holds it has not loaded the change yet. Nothing was written; try again."
         )
@@ -162,7 +155,7 @@ class RoomStorage(Storage, ABC):
                     "expected": compute_sha256(base.text),
                     "hash": compute_sha256(content.text),
                 }
-                raise HashMismatch(message, **hashes)
+                raise errors.HashMismatch(message, **hashes)
             warnings.append(
                 _NOT_SAVED + (_SAVED_LATER if self.room.has_autosave() else _AUTOSAVE_IS_OFF)
             )
@@ -189,7 +182,7 @@ class RoomStorage(Storage, ABC):
                 # Typing delays the save; then it is started again.
                 await asyncio.wait({saving}, timeout=_SAVING_TIMEOUT_SECONDS)
             # The edit was made; an error of reading must not fail the request.
-            with suppress(NbEditError):
+            with suppress(errors.NbEditError):
                 content: Content = await self.underlying_storage.read(path)
                 # The bytes of a large file are read only here.
                 if await asyncio.to_thread(contains_edit, content):
@@ -198,11 +191,11 @@ class RoomStorage(Storage, ABC):
 
     async def ensure_absent(self, path: str) -> None:  # noqa: ARG002 -- the room is there
         """Raise `NotebookExists`: the room has a file of that name."""
-        raise NotebookExists(_EXISTS)
+        raise errors.NotebookExists(_EXISTS)
 
     async def create(self, path: str, text: bytes) -> WriteResult:  # noqa: ARG002 -- the room is there
         """Raise `NotebookExists`: the room has a file of that name."""
-        raise NotebookExists(_EXISTS)
+        raise errors.NotebookExists(_EXISTS)
 
 
 @dataclass(frozen=True)

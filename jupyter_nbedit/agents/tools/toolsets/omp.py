@@ -10,16 +10,9 @@ from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError, ToolR
 from jupyter_nbedit.agents.tools.cell_edit import OUTPUTS, AnyPath, CellEditResult, ProposalId
 from jupyter_nbedit.agents.tools.files import TextBlock
 from jupyter_nbedit.errors import CellNotFound, InvalidRequest
+from jupyter_nbedit.notebook import operations
 from jupyter_nbedit.notebook.cell_names import compute_source_hash
 from jupyter_nbedit.notebook.document import Document
-from jupyter_nbedit.notebook.operations import (
-    MAX_INTEGER,
-    CellType,
-    Delete,
-    Insert,
-    Operation,
-    Replace,
-)
 from jupyter_nbedit.notebook.source_edit import use_line_feeds
 from jupyter_nbedit.services.requests import Author, OperationFactory, WriteRequest
 
@@ -47,7 +40,7 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         int,
         Meta(
             ge=0,
-            le=MAX_INTEGER,
+            le=operations.MAX_INTEGER,
             description="The index of the cell, counted from 0; for `insert`, the index that the "
             "new cell is to have, up to the number of cells.",
         ),
@@ -60,7 +53,7 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         ),
     ] = UNSET
     cell_type: Annotated[
-        CellType | UnsetType,
+        operations.CellType | UnsetType,
         Meta(
             description="For `insert`: the type of the new cell, `code` if it is left out. "
             "`edit` keeps the type: leave it out, or give the type that the "
@@ -121,7 +114,7 @@ async def _edit(context: ToolContext, author: Author, arguments: OmpInput) -> To
 def _plan_edit(arguments: OmpInput) -> OperationFactory:
     content = "" if arguments.content is UNSET else arguments.content
 
-    def plan(document: Document) -> Sequence[Operation]:
+    def plan(document: Document) -> Sequence[operations.Operation]:
         index, total = arguments.cell_index, len(document)
         last = total if arguments.action == "insert" else total - 1
         if index > last:
@@ -133,9 +126,9 @@ def _plan_edit(arguments: OmpInput) -> OperationFactory:
             raise CellNotFound(message, cell=index, total_cells=total)
         if arguments.action == "insert":
             kind = "code" if arguments.cell_type is UNSET else arguments.cell_type
-            return [Insert(source=content, cell_type=kind, index=index)]
+            return [operations.Insert(source=content, cell_type=kind, index=index)]
         if arguments.action == "delete":
-            return [Delete(cell=index)]
+            return [operations.Delete(cell=index)]
         cell_type = document.get_cell(index).cell_type
         if arguments.cell_type not in {UNSET, cell_type}:
             raise InvalidRequest(
@@ -143,7 +136,7 @@ def _plan_edit(arguments: OmpInput) -> OperationFactory:
                 f"not a {arguments.cell_type} cell. Leave `cell_type` out, or delete the cell and "
                 "insert another."
             )
-        return [Replace(cell=index, source=content)]
+        return [operations.Replace(cell=index, source=content)]
 
     return plan
 

@@ -12,14 +12,8 @@ from jupyter_nbedit.agents.tools.base import Tool, ToolContext, ToolError, ToolR
 from jupyter_nbedit.agents.tools.cell_edit import ProposalId, describe_proposal
 from jupyter_nbedit.agents.tools.files import decode_text, encode_text
 from jupyter_nbedit.errors import FileNotFound, Forbidden, InvalidRequest
-from jupyter_nbedit.notebook import sections
+from jupyter_nbedit.notebook import operations, sections
 from jupyter_nbedit.notebook.lazy.buffer import compute_sha256
-from jupyter_nbedit.notebook.operations import (
-    MAX_SECTION_NAME_LENGTH,
-    AppendToSection,
-    RemoveEntry,
-    ReplaceSection,
-)
 from jupyter_nbedit.services.reading.models import ReadOptions, ReadReply
 from jupyter_nbedit.services.requests import Author, WriteRequest
 from jupyter_nbedit.storage.base import Content
@@ -95,7 +89,7 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         Annotated[
             str,
             Meta(
-                extra_json_schema={"maxLength": MAX_SECTION_NAME_LENGTH},
+                extra_json_schema={"maxLength": operations.MAX_SECTION_NAME_LENGTH},
                 description="The text of the section's heading. Required but for `read`, which "
                 "without it gives the whole file.",
             ),
@@ -182,11 +176,11 @@ def _build_operation(arguments: SectionsInput) -> sections.SectionOperation:
         if not match.strip():
             message = "`entry_match` is empty, and would remove every entry; found no text in it."
             raise InvalidRequest(message)
-        return RemoveEntry(section=section, match=match)
+        return operations.RemoveEntry(section=section, match=match)
     content = _get_required(arguments, "content")
     if arguments.action == "append_to_section":
-        return AppendToSection(section=section, source=content)
-    return ReplaceSection(section=section, source=content)
+        return operations.AppendToSection(section=section, source=content)
+    return operations.ReplaceSection(section=section, source=content)
 
 
 def _get_required(arguments: SectionsInput, name: str) -> str:
