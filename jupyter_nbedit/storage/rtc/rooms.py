@@ -4,8 +4,6 @@ Only existing rooms are listed. A search for a room creates no room, keeps no ro
 no file an id. Both back ends are recognized by their attributes, and not imported.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from abc import ABC, abstractmethod
