@@ -21,10 +21,7 @@ import { NotebookBar, type BarItem } from './notebookBar';
 /** Changes within this time cause one update, in milliseconds. */
 const UPDATE_DELAY = 50;
 
-/**
- * What waits for the user, in its order in the bar and at a cell: first the user's own text is at
- * stake; then what has not happened as long as it waits, what was made, and what is only proposed.
- */
+/** What waits for the user, in order: own text at stake, what is not made yet, made, or proposed. */
 const KINDS = ['conflict', 'deferred', 'unseen', 'proposal'] as const;
 
 /** What has the focus at a cell and is not the cell. */
