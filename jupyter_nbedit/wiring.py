@@ -132,10 +132,7 @@ def build_services(
     locks = PathLocks(Path(jupyter_runtime_dir()) / "nbedit" / "locks", log)
     storages = StorageResolver(web_settings, locks, settings.links_outside_root)
     database = Database(
-        get_data_folder(),
-        log,
-        is_exposed=storages.is_served,
-        max_days=settings.history_max_days,
+        get_data_folder(), log, is_exposed=storages.is_served, max_days=settings.history_max_days
     )
 
     def get_notary() -> NotebookNotary:
@@ -173,10 +170,7 @@ def connect_services(
     )
     proposals = ProposalService(
         ProposalStore(
-            database,
-            names=names,
-            hours=settings.proposal_hours,
-            max_pending=settings.max_proposals,
+            database, names=names, hours=settings.proposal_hours, max_pending=settings.max_proposals
         ),
         storages,
         events,

@@ -32,18 +32,7 @@ from jupyter_nbedit.cli.options import UsageError
 from jupyter_nbedit.client.errors import ClientError
 from jupyter_nbedit.errors import NbEditError
 
-_MODULES = (
-    reading,
-    editing,
-    history,
-    proposals,
-    status,
-    bridge,
-    setup,
-    skill,
-    completion,
-    demo,
-)
+_MODULES = (reading, editing, history, proposals, status, bridge, setup, skill, completion, demo)
 _TOKEN = re.compile(r"(token=)[^&\s'\"]+", re.IGNORECASE)
 
 

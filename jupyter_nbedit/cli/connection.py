@@ -17,12 +17,7 @@ from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.options import UsageError
 from jupyter_nbedit.client import Client, Server
 from jupyter_nbedit.client.discovery import Discovery, find_server, inspect_server
-from jupyter_nbedit.client.errors import (
-    ClientError,
-    NoServer,
-    ServedNotebook,
-    ServerError,
-)
+from jupyter_nbedit.client.errors import ClientError, NoServer, ServedNotebook, ServerError
 from jupyter_nbedit.client.requests import Reply, Request
 from jupyter_nbedit.client.rooms import check_no_room
 from jupyter_nbedit.client.server import get_relative_path

@@ -78,7 +78,7 @@ class AboutReply(msgspec.Struct, frozen=True, kw_only=True):
         Mode,
         Meta(
             description="In `review` mode a change becomes a proposal, in `plan` mode it is an "
-            "error unless it is a dry run. A notebook may have a mode of its own: `links.mode`.",
+            "error unless it is a dry run. A notebook may have a mode of its own: `links.mode`."
         ),
     ]
     epoch: Annotated[
@@ -189,7 +189,4 @@ class OpenAPIHandler(NbEditHandler):
         self.send_reply(document)
 
 
-routes: list[Route] = [
-    (r"/nbedit/?", AboutHandler),
-    (r"/nbedit/openapi\.json", OpenAPIHandler),
-]
+routes: list[Route] = [(r"/nbedit/?", AboutHandler), (r"/nbedit/openapi\.json", OpenAPIHandler)]

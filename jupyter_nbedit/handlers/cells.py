@@ -99,9 +99,7 @@ class CellsHandler(OneOperationHandler):
     """``/nbedit/notebooks/{path}/cells``."""
 
     @specify_edit(
-        "Insert a cell",
-        body=InsertBody,
-        replies=build_creation_replies("The cell is there."),
+        "Insert a cell", body=InsertBody, replies=build_creation_replies("The cell is there.")
     )
     async def post(self, path: str, body: Any, query: TabsQuery) -> None:
         """Insert a cell at a position that must be given."""

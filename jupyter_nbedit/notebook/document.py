@@ -197,11 +197,7 @@ class Document:
 
     @classmethod
     def _from_scan(
-        cls,
-        text: Buffer,
-        span: Span,
-        members: list[Member],
-        scan: ScanResult | None = None,
+        cls, text: Buffer, span: Span, members: list[Member], scan: ScanResult | None = None
     ) -> Document:
         members_by_name = {member.name: member for member in members}
         name = _find_repeated(members, members_by_name, _UNIQUE_NOTEBOOK_MEMBERS)

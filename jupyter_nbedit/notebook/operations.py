@@ -228,8 +228,7 @@ class Merge(_Operation, frozen=True, tag="merge", kw_only=True):
     cells: Annotated[
         list[AddressField],
         Meta(
-            min_length=2,
-            description="Adjacent cells in their order when the operation is applied.",
+            min_length=2, description="Adjacent cells in their order when the operation is applied."
         ),
     ]
 
@@ -256,10 +255,7 @@ class SetMetadata(_Operation, frozen=True, tag="set_metadata", kw_only=True):
 
     patch: Annotated[
         dict[str, Any],
-        Meta(
-            description="The changes.",
-            examples=[{"tags": ["parameters"]}, {"collapsed": None}],
-        ),
+        Meta(description="The changes.", examples=[{"tags": ["parameters"]}, {"collapsed": None}]),
     ]
     cell: AddressField | UnsetType = UNSET
     expect: Expect | UnsetType = UNSET
@@ -302,8 +298,7 @@ class RemoveEntry(_Operation, frozen=True, tag="remove_entry", kw_only=True):
     match: Annotated[
         str,
         Meta(
-            min_length=1,
-            description="A part of the items' own text; case and spacing are ignored.",
+            min_length=1, description="A part of the items' own text; case and spacing are ignored."
         ),
     ]
 

@@ -348,9 +348,7 @@ def _cut_cell(parts: _CellText, budget: _Budget) -> str:
             source, max(1, characters - fewest - _NOTE_CHARACTERS), lines - fewest_lines - 1
         )
     outputs = cut_middle(
-        parts.outputs,
-        max(1, characters - len(source)),
-        max(1, lines - source.count("\n") - 1),
+        parts.outputs, max(1, characters - len(source)), max(1, lines - source.count("\n") - 1)
     )
     return f"{source}\n{_OUTPUTS}\n{outputs}"
 

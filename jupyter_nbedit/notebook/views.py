@@ -199,9 +199,7 @@ def _summarize_outputs(cell: Cell) -> OutputsSummary:
         for output in outputs
     }
     return OutputsSummary(
-        count=len(spans),
-        types=sorted(types),
-        bytes=sum(span.stop - span.start for span in spans),
+        count=len(spans), types=sorted(types), bytes=sum(span.stop - span.start for span in spans)
     )
 
 

@@ -75,10 +75,7 @@ def _describe_operations(operations: Sequence[AffectedCell], *, is_cut: bool) ->
 def render_detailed_edit(edit: DetailedEdit) -> str:
     """Return an edit as text: each cell that it changed, as a diff."""
     parts = (part for cell in edit.parts for part in _describe_part(cell))
-    lines = [
-        f"{quote_path(edit.path)} | {_describe_edit(edit)}",
-        *_cut_lines(parts),
-    ]
+    lines = [f"{quote_path(edit.path)} | {_describe_edit(edit)}", *_cut_lines(parts)]
     return "\n".join(lines)
 
 

@@ -19,13 +19,13 @@ AnyPath = Annotated[
     str,
     Meta(
         description="The path of the notebook, which ends in .ipynb: relative to the folder that "
-        "the server serves, or absolute and below it.",
+        "the server serves, or absolute and below it."
     ),
 ]
 #: The description of `cell_type`.
 CELL_TYPE_DESCRIPTION = Meta(
     description="The type of the cell. Required for `insert`; for `replace` it changes the "
-    "cell's type, which stays if it is left out; `delete` ignores it.",
+    "cell's type, which stays if it is left out; `delete` ignores it."
 )
 #: Sentences about outputs, for the descriptions of all tools.
 OUTPUTS = (
@@ -51,7 +51,7 @@ class CellEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         str,
         Meta(
             description="The absolute path of the notebook on the server's file system, below the "
-            "folder that the server serves; it ends in .ipynb.",
+            "folder that the server serves; it ends in .ipynb."
         ),
     ]
     cell_id: str | int
@@ -59,7 +59,7 @@ class CellEditInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         str | UnsetType,
         Meta(
             description="The whole source of the cell afterwards. Required for `replace` "
-            "and `insert`; `delete` ignores it.",
+            "and `insert`; `delete` ignores it."
         ),
     ] = UNSET
     cell_type: Annotated[CellType, CELL_TYPE_DESCRIPTION] | UnsetType = UNSET

@@ -125,10 +125,7 @@ def _read_webp(data: bytes) -> tuple[int, int] | None:
     if length + 8 > len(data) or len(body) < _WEBP_HEADER:
         return None
     if kind == b"VP8X":
-        return (
-            1 + int.from_bytes(body[4:7], "little"),
-            1 + int.from_bytes(body[7:10], "little"),
-        )
+        return (1 + int.from_bytes(body[4:7], "little"), 1 + int.from_bytes(body[7:10], "little"))
     if kind == b"VP8L" and body[:1] == _VP8L_SIGNATURE:
         bits = int.from_bytes(body[1:5], "little")
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)

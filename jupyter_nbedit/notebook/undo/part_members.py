@@ -328,11 +328,7 @@ def _get_type_and_source(part: CellUndo) -> tuple[str, str]:
 
 
 def _fill_in(
-    record: UndoRecord,
-    part: CellUndo,
-    values: Mapping[str, bytes | None],
-    cell: Cell,
-    style: Style,
+    record: UndoRecord, part: CellUndo, values: Mapping[str, bytes | None], cell: Cell, style: Style
 ) -> bytes:
     """Return the text of a cell with restored values, and the current ones of other members."""
     counts = Counter(fragment.name for fragment in part.fragments or ())

@@ -91,8 +91,7 @@ class EditOrigin(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     user: Annotated[
-        str,
-        Meta(description="The user who made it, as known by the server; empty if unknown."),
+        str, Meta(description="The user who made it, as known by the server; empty if unknown.")
     ]
     client: Annotated[
         str | None, Meta(description="The name of the client, as it states it; not verified.")
@@ -121,8 +120,7 @@ class HistoryEdit(EditOrigin, frozen=True, kw_only=True):
     truncated: Annotated[bool, Meta(description="Whether there were more operations.")]
     cells_changed: Annotated[int, Meta(ge=0, description="The number of cells that differ.")]
     hash_before: Annotated[
-        str | None,
-        Meta(description="Null if the edit created the notebook, or it is not known."),
+        str | None, Meta(description="Null if the edit created the notebook, or it is not known.")
     ]
     hash: Annotated[str, Meta(description="The hash of the notebook after the edit.")]
     applied_via: str
@@ -291,8 +289,7 @@ class DetailedEdit(HistoryEdit, frozen=True, kw_only=True):
     """An edit, and the difference of each cell that it changed."""
 
     parts: Annotated[
-        list[CellDiff],
-        Meta(description="Empty if the edit was too large to be stored completely."),
+        list[CellDiff], Meta(description="Empty if the edit was too large to be stored completely.")
     ]
 
 

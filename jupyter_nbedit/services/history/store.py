@@ -277,8 +277,7 @@ class EditStore:
                     break
                 first = oldest
             rows = connection.execute(
-                f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id",
-                (*values, first),
+                f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id", (*values, first)
             )
             return [
                 PastEdit(number, undoes, None if record is None else _decode_order(record))

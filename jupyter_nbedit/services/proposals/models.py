@@ -243,10 +243,7 @@ def build_final_error(proposal: Proposal) -> ProposalClosed:
         "change again."
     )
     return ProposalClosed(
-        message,
-        proposal_id=proposal.proposal_id,
-        status=proposal.status,
-        parts=proposal.rejected,
+        message, proposal_id=proposal.proposal_id, status=proposal.status, parts=proposal.rejected
     )
 
 

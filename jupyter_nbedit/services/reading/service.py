@@ -86,12 +86,7 @@ class ReadService:
 
     @repeat_while_changed
     async def read(
-        self,
-        path: str,
-        options: ReadOptions,
-        *,
-        session: str = "",
-        is_known: Callable[[str], bool],
+        self, path: str, options: ReadOptions, *, session: str = "", is_known: Callable[[str], bool]
     ) -> ReadReply | str:
         """Read a notebook; return only its hash if the reader already knows that version.
 
@@ -213,12 +208,7 @@ class ReadService:
 
     @repeat_while_changed
     async def read_text(
-        self,
-        path: str,
-        options: ReadOptions,
-        *,
-        session: str = "",
-        is_known: Callable[[str], bool],
+        self, path: str, options: ReadOptions, *, session: str = "", is_known: Callable[[str], bool]
     ) -> NotebookText | str:
         """Read a notebook as compact text; everything else is as in `read`."""
         selection = await self._load(path, options)

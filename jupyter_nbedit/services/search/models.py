@@ -18,8 +18,7 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
     query: (
         Annotated[
-            str,
-            Meta(min_length=1, max_length=1000, description="A text of one line, as it is."),
+            str, Meta(min_length=1, max_length=1000, description="A text of one line, as it is.")
         ]
         | UnsetType
     ) = UNSET
@@ -66,8 +65,7 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     limit: Annotated[int, Meta(ge=1, le=MAX_HITS, description="How many hits at most.")] = 100
     max_files: (
         Annotated[
-            int,
-            Meta(ge=1, le=MAX_INTEGER, description="How many notebooks to search at most."),
+            int, Meta(ge=1, le=MAX_INTEGER, description="How many notebooks to search at most.")
         ]
         | UnsetType
     ) = UNSET

@@ -24,11 +24,7 @@ from jupyter_nbedit.services.events.models import UnseenEvent
 from jupyter_nbedit.services.history.models import EditOrigin, Entry, SeenParts, build_cell_diffs
 from jupyter_nbedit.services.history.seen_parts import EDIT_WEIGHT, list_seen_parts
 from jupyter_nbedit.services.history.store import EditStore
-from jupyter_nbedit.services.loading import (
-    LoadedNotebook,
-    load_notebook,
-    repeat_while_changed,
-)
+from jupyter_nbedit.services.loading import LoadedNotebook, load_notebook, repeat_while_changed
 from jupyter_nbedit.services.replies import EditReply
 from jupyter_nbedit.services.requests import WriteRequest
 from jupyter_nbedit.services.unseen.models import UnseenCell, UnseenNotebooks, UnseenReply

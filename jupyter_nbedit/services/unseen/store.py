@@ -169,7 +169,6 @@ class SeenEditStore:
 
     def _find_notebook(self, connection: sqlite3.Connection, path: str) -> int | None:
         row = connection.execute(
-            "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?",
-            self.names.find(path),
+            "SELECT notebook_id FROM notebooks WHERE root = ? AND name = ?", self.names.find(path)
         ).fetchone()
         return None if row is None else int(row[0])

@@ -191,13 +191,7 @@ class LazyFileBytes(LazyBytes):
 
 def get_stat_identity(status: os.stat_result) -> tuple[int, ...]:
     """Return the fields of a file's status of which at least one changes with every write."""
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        get_change_ns(status),
-    )
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, get_change_ns(status))
 
 
 def get_change_ns(status: os.stat_result) -> int:

@@ -243,10 +243,7 @@ def _iterate_rooms(settings: Mapping[str, Any]) -> Iterator[Room]:
 
 @asynccontextmanager
 async def lock_file_or_room(
-    settings: Mapping[str, Any],
-    locks: PathLocks,
-    path: str,
-    kinds: Sequence[str],
+    settings: Mapping[str, Any], locks: PathLocks, path: str, kinds: Sequence[str]
 ) -> AsyncIterator[tuple[Room | None, str | None]]:
     """Lock a file against all other writers; yield the room that has it open, or None.
 

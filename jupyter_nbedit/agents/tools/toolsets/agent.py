@@ -321,8 +321,7 @@ class AgentCreateInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     cells: Annotated[list[AgentCell], Meta(max_length=MAX_OPERATIONS)] = []
     kernelspec: (
         Annotated[
-            str,
-            Meta(min_length=1, max_length=MAX_LABEL_LENGTH, description="Such as python3."),
+            str, Meta(min_length=1, max_length=MAX_LABEL_LENGTH, description="Such as python3.")
         ]
         | UnsetType
     ) = UNSET

@@ -56,7 +56,7 @@ FilePath = Annotated[
     str,
     Meta(
         description="The absolute path of the file on the server's file system, below the folder "
-        "that the server serves.",
+        "that the server serves."
     ),
 ]
 
@@ -345,14 +345,14 @@ class NotebookEditInput(CellEditInput, frozen=True, kw_only=True):
             description="The id of the cell. Only if no cell has, or had, that id, and no "
             "cell has another id of this form, `cell-N` is the cell at index N, counted from 0. "
             "Required for `replace` and `delete`. For `insert`: the new cell goes after this one, "
-            "or at the beginning if it is left out.",
+            "or at the beginning if it is left out."
         ),
     ] = ""
     new_source: Annotated[
         str,
         Meta(
             description="The whole source of the cell afterwards; `delete` ignores it, so send "
-            "an empty text.",
+            "an empty text."
         ),
     ]
     cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET

@@ -45,7 +45,7 @@ class MycodeInput(CellEditInput, frozen=True, kw_only=True):
             description="The id of the cell. Only if no cell has that id, a bare number N is "
             "the cell at index N, counted from 0. `cell-N` is the same cell if no cell had that id "
             "or has another id of this form. For `insert`: the new cell goes "
-            "after this one, and an empty text means before all cells.",
+            "after this one, and an empty text means before all cells."
         ),
     ]
     backup: Annotated[
@@ -54,7 +54,7 @@ class MycodeInput(CellEditInput, frozen=True, kw_only=True):
             description="Make a copy of the notebook's file beside it before it is edited, unless "
             "the edit changes nothing; the answer's `backup_path` says where. No file is ever "
             "overwritten by it. A notebook "
-            "of more than 32 MiB is not copied, and not edited either.",
+            "of more than 32 MiB is not copied, and not edited either."
         ),
     ] = False
 

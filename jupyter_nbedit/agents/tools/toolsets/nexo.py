@@ -45,7 +45,7 @@ class NexoInput(CellEditInput, frozen=True, kw_only=True):
             description="The id of the cell. Only if no cell has, or had, that id, and no "
             "cell has another id of this form, `cell-N` is the cell at index N, counted from 0. "
             "For `insert`: the new cell goes after this one, and an empty text means before all "
-            "cells.",
+            "cells."
         ),
     ]
     cell_type: Annotated[Literal["code", "markdown"], CELL_TYPE_DESCRIPTION] | UnsetType = UNSET

@@ -49,7 +49,7 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         str | UnsetType,
         Meta(
             description="The whole source of the cell afterwards. Required for `edit` and "
-            "`insert`; `delete` ignores it.",
+            "`insert`; `delete` ignores it."
         ),
     ] = UNSET
     cell_type: Annotated[
@@ -57,7 +57,7 @@ class OmpInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         Meta(
             description="For `insert`: the type of the new cell, `code` if it is left out. "
             "`edit` keeps the type: leave it out, or give the type that the "
-            "cell has. `delete` ignores it.",
+            "cell has. `delete` ignores it."
         ),
     ] = UNSET
 

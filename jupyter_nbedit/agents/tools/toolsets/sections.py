@@ -78,7 +78,7 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
             description="The file: one of the configured names (by default "
             "external-communications, reminders, standing-orders), or the path of a "
             "file that ends in .md or .ipynb. The path is relative to the folder that the "
-            "server serves, or absolute and below it.",
+            "server serves, or absolute and below it."
         ),
     ]
     action: Annotated[
@@ -100,14 +100,14 @@ class SectionsInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
         str | UnsetType,
         Meta(
             description="The Markdown to put there. Required for `append_to_section` and "
-            "`replace_section`; the others ignore it.",
+            "`replace_section`; the others ignore it."
         ),
     ] = UNSET
     entry_match: Annotated[
         str | UnsetType,
         Meta(
             description="A part of the text of the list items to remove. Required for "
-            "`remove_entry`; the others ignore it.",
+            "`remove_entry`; the others ignore it."
         ),
     ] = UNSET
 
