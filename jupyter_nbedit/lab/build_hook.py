@@ -55,8 +55,7 @@ class LabExtensionBuildHook(BuildHookInterface[Any]):
         self._run_npm("run", "build:prod")
         built = self._labextension / "static"
         if not built.is_dir():
-            message = f"`npm run build:prod` succeeded but left no {built}."
-            raise RuntimeError(message)
+            raise RuntimeError(f"`npm run build:prod` succeeded but left no {built}.")
         self._hash_file.write_text(sources_hash(self._lab))
 
     @property
@@ -85,11 +84,10 @@ class LabExtensionBuildHook(BuildHookInterface[Any]):
     def _run_npm(self, *arguments: str) -> None:
         npm = shutil.which("npm")
         if npm is None:
-            message = (
+            raise RuntimeError(
                 "Building the labextension needs npm, which is not on PATH. Build with isolation "
                 f"(pip's default) to get it from PyPI, or set {SKIP_LAB}=1 for an editable install."
             )
-            raise RuntimeError(message)
         self.app.display_info(f"jupyter_nbedit/lab: npm {' '.join(arguments)}")
         # As pip does, trust whom the system trusts: behind a company's proxy, npm would not.
         environment = {"NODE_USE_SYSTEM_CA": "1", **os.environ}

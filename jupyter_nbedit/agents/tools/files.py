@@ -64,7 +64,8 @@ def render_notebook(reply: ReadReply) -> list[Block]:
         if isinstance(part, str):
             texts.append(part)
             continue
-        blocks += [TextBlock("\n".join(texts)), part]
+        # No block has an empty text: APIs of models refuse such blocks.
+        blocks += [TextBlock("\n".join(texts)), part] if texts else [part]
         texts = []
     return [*blocks, TextBlock("\n".join(texts))] if texts else blocks
 

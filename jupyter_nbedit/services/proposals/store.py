@@ -655,8 +655,7 @@ def _set_status(
 
 def _read_content(connection: sqlite3.Connection, proposal_id: int) -> dict[str, Any]:
     (text,) = connection.execute(_SELECT_CONTENT, (proposal_id,)).fetchone()
-    content: dict[str, Any] = json.loads(text)
-    return content
+    return dict(json.loads(text))
 
 
 def _get_accepted_hash(content: Mapping[str, Any], parts: Iterable[ProposedPart]) -> str | None:

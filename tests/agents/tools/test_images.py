@@ -109,6 +109,8 @@ def test_the_number_of_images_is_limited(live: Client) -> None:
     one = show(encode(PNG))
     blocks = read(live, *[one] * 30)
     assert sum(block["type"] == "image" for block in blocks) == 20
+    # APIs of models refuse blocks without text.
+    assert all(block["text"] for block in blocks if block["type"] == "text")
     assert "(10 more texts and images of its outputs are not shown.)" in blocks[-1]["text"]
     blocks = read(live, *[one] * 8, more=4)
     assert sum(block["type"] == "image" for block in blocks) == 16
