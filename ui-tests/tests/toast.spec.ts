@@ -80,10 +80,13 @@ for (const [when, isReadFirst] of [
     await page.routeWebSocket(/\/api\/events\/subscribe/, socket => {
       const server = socket.connectToServer();
       server.onMessage(message => {
-        if (['/edit/v', notebook.path].every(part => String(message).includes(part))) {
-          events.push(() => socket.send(message));
-        } else {
+        const event = JSON.parse(String(message)) as { schema_id?: string; path?: string };
+        const schema = event.schema_id ?? '';
+        if (event.path !== notebook.path || !/[:/]edit[:/]v/.test(schema)) {
           socket.send(message);
+        } else if (schema.startsWith('urn:')) {
+          // The same event also comes with the id of earlier versions, which is left out here.
+          events.push(() => socket.send(message));
         }
       });
     });
