@@ -271,7 +271,7 @@ async def test_an_unreachable_store_is_reported_without_its_address_or_keys(tmp_
         secrets = {"key": "nobody", "secret": "nothing"}
         # No server listens there.
         address = "http://127.0.0.1:9"
-        vars(kept.storage)["_manager"].fs.fs = S3FileSystem(
+        vars(kept.storage)["manager"].fs.fs = S3FileSystem(
             client_kwargs={"endpoint_url": address},
             config_kwargs={"retries": {"max_attempts": 0}},
             **secrets,
