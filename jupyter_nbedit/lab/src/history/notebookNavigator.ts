@@ -2,7 +2,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { IDocumentManager } from '@jupyterlab/docmanager';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { Signal, type ISignal } from '@lumino/signaling';
-import { flashCell } from '../notify/cellMarks';
+import { flashCell } from '../notify/flashCell';
 import type { CellDiff } from '../server/models';
 import type { CellIdentity } from './cellHistory';
 import { goToCell } from '../ui/viewport';

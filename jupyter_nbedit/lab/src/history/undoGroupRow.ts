@@ -72,7 +72,7 @@ export class UndoGroupRow extends ListRow {
     this._list.hidden = !this._isOpen;
   }
 
-  /** Return the undos that can be redone, newest first: their edits as they were made. */
+  /** Return the undos that can be redone, newest first: the newest undid the oldest edit. */
   private _listRedoable(): HistoryEdit[] {
     return this.edits.filter(edit => this.host.findAction(edit) === 'redo');
   }

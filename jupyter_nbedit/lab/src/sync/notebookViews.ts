@@ -1,7 +1,7 @@
 import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { INotebookBlocks } from '../blocks/blocksPlugin';
-import { flashCell } from '../notify/cellMarks';
+import { flashCell } from '../notify/flashCell';
 import { ConflictBlocks, getConflictEntryKey } from '../notify/conflictBlocks';
 import { DeferredChanges, DeferredLines } from '../notify/deferredLines';
 import { OpenConflicts } from '../notify/openConflicts';
