@@ -162,8 +162,8 @@ def _check_others(others: Sequence[Server], path: str) -> None:
     for other in others:
         check_no_room(other, path)
         print_problem(
-            f"Warning: {other.url} serves this, and runs without jupyter_nbedit: if the notebook"
-            " is open there, its tab does not follow."
+            f"Warning: {other.url} serves this, and runs without jupyter_nbedit: a tab that is open"
+            " there does not show the change."
         )
 
 

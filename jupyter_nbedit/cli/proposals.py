@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             return connection.answer(request)
         if options.verb == "reopen":
             return connection.answer(requests.reopen_proposal(options.proposal))
-        # The text has no word for programs, so that the status is asked for first.
+        # The text does not state the status for programs, so the status is read first.
         proposal = connection.client.read_proposal(options.proposal, wait=options.wait or 0)
         connection.answer(requests.read_proposal(options.proposal))
         return _EXIT_CODES.get(str(proposal["status"]), exit_codes.DONE)
@@ -69,7 +69,7 @@ def _accept(options: argparse.Namespace) -> int:
     with connect(options, options.path) as connection:
         proposal = connection.client.read_proposal(options.proposal)
         path = show_path(connection, proposal["path"])
-    # The notebook itself says which servers must be asked before it is changed.
+    # Connect again by the notebook's path: before a change, its other servers must be checked.
     with connect(options, path, is_change=True) as connection:
         request = requests.accept_proposal(options.proposal, wait_tabs=TAB_MILLISECONDS)
         return connection.answer(request)

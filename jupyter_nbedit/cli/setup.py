@@ -22,9 +22,10 @@ from jupyter_nbedit.agents.setup.clients import (
 from jupyter_nbedit.cli import exit_codes
 from jupyter_nbedit.cli.options import Subparsers, UsageError
 
-# How the paths of pages begin, after the base URL: people copy them from the browser.
+# How the paths of pages begin after the base URL: people copy such addresses from the browser.
 _PAGES = ("lab", "notebooks", "tree")
-# Tokens of Jupyter have small letters: no token can be taken for a name.
+# Tokens that Jupyter makes have small letters, so a token that is given by mistake is refused. A
+# token that a user has chosen may match.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 _DESCRIPTION = """Print how to set up an MCP client, such as Claude Code, so that it edits notebooks
@@ -46,7 +47,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--replace",
         action="store_true",
-        help="with --write: if there is another server named nbedit, change it",
+        help="with --write: change another entry nbedit, except in TOML: remove it there first",
     )
     scope = parser.add_mutually_exclusive_group()
     scope.add_argument(
@@ -119,7 +120,7 @@ def _choose_server(options: argparse.Namespace) -> Bridge | Endpoint:
 
 
 def _build_endpoint_url(address: str) -> str:
-    """Return the URL of the endpoint of a server, without a token that the address has."""
+    """Return the URL of the endpoint of a server. A token in the address is left out."""
     message = "--url: expected the address of a Jupyter server, such as http://host:8888/"
     try:
         parts = urlsplit(address)
@@ -134,7 +135,7 @@ def _build_endpoint_url(address: str) -> str:
     if segments[-2:] == ["nbedit", "mcp"]:
         segments = segments[:-2]
     else:
-        # What follows is the name of a user of the Hub.
+        # The segment after `user` is the name of a user of the Hub; the name may be `lab`.
         start = segments.index("user") + 2 if "user" in segments else 0
         pages = [place for place, name in enumerate(segments) if place >= start and name in _PAGES]
         segments = segments[: pages[0]] if pages else segments

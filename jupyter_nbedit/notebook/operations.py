@@ -303,9 +303,9 @@ class RemoveEntry(_Operation, frozen=True, tag="remove_entry", kw_only=True):
     ]
 
 
-# Tools of agents name them in `agents/tools/agent_operations.py`. In JupyterLab,
-# `notify/attribution.ts` names those that remove cells, and `history/wording.ts` those that are not
-# described as "changed".
+# `agents/tools/agent_operations.py` lists the operations of tools. In JupyterLab, operations are
+# listed that remove cells (`notify/attribution.ts`), that add, move or delete cells
+# (`notify/netEffect.ts`), or that are not described as "changed" (`history/wording.ts`).
 Operation = (
     Replace
     | ReplaceText

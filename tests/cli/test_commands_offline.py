@@ -175,7 +175,7 @@ def test_a_server_without_the_extension_is_warned_of_and_the_file_is_edited(
     edit = alone.run("edit", "a.ipynb", "--old", "as is", "--new", "as was")
 
     assert edit.exit_code == exit_codes.DONE
-    assert "its tab does not follow" in edit.err
+    assert "a tab that is open there does not show the change" in edit.err
     assert edit.err.endswith(NOTE)
     assert b"as was" in (root / "a.ipynb").read_bytes()
 

@@ -167,15 +167,15 @@ def find_era(request: Request) -> Era:
 
 
 def negotiate_version(asked: str) -> str:
-    """Return the version for a client that sends ``initialize``: the one it asks for, if possible.
+    """Return the legacy version that a client asks for, or else the newest legacy version.
 
-    Otherwise it is the newest legacy one: the modern version has no ``initialize``.
+    The modern version has no ``initialize``, by which a client asks for a version.
     """
     return asked if asked in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
 
 
 def get_client_name(client_info: Any) -> str | None:
-    """Return the name of a client for people; None if it states none that can be shown."""
+    """Return the name of a client for people; None if it states no name that can be shown."""
     if not isinstance(client_info, dict):
         return None
     for key in ("title", "name"):

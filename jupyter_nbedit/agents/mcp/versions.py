@@ -2,12 +2,12 @@
 
 from jupyter_nbedit.agents.mcp.errors import UNSUPPORTED_VERSION, ProtocolError
 
-#: Each request says its version and its client.
+#: The revision in which each request states its version and its client.
 MODERN_VERSION = "2026-07-28"
-#: The first request is ``initialize``; the newest first.
+#: The revisions in which the first request is ``initialize``, newest first.
 LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 SUPPORTED_VERSIONS = (MODERN_VERSION, *LEGACY_VERSIONS)
-#: The only revision with batches; also that of a POST that does not say its version.
+#: The only revision with batches. A POST that does not state its version has this version.
 BATCH_VERSION = "2025-03-26"
 
 _MAX_SHOWN_VERSION_LENGTH = 50

@@ -39,7 +39,7 @@ class WriteRefused(Exception):
 
 @dataclass(frozen=True)
 class WriteOutcome:
-    """What was done with a file; without a change it had the content already."""
+    """What was done with a file; if it has not changed, it had the content already."""
 
     file: Path
     has_changed: bool
@@ -47,10 +47,10 @@ class WriteOutcome:
 
 
 def write_setup(setup: ClientSetup, project: Path, *, replace: bool = False) -> WriteOutcome:
-    """Merge a setup into the file of its client; that of a project must be in its folder.
+    """Merge a setup into its client's file; the file of a project must be in the project's folder.
 
-    With ``replace`` an entry of our name that says something else gets our values. Raise
-    `WriteRefused` if the file cannot be read, merged or replaced; then nothing was written.
+    With ``replace``, an entry of our name with other values gets our values. Raise `WriteRefused`
+    if the file cannot be read, merged or replaced; then nothing was written.
     """
     files = [setup.file, *setup.other_files]
     file = next((file for file in files if os.path.lexists(file)), files[0])
@@ -63,7 +63,7 @@ def write_setup(setup: ClientSetup, project: Path, *, replace: bool = False) -> 
 
 
 def write_file(file: Path, content: bytes, project: Path | None) -> WriteOutcome:
-    """Write a file as a whole; that of a project must be in its folder.
+    """Write a file as a whole; the file of a project must be in the project's folder.
 
     Raise `WriteRefused` if the file cannot be replaced; then nothing was written.
     """
@@ -73,7 +73,7 @@ def write_file(file: Path, content: bytes, project: Path | None) -> WriteOutcome
 def _change_file(
     file: Path, project: Path | None, change: Callable[[bytes], bytes]
 ) -> WriteOutcome:
-    """Change the bytes of a file; if another program does so meanwhile, change its bytes."""
+    """Change a file; if another program writes it meanwhile, read the file and change it again."""
     with _explain_failure(file):
         target = _find_target(file, project)
         for _ in range(_MAX_TRIES):
@@ -101,10 +101,10 @@ def _try_to_change(file: Path, target: Path, change: Callable[[bytes], bytes]) -
         return WriteOutcome(file, has_changed=False)
     backup = _back_up(target, content)
     try:
-        # This checks last that the file still is what was read, and changes nothing else.
+        # Just before the replacement, this checks that the file is still the one that was read.
         atomic_replace(str(target), content, [Splice(0, len(old), new)])
     except BaseException as error:
-        # If it is unknown what is in the file, the backup is needed.
+        # The backup is needed if it is unknown whether the file was replaced.
         if not isinstance(error, errors.StorageFailure) or error.details["applied"] is not None:
             backup.unlink(missing_ok=True)
         raise
@@ -113,7 +113,7 @@ def _try_to_change(file: Path, target: Path, change: Callable[[bytes], bytes]) -
 
 @contextmanager
 def _explain_failure(file: Path) -> Iterator[None]:
-    """Raise `WriteRefused` in place of other errors. No message has a part of the file in it."""
+    """Raise `WriteRefused` in place of other errors. No message shows a part of the file."""
     try:
         yield
     except UnicodeError as error:
@@ -122,7 +122,7 @@ def _explain_failure(file: Path) -> Iterator[None]:
     except MergeRefused as error:
         raise WriteRefused(file, str(error)) from error
     except errors.NbEditError as error:
-        # Their messages are about notebooks.
+        # The messages of these errors are about notebooks.
         cause = error.__cause__
         known = cause.strerror if isinstance(cause, OSError) else _REASONS.get(type(error))
         raise WriteRefused(file, known or f"it cannot be written ({error.reason})") from error
@@ -131,7 +131,7 @@ def _explain_failure(file: Path) -> Iterator[None]:
 
 
 def _find_target(file: Path, project: Path | None) -> Path:
-    """Return the file that a name means, without links.
+    """Return the real path of a file: the path with all links resolved.
 
     Raise `WriteRefused` if it is no plain file, or if links lead out of the project.
     """
@@ -157,7 +157,7 @@ def _is_root() -> bool:
 
 
 def _find_foreign_link(file: Path) -> Path | None:
-    """Return the link by which a user leads root to what is not the user's; None without one."""
+    """If root runs this: return a link on the path whose owner, a user, does not own its target."""
     if _is_root():
         for path in (file, *file.parents):
             if path.is_symlink() and path.lstat().st_uid not in {0, path.stat().st_uid}:
@@ -166,7 +166,7 @@ def _find_foreign_link(file: Path) -> Path | None:
 
 
 def _create_folders(folder: Path) -> None:
-    """Create the missing folders of a path; each belongs to the owner of that above it."""
+    """Create the missing folders of a path; each gets the owner of the folder above it."""
     if not folder.is_dir():
         _create_folders(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -182,7 +182,7 @@ def _give_to_owner_of_folder(file: Path, flags: int) -> None:
         descriptor = folder.open(file.name, flags)
         try:
             status = os.fstat(descriptor)
-            # A user can put another file of root there, but only under one more name.
+            # A user may have put a hard link to another file of root here: it has several names.
             if status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
                 os.fchown(descriptor, owner.st_uid, owner.st_gid)
         finally:
@@ -190,7 +190,7 @@ def _give_to_owner_of_folder(file: Path, flags: int) -> None:
 
 
 def _back_up(file: Path, content: Content) -> Path:
-    """Write a copy beside a file, with its owner and mode, under a name that is not used yet."""
+    """Copy a file, with its owner and mode, to a new name in the same folder."""
     with open_directory(str(file.parent)) as folder:
         for number in range(1, _MAX_BACKUPS + 1):
             name = file.name + (".bak" if number == 1 else f".bak{number}")

@@ -236,7 +236,7 @@ class BridgeCaller:
         urls = ", ".join(other.url for other in others)
         return (
             f"<note>{urls} serves this, too, but runs without jupyter_nbedit: a tab that is open "
-            "there does not follow. Tell the user to reload it.</note>"
+            "there does not show the change. Tell the user to reload the tab.</note>"
         )
 
     def _exchange(

@@ -1,7 +1,4 @@
-"""Lines of standard input to a `StdioSession`, and its answers to standard output.
-
-`StdioSession` has no input and output itself.
-"""
+"""Pass lines of standard input to a `StdioSession`, and its answers to standard output."""
 
 import asyncio
 import os
@@ -44,7 +41,7 @@ _CHUNK_BYTES = 64 * 1024
 def serve(caller: ToolCaller) -> int:
     """Answer the lines of standard input until its end; return the exit code.
 
-    Nothing but answers goes to standard output: what else is printed goes to standard error.
+    Only answers go to standard output. Everything else that is printed goes to standard error.
     """
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -61,17 +58,17 @@ def serve(caller: ToolCaller) -> int:
 
 
 class StdioSession:
-    """Answers the lines of one client. Lines may be answered at the same time, each in a task."""
+    """Answers the lines of one client, without I/O; several lines at a time, each in a task."""
 
     def __init__(self, server: McpServer) -> None:
         self._server = server
-        # Of a legacy client.
+        # Version and name of a legacy client, from its `initialize`.
         self._version: str | None = None
         self._client: str | None = None
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
 
     async def answer_line(self, line: bytes) -> bytes | None:
-        """Return the line to send, without its end, for a line that was read; None for no line.
+        """Return the answer to a line, without a line end; None if nothing is to be sent.
 
         The task that runs this is cancelled if the client cancels the request.
         """
@@ -127,8 +124,8 @@ class StdioSession:
             del self._running[request.id]
 
     def _cancel(self, request_id: Any) -> None:
-        """Cancel the task that answers a request; do nothing if it is not being answered."""
-        # `True` would find the request 1.
+        """Cancel the task that answers a request, if there is one."""
+        # In Python `True` equals 1, but it is not the id of request 1.
         if type(request_id) in {int, str} and request_id in self._running:
             self._running[request_id].cancel()
 
@@ -150,11 +147,12 @@ class _Bridge:
         """Answer all lines."""
         loop = asyncio.get_running_loop()
         self._main = asyncio.current_task()
-        # `asyncio.run` handles Ctrl-C, too, but does not wake a loop that begins to wait just then.
-        # On Windows a loop has no handlers of signals, but Ctrl-C wakes the loop.
+        # `asyncio.run` handles Ctrl-C, too, but it does not wake the loop if Ctrl-C comes just when
+        # the loop begins to wait. On Windows a loop has no signal handlers, but Ctrl-C wakes it.
         with suppress(NotImplementedError):
             loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        # A thread reads the stream: a loop cannot wait for a file, and on Windows for no pipe.
+        # A thread reads the stream, because an event loop cannot wait for a regular file. On
+        # Windows it cannot wait for this kind of pipe either.
         threading.Thread(target=self._read, args=(stream, loop), daemon=True).start()
         while (line := await self._lines.get()) != b"":
             await self._slots.acquire()
@@ -203,7 +201,7 @@ class _Bridge:
 
 
 def read_lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines that are not empty, without their ends; None for one that is too long."""
+    """Yield the lines that are not empty, without line ends; None for a line that is too long."""
     while line := stream.readline(MAX_LINE_LENGTH + 1):
         if len(line) > MAX_LINE_LENGTH:
             while line and not line.endswith(b"\n"):
