@@ -20,7 +20,7 @@ from jupyter_nbedit.client import requests
 _POSITIONS = ("after", "before", "at")
 _CELL_TYPES = ("code", "markdown", "raw")
 
-# The options that say what to do: the operation, the options that it needs, those that it can have.
+# The options that say what to do: the operation, its required options, its optional options.
 _ACTIONS: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {
     "old": ("replace_text", ("new",), ("cell", "all", "keep_outputs")),
     "source": ("replace", ("cell",), ("type", "keep_outputs")),
@@ -30,7 +30,7 @@ _ACTIONS: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {
     "clear_outputs": ("clear_outputs", (), ()),
     "operations": ("", (), ()),
 }
-# The options whose values are texts, and those that are another field of the operation.
+# The options whose values are texts, and the options whose field has another name.
 _TEXTS = ("old", "new", "source", "insert")
 _FIELDS = {
     "type": "cell_type",

@@ -8,8 +8,8 @@ DONE = 0
 REFUSED = 1
 #: The command line is wrong; `argparse` exits with this code.
 USAGE = 2
-#: No server was found, or none has answered. If only the answer was lost, a change may have been
-#: made.
+#: No server was found, or no server has answered. If only the answer was lost, a change may have
+#: been made.
 NO_SERVER = 3
 #: The notebook is not as the request expects it: read it and try again.
 STALE = 4

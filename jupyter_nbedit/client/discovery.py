@@ -27,9 +27,9 @@ from jupyter_nbedit.client.server import (
     is_below,
 )
 
-# How long a server may take to accept a connection, and to describe itself. One that does not is
-# busy: it is not passed over, because it may review changes. Windows takes 2 s to say that nothing
-# listens.
+# How long a server may take to accept a connection, and to describe itself. A server that takes
+# longer is busy. It is not skipped, because it may review changes. Windows takes 2 s to say that
+# nothing listens.
 _CONNECT_SECONDS = 3.0
 _ANSWER_SECONDS = 5.0
 _INFO_FILE = re.compile(r"(?:jpserver|nbserver)-[0-9]+\.json")
@@ -116,7 +116,7 @@ def find_server(
 
 
 def inspect_servers(environ: Mapping[str, str] = os.environ) -> list[ServerState]:
-    """Return the state of each server of this user on this machine; those that are gone not."""
+    """Return the states of the servers of this user on this machine, except those that are gone."""
     servers = _merge([*_list_own(_list_running(environ), environ), *_list_running(environ)])
     states = [inspect_server(server) for server in servers]
     return [state for state in states if not _is_gone(state)]
@@ -255,7 +255,7 @@ def _list_own_urls(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]
 def _read_server_token(environ: Mapping[str, str]) -> str:
     """Return the token that the server of this terminal was started with, by its environment.
 
-    Return an empty token if the environment has none that is valid.
+    Return an empty token if the environment has no valid token.
     """
     with suppress(errors.InvalidAddress):
         if token := environ.get("JUPYTER_TOKEN"):
@@ -324,8 +324,8 @@ def _read_info(path: str) -> Server | None:
 def _get_address(url: str, info: Mapping[str, Any]) -> Address:
     """Return the address of a server on this machine from its runtime file."""
     address = Address.from_url(url)
-    # Its URL has the name of the machine if the server listens on all addresses; that name need
-    # not be known, and the loopback address is served, too.
+    # If the server listens on all addresses, its URL has the name of the machine. This name may be
+    # unknown here, but the server also listens on the loopback address.
     if info.get("hostname") in {"0.0.0.0", "::", "*", ""} and not info.get("sock"):  # noqa: S104
         return Address(address.scheme, "127.0.0.1", address.port, address.base_url)
     return address
@@ -346,7 +346,7 @@ def _is_running(pid: Any) -> bool:
 
 
 def _merge(servers: Sequence[Server]) -> list[Server]:
-    """Return the servers without repetitions; the first of the same ones stays."""
+    """Return the servers without repetitions; of entries for one server the first stays."""
     merged: list[Server] = []
     for server in servers:
         if _find_same(server.address, merged) is None:

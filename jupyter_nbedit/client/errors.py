@@ -143,6 +143,6 @@ def build_error(
     if kind is None:
         return ServerError(message, reason, details)
     error = kind(message)
-    # The names of details may be those of parameters.
+    # Details may have the same names as parameters, so they are not passed as arguments.
     error.details = dict(details)
     return error

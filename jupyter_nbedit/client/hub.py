@@ -14,7 +14,7 @@ from jupyter_nbedit.client.server import Address, Response
 _VERSION_HEADER = "X-JupyterHub-Version"
 _HUB = "/hub/"
 _USER = "user"
-# What the Hub answers to programs for a server that is not running; older ones answer 503.
+# What the Hub answers to programs for a server that is not running; older Hubs answer 503.
 _NOT_RUNNING = (424, 503)
 _BAD_GATEWAY = (502, 503, 504)
 
@@ -53,7 +53,7 @@ def _explain_redirect(address: Address, target: str, response: Response) -> Clie
 
 
 def _find_prefix(inside: str, outside: str) -> str | None:
-    """Return what is before ``/hub`` in a path that is the other one without it."""
+    """Return what is before ``/hub`` in the path ``inside``; ``outside`` is it without ``/hub``."""
     positions = [at for at in range(len(inside)) if inside.startswith(_HUB, at)]
     lengths = [at for at in positions if inside[:at] + inside[at + len(_HUB) - 1 :] == outside]
     return inside[: lengths[-1]] if lengths else None
@@ -65,7 +65,7 @@ def _explain_page(address: Address, response: Response) -> ClientError | None:
     prefix, is_page, page = base_url.rpartition(_HUB)
     site = _get_site(address)
     if not is_page:
-        # Without a name, the Hub takes the target for one.
+        # If the address has no user name, the Hub takes the target for a user name.
         prefix, is_folder, rest = base_url.rpartition(f"/{_USER}/")
         is_incomplete = bool(is_folder) and not rest and response.is_redirect
         return _explain_names(address, f"{site}{quote(prefix)}", []) if is_incomplete else None

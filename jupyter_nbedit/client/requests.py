@@ -28,7 +28,7 @@ class Request:
 
     @property
     def has_author(self) -> bool:
-        """Whether the request states its client: if it is a change, or a dry run of one."""
+        """Whether the request states its client: if it is a change, or a dry run of a change."""
         is_reading = self.method == "GET" or self.parts[-1] in {"search", "keep"}
         return not is_reading
 

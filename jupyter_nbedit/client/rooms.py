@@ -1,7 +1,7 @@
 """Whether a server without this extension has a notebook open in real-time collaboration.
 
-A room writes its own state over the file, so that an edit beside it would be lost. The question is
-asked without opening a room and without giving the file an id.
+A room writes its own state over the file, so an edit of the file would be lost. This module asks
+the server without opening a room and without giving the file an id.
 """
 
 import json

@@ -71,7 +71,7 @@ class Address:
             )
         if not is_unix and host in _WILDCARDS:
             host = "127.0.0.1"
-        # What is escaped already stays so.
+        # Escapes that the path has already stay as they are, because `%` is safe.
         path = quote(parts.path.strip("/"), safe="/%:@!$&'()*+,;=")
         return cls(
             parts.scheme,
@@ -127,8 +127,8 @@ class Address:
         elif self.scheme == "https":
             context = ssl.create_default_context()
             if self.is_local:
-                # Certificates for this machine are self-signed as a rule, and whoever can listen
-                # here could do so without TLS, too.
+                # Certificates for this machine are usually self-signed. A program that can listen
+                # here could also listen without TLS.
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
             connection = http.client.HTTPSConnection(
@@ -320,10 +320,10 @@ def decode_object(content: bytes) -> dict[str, Any]:
 
 
 def get_relative_path(root: str, path: str) -> str | None:
-    """Return the path of a file from a root, with slashes; None if it is outside.
+    """Return the path of a file from a root, with slashes; None if the file is outside.
 
-    Links are resolved. If the file is outside without them, the path through a linked folder of
-    the root is returned, because a server also serves what links in its root lead to.
+    Links are resolved. If the resolved file is outside, the path through a linked folder of the
+    root is returned, because a server also serves what links in its root lead to.
     """
     return next(
         (
@@ -351,7 +351,7 @@ def _list_absolute_paths(path: str) -> list[str]:
 
 
 def _get_path_below(root: str, path: str) -> str | None:
-    """Return the path of a file from a root on; None if the root is none of its folders.
+    """Return the path of a file from a root on; None if the file is not in the root.
 
     Folders are compared as files, because names may differ in case and still be the same.
     """

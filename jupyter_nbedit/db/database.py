@@ -69,7 +69,7 @@ class Database:
     schema: Schema = SCHEMA
     _connection: sqlite3.Connection | None = None
     _is_in_memory: bool = False
-    # The file that was opened, or tried, last, as it was after the last transaction.
+    # The state, after the last transaction, of the file that was opened, or tried, last.
     _last_state: FileState | None = None
     _must_truncate: bool = False
     _has_warned_of_newer: bool = False
@@ -99,8 +99,8 @@ class Database:
     ) -> tuple[_Result | None, str | None]:
         """Run a query on the table ``modes``, also in a file of a newer release.
 
-        Return the result, None if there is no database (none is made), and the reason of the last
-        quarantine, None if there was none.
+        Return the result, or None if there is no database (no database is made), and the reason of
+        the last quarantine, or None if there was no quarantine.
         """
         deadline = time.monotonic() + _TIMEOUT_SECONDS
 
@@ -251,7 +251,7 @@ class Database:
             time.sleep(_POLL_SECONDS)
 
     def _create(self) -> None:
-        """Make the file under another name first, so that no server opens an incomplete one."""
+        """Make the file under another name first, so that no server opens an incomplete file."""
         path = self._file.create_new_file()
         try:
             self._prepare(_connect(path.as_uri())).close()

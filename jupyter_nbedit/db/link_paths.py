@@ -21,8 +21,8 @@ from jupyter_nbedit.db.notebook_names import FILES, NotebookName, NotebookNames,
 from jupyter_nbedit.db.notebook_rows import merge_notebook, write_older_modes
 from jupyter_nbedit.errors import HistoryUnavailable
 
-#: Selects, in `notebooks` or another table with the same columns, what a root may show; the
-#: parameters are those of `build_root_values`.
+#: Selects, in `notebooks` or another table with the same columns, what a root may show.
+#: `build_root_values` returns the parameters.
 IS_IN_ROOT = """
     root = :root AND (name >= :first AND name < :last
         OR name IN (SELECT name FROM link_paths WHERE root = :own_root))
@@ -50,7 +50,7 @@ def store_path(
 def move_paths(
     connection: sqlite3.Connection, names: NotebookNames, old: str, new: str | None
 ) -> None:
-    """Follow a link, or a folder with links, to a new path; None if it was deleted."""
+    """Store the new path of a link, or of a folder with links; None if the link was deleted."""
     root = names.get_root_name()
     rows = connection.execute(_SELECT, (root,)).fetchall()
     for name, path in rows:
@@ -77,7 +77,7 @@ class PathFinder:
         return cls(names, paths)
 
     def find(self, name: NotebookName, known_paths: Iterable[str] = ()) -> str | None:
-        """Return a path that leads to a notebook, a known one if possible; None without any."""
+        """Return a path that leads to a notebook, if there is one; known paths come first."""
         below_root = self.names.get_path(name)
         link_paths = self._link_paths.get(name.name, ()) if below_root is None else ()
         for path in (*known_paths, *link_paths):

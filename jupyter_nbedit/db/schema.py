@@ -145,7 +145,7 @@ _OUTSIDE_CHANGES: Migration = ()
 
 
 # What each user has seen of the edits of a notebook. ``parts`` is a JSON list of the parts of the
-# edit, and ``is_whole`` is whether these are all; NULL means this edit and all older ones. A row
+# edit, and ``is_whole`` is whether these are all. NULL means this edit and all older edits. A row
 # without a user is about all users: edits from before this table was made count as seen.
 _SEEN_EDITS: Migration = (
     """
@@ -228,7 +228,7 @@ _FILE_NAMES: Migration = (
     )
     """,  # noqa: S608 -- ours
     "CREATE UNIQUE INDEX temp.renamed_notebooks_by_id ON renamed_notebooks (notebook_id)",
-    # An edit and all older ones were seen: one row for each, before notebooks come together.
+    # An edit and all older edits were seen: one row for each edit, before notebooks are merged.
     """
     CREATE TEMP TABLE seen_until AS
     SELECT notebook_id, user, edit_id FROM seen_edits JOIN renamed_notebooks USING (notebook_id)
@@ -271,8 +271,8 @@ _FILE_NAMES: Migration = (
     UPDATE proposals SET name = {_FILE_NAME.format(name="name")}, root = 'file:'
     WHERE {_IS_FOLDER}
     """,  # noqa: S608 -- ours
-    # Of several own modes of a notebook the strictest holds; what is no mode stays none. The old
-    # rows stay, because an older release reads them.
+    # If a notebook has several own modes, the strictest holds; an unknown mode stays unknown. The
+    # old rows stay, because an older release reads them.
     f"""
     INSERT OR REPLACE INTO modes
     SELECT 'file:', file_name, CASE max(strictness)

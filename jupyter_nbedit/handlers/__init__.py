@@ -30,7 +30,7 @@ _MODULES = (
     undo,
     unseen,
     history,
-    # Its route matches what those above match, too.
+    # The route of this module also matches what the routes above match.
     notebooks,
     modes,
     proposals,
@@ -41,7 +41,7 @@ _MODULES = (
     tools,
 )
 
-#: All routes; of those that match an address, the first is used.
+#: All routes; the first route that matches an address is used.
 default_handlers: list[Route] = [
     *(route for module in _MODULES for route in module.routes),
     (r"/nbedit/.*", about.NotFoundHandler),

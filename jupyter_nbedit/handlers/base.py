@@ -53,7 +53,7 @@ ANONYMOUS_USER = "anonymous"
 
 
 def has_random_users(identity_provider: IdentityProvider) -> bool:
-    """Return whether Jupyter makes up users, so that a name does not tell who it is."""
+    """Return whether Jupyter makes up users; a name then does not tell who the user is."""
     return type(identity_provider) in {IdentityProvider, PasswordIdentityProvider}
 
 
@@ -188,7 +188,7 @@ class NbEditHandler(APIHandler):
         )
 
     def read_label(self, header: str) -> str | None:
-        """Return the value of a header, None without it; raise `InvalidRequest` for a bad one."""
+        """Return the value of a header, or None; raise `InvalidRequest` if the value is bad."""
         value: str | None = self.request.headers.get(header)
         if value is None:
             return None
@@ -227,8 +227,8 @@ class NbEditHandler(APIHandler):
         try:
             return super().decode_argument(value, name)
         except web.HTTPError as error:
-            # The arguments of a query are decoded after those of the path, which Tornado then
-            # stores.
+            # Tornado stores the arguments of the path before it decodes the arguments of the
+            # query.
             if getattr(self, "path_kwargs", None) is not None:
                 raise
             self._refuse(error)
@@ -563,7 +563,7 @@ def _is_list(field_type: msgspec.inspect.Type) -> bool:
 
 
 def parse_number(text: str) -> int:
-    """Return the number of an edit or a proposal in an address; 0, which none has, for others."""
+    """Return the number of an edit or a proposal in an address, or 0, which no edit has."""
     # Python refuses to parse thousands of digits.
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_INTEGER))
     return int(text) if is_number and int(text) <= MAX_INTEGER else 0

@@ -54,8 +54,8 @@ def specify_edit(
 ) -> OperationSpec:
     """Return the specification of a verb that changes a notebook.
 
-    ``description`` is that of the reply. ``fields`` are those of `OperationSpec`; without them it
-    is a verb that applies operations.
+    ``description`` describes the reply. ``fields`` are fields of `OperationSpec`; without them the
+    verb applies operations.
     """
     replies = {HTTPStatus.OK: Reply(reply_type, description, [ETAG]), **_propose(reply_type)}
     common = {

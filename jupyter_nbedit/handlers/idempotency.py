@@ -12,7 +12,7 @@ from jupyter_nbedit.errors import IdempotencyMismatch
 from jupyter_nbedit.system.lru import LRUCache
 
 _MAX_BYTES = 32 * 1024 * 1024
-# What a response costs besides its body, so that about 10,000 small ones are kept.
+# What a response costs besides its body; about 10,000 small responses are kept.
 _RESPONSE_BYTES = 3_000
 
 
@@ -29,7 +29,7 @@ class StoredResponse:
 class IdempotencyCache:
     """Remembers the responses of successful requests by user and key.
 
-    A failed request has changed nothing, so that a retry may succeed.
+    A failed request has changed nothing. Its response is not kept, because a retry may succeed.
     """
 
     def __init__(self) -> None:

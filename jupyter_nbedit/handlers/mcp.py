@@ -79,7 +79,7 @@ class McpHandler(ToolRunner):
 
     # Decides whether a thread encodes the arguments of a call.
     _message_bytes = 0
-    # A message may only list the tools; calls are checked one by one.
+    # Some messages only list the tools, so this needs only `read`; each call is checked itself.
     contents_actions: ClassVar[Mapping[str, str]] = {"POST": "read"}
     request_headers: ClassVar[Sequence[str]] = (
         *NbEditHandler.request_headers,

@@ -17,7 +17,7 @@ def prefers_text(header: str) -> bool:
 
 
 def _find_quality(qualities: dict[str, float], media_type: str) -> float:
-    """Return the quality of a type: that of its most specific range (RFC 9110, 12.5.1)."""
+    """Return the quality of a type: the value of its most specific range (RFC 9110, 12.5.1)."""
     ranges = (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
     return next((qualities[name] for name in ranges if name in qualities), 0.0)
 

@@ -62,7 +62,7 @@ class TabsHandler(NbEditHandler, WebSocketHandler):
 
     @property
     def max_message_size(self) -> int:
-        """The size of a message in bytes; tornado closes the socket after a longer one."""
+        """The largest size of a message in bytes; tornado closes the socket if one is longer."""
         return MAX_BYTES
 
     @OperationSpec(

@@ -163,7 +163,7 @@ class ToolRunner(NbEditHandler):
     def build_failure(
         self, tool: Tool[Any], error: BaseException | None, status: int, arguments: dict[str, Any]
     ) -> msgspec.Struct:
-        """Return an error in the form of the toolset; ``status`` is that of an HTTP error."""
+        """Return an error in the form of the toolset; ``status`` is the status of an HTTP error."""
         body = build_error_body(error, status)
         if "operations" not in tool.arguments_type.__struct_fields__:
             body = remove_operation(body)
@@ -207,20 +207,20 @@ class ToolHandler(ToolRunner):
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Send an error in the form of the toolset, or of the REST API if there is no tool."""
-        # Tornado checks the method before it parses the address: it has none then, or None.
+        # Tornado checks the method before it parses the address: `path_kwargs` may be missing.
         path_arguments = getattr(self, "path_kwargs", None) or {}
         tool = TOOLS.get(path_arguments.get("address", ""))
         if tool is None or status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().write_error(status_code, **kwargs)
             return
         error = kwargs.get("exc_info", (None, None, None))[1]
-        # What is too large is not decoded for the sake of an error either.
+        # A body that is too large is not decoded, not even for the text of an error.
         arguments = {} if isinstance(error, errors.TooLarge) else self._parse_arguments()
         failure = self.build_failure(tool, error, status_code, arguments)
         self.finish(encode_json(failure))
 
     def _parse_arguments(self) -> dict[str, Any]:
-        """Return the arguments for an error, without null; none if the body is no JSON object."""
+        """Return the arguments for an error, without null; empty if the body is no JSON object."""
         try:
             arguments = msgspec.json.decode(self.body) if self._is_called else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -81,7 +81,7 @@ def build_plan(
 ) -> EditPlan:
     """Return the plan for a notebook whose cells have been edited.
 
-    Exact splices, with the same effect, are used instead of computed ones.
+    If exact splices with the same effect are known, they are used instead of computed splices.
     """
     return EditPlan(
         document=working_copy.document,

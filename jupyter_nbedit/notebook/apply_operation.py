@@ -30,7 +30,7 @@ ChangedCells = tuple[EditedCell | None, Sequence[EditedCell] | None]
 def apply_operation(
     operation: operations.Operation, working_copy: WorkingCopy, number: int
 ) -> ChangedCells:
-    """Apply a valid operation, the one with an index in the batch; return what it is about.
+    """Apply a valid operation, given by its index in the batch; return what it is about.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _split(operation: operations.Split, working_copy: WorkingCopy, _number: int)
     members = {name: cell.get_member(name) for name in ("metadata", "attachments")}
     metadata = members["metadata"]
     if metadata is not None and _is_running(cell):
-        # As in JupyterLab: the new cell is not the one that is running.
+        # As in JupyterLab: the first cell is running, and the new cell is not.
         style = cell.get_style(working_copy.style)
         members["metadata"] = json_edit.set_members(metadata, {_EXECUTION: None}, style)
     # Before what an earlier operation has split off, and after what it has inserted.

@@ -34,7 +34,7 @@ class CellName:
 
     @classmethod
     def parse(cls, text: str) -> CellName | None:
-        """Return the name that a text is; None if it does not have the form of one."""
+        """Return the name that a text is; None if the text does not have the form of a name."""
         match = _NAME.fullmatch(text)
         return None if match is None else cls(int(match[1]), match[2], match[3] != "")
 

@@ -115,7 +115,7 @@ def _convert_leniently(value: Any, info: msgspec.inspect.Type, budget: _ValueBud
         return _convert_leniently(value, types[0], budget) if types else value
     if isinstance(info, msgspec.inspect.ListType):
         if isinstance(value, str) and value.lstrip().startswith("["):
-            # What is not JSON stays a string, and is then refused as one.
+            # A string that is not JSON stays a string, and is later refused because it is no list.
             with suppress(msgspec.DecodeError, UnicodeEncodeError):
                 budget.check(value.encode())
                 inner = msgspec.json.decode(value)

@@ -9,7 +9,7 @@ from jupyter_nbedit.notebook.json_spans import decode_object
 from jupyter_nbedit.notebook.sequence_diff import Difference, list_differences, split_lines
 from jupyter_nbedit.notebook.shown_text import escape_line, normalize_look
 
-# A diff is for people. Longer ones are cut, and say so.
+# A diff is for people. A longer diff is cut, and says so.
 _MAX_CHARACTERS = 100_000
 # Unchanged lines shown around each difference.
 _CONTEXT_LINES = 3

@@ -315,7 +315,7 @@ class Document:
         return Cell(index, cell_id, cell_type, self.cell_spans[index], self.text)
 
     def read_id(self, text: str) -> str:
-        """Return the id that a text means: the text, or, if only that is an id, the quoted one."""
+        """Return the id that a text means: if only the text in its quotes is an id, this id."""
         name = unquote_name(text)
         return text if name is None or text in self.ids or name not in self.ids else name
 
@@ -374,10 +374,10 @@ class Document:
         return index
 
     def _locate_name(self, name: CellName, ids: Sequence[int], *, is_current: bool) -> int:
-        """Return the index of the cell with a guarded name; ``ids`` are those with it as an id."""
+        """Return the index of the cell with a guarded name; the cells at ``ids`` have it as id."""
         if is_current and not ids and name.index < len(self) and self._has_hash(name):
             return name.index
-        # No valid id has the form of a name; one that has must not redirect an edit.
+        # No valid id has the form of a name. An id with this form must not redirect an edit.
         indexes = sorted({*ids, *self._indexes_by_hash.get(name.source_hash, ())})
         if len(indexes) == 1 and not name.is_repeated:
             return indexes[0]
@@ -615,7 +615,7 @@ def _read_header(text: bytes, span: Span) -> CellHeader:
         if member.name in {"cell_type", "id"}
     }
     cell_id, cell_type = header.get("id"), header.get("cell_type")
-    # An id that is not a string counts as none.
+    # A cell with an id that is not a string counts as a cell without an id.
     return (
         cell_id if isinstance(cell_id, str) else None,
         cell_type if isinstance(cell_type, str) else "",

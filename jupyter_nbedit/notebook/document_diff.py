@@ -1,7 +1,7 @@
 """The difference of two versions of a notebook, as the edit that turns one into the other.
 
 No request has asked for this edit: another program has written the file, or several edits are shown
-as one edit. Which cells are the same is found out here, too.
+as one edit. This module also finds out which cells of the versions are the same cell.
 """
 
 import hashlib
@@ -59,9 +59,9 @@ class DocumentDiff:
         ]
 
     def build_record(self) -> UndoRecord | None:
-        """Return the record that undoes the change; None if there cannot be one.
+        """Return the record that undoes the change, or None.
 
-        There is none if too many bytes differ, or a changed cell is not as nbformat requires.
+        The change has no record if too many bytes differ, or a changed cell is invalid in nbformat.
         """
         if self.is_too_large:
             return None
@@ -115,7 +115,7 @@ def compare_documents(
             splices=splices or [],
             changes=changes,
             # As with cells, another way of writing the same values is no change. Missing metadata
-            # are read as empty ones, but are not written in another way.
+            # are read as empty metadata, but this is not another way of writing them.
             metadata=(before if is_only_rewritten else after).written_metadata,
             total_cells=len(after),
             results=[],

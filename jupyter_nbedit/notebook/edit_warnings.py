@@ -47,7 +47,7 @@ def list_warnings(changes: Iterable[CellChange]) -> list[str]:
 
 
 def _find_escaped_line(before: str, after: str) -> tuple[int, str]:
-    """Return the number and the text of the first such line; the text is empty without one."""
+    """Return the number and the text of the first such line; the text is empty if there is none."""
     if "\\<" not in after:
         return 0, ""
     old_lines = set(before.split("\n"))

@@ -149,7 +149,7 @@ class EditedCell:
 
     @property
     def outputs_returned(self) -> bool:
-        """Whether it had neither outputs nor an execution count and gets some."""
+        """Whether the cell had no outputs and no execution count, and gets outputs or a count."""
         return self.cell is not None and not self._filled_members and self.is_filled_after
 
     @cached_property
@@ -183,7 +183,7 @@ class EditedCell:
         return names
 
     def _compute_values(self, cell: Cell) -> dict[str, bytes | None]:
-        """Return the new values of changed members except source and type; None removes one."""
+        """Return the new values of changed members but source and type; None removes a member."""
         values = {
             name: value for name, value in self.members.items() if value != cell.get_raw(name)
         }

@@ -20,8 +20,8 @@ from jupyter_nbedit.notebook.document import Cell, Document
 from jupyter_nbedit.notebook.json_spans import Member, Span, list_element_bounds
 from jupyter_nbedit.notebook.lazy.buffer import CHUNK_BYTES, Buffer
 
-# Escapes of ASCII characters mean nothing: all writers escape control characters, and some escape
-# "<". After another backslash this may be none.
+# Escapes of ASCII characters do not show a style: all writers escape control characters, and some
+# escape "<". After another backslash, such a text may be no escape.
 _ESCAPE = re.compile(rb"\\u(?<!\\\\u)(?!00[0-7])[0-9a-fA-F]{4}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Examples further away are not worth the time.
@@ -126,7 +126,7 @@ class Style:
         return text.isascii() and _ESCAPE.search(text) is not None
 
     def get_new_cell_style(self, index: int, cell_type: str) -> CellStyle:
-        """Return the style of a new cell before the one at ``index``."""
+        """Return the style of a new cell before the cell at ``index``."""
         example = next(self._iterate_cells_by_distance(index, cell_type), None) or next(
             self._iterate_cells_by_distance(index, None), None
         )

@@ -83,7 +83,7 @@ def cut_middle(
 
 
 def _cut_end(text: str, lines: int) -> str:
-    """Return at most so many lines from the beginning, whole ones if that keeps a half."""
+    """Return at most so many lines from the beginning; whole lines if at least a half is kept."""
     shown = "\n".join(text.split("\n")[:lines])
     whole = shown[: shown.rfind("\n") + 1]
     return whole if len(shown) == len(text) and 2 * len(whole) >= len(shown) else shown

@@ -3,8 +3,8 @@
 A change touches members: the existence of a cell, its type, its source, each attachment, and each
 key of its metadata. Two changes are in conflict only if they touched the same member and gave it
 different values; sources are merged by line. Outputs and execution counts follow the source, so
-that they are never in conflict. ``tests/member_conflicts.json`` has the cases; the comparison of
-the tab (``lab/src/merge/members.ts``) is the same.
+they are never in conflict. ``tests/member_conflicts.json`` has the cases; the comparison of the tab
+(``lab/src/merge/members.ts``) is the same.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXISTENCE = "existence"
 # The most characters that are searched for names of attachments: each name is searched in the whole
 # source.
 _MAX_SEARCHED = 1 << 26
-# Larger outputs are taken for the same ones as long as the execution count is the same.
+# Larger outputs count as unchanged as long as the execution count is the same.
 _MAX_OUTPUT_BYTES = 1 << 20
 
 

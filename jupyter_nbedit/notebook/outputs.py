@@ -19,7 +19,7 @@ TextField = tuple[dict[str, Any], str]
 
 _PLAIN = "text/plain"
 # Control sequences, operating system commands with their end, and single escapes (ECMA-48). No
-# repeated part can match what follows it, so that matching takes linear time.
+# repeated part can match what follows it; therefore matching takes linear time.
 _ANSI = re.compile(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]+[0-~]|[0-Z\\\\^-~])"
 )

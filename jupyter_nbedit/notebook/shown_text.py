@@ -13,8 +13,8 @@ from itertools import pairwise
 
 _QUOTE = '"'
 _MAX_PATH_LENGTH = 4_096
-# Python takes these characters for printable, but they show nothing, or belong to the one before:
-# those of Unicode's Default_Ignorable_Code_Point that are letters or marks, and blank Braille.
+# Python takes these characters for printable, but they show nothing, or belong to the character
+# before: letters and marks with Unicode's Default_Ignorable_Code_Point, and blank Braille.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
@@ -64,7 +64,7 @@ def list_names(names: Iterable[str], limit: int = sys.maxsize) -> str:
 
 
 def unquote_name(text: str) -> str | None:
-    """Return the name that a quoted name means; None if the text is none."""
+    """Return the name that a quoted name means; None if the text is no quoted name."""
     if len(text) < len(_QUOTE * 2) or not text.startswith(_QUOTE) or not text.endswith(_QUOTE):
         return None
     try:
@@ -126,7 +126,7 @@ def _is_shown_in_diff(char: str, before: str, *, is_exact: bool) -> bool:
 
 
 def _may_look_like_others(char: str) -> bool:
-    """Return whether a character is, or is a part of, what Unicode writes in another way, too."""
+    """Return whether a character is, or is a part of, what Unicode can also write differently."""
     is_part = unicodedata.category(char).startswith("M") or "\u1100" <= char <= "\u11ff"
     return is_part or unicodedata.normalize("NFC", char) != char
 
@@ -162,5 +162,5 @@ def is_escaped(text: str) -> bool:
 
 
 def unescape_markup(text: str) -> str:
-    """Return the text that `escape_markup` shows as this one."""
+    """Return the original of a text that `escape_markup` has returned."""
     return _ESCAPED_MARKUP.sub(r"\1\2", text) if "\\" in text else text

@@ -25,8 +25,8 @@ _LINE_END = re.compile(r"\r?\n")
 _LINE_START = re.compile(r"[\r\n]")
 # Counting stops here: repetitive texts have very many occurrences.
 _MAX_COUNTED = 1000
-# Each occurrence costs a comparison with the whole searched text, so that fewer occurrences of long
-# texts are counted.
+# Each occurrence costs a comparison with the whole searched text; therefore fewer occurrences of
+# long texts are counted.
 _MAX_COMPARED = 1_000_000
 _MAX_SHOWN_LINES = 20
 _MAX_NAMES = 20
@@ -127,7 +127,7 @@ class NormalizedText:
         return list(SearchedText(text).find_all(self.text))
 
     def find_first(self, searched: SearchedText) -> tuple[list[int], bool]:
-        """Return the first offsets of a text, overlapping ones too; and whether there may be more.
+        """Return the first offsets of a text, also if they overlap, and whether there may be more.
 
         A text is unique only if there is exactly one way to replace it.
         """
@@ -152,7 +152,7 @@ class NormalizedText:
         return self.text.replace(old, new)
 
     def replace(self, starts: Sequence[int], length: int, new: str) -> str:
-        """Return the original text with some ranges replaced; new text gets the line ends there.
+        """Return the original text with some ranges replaced; new text gets its line ends there.
 
         The ranges have one length and begin at ascending offsets in `text`. Raise
         `InvalidOperation` if several replacements would make the text too long.
@@ -278,7 +278,7 @@ def split_source(source: str, at_line: int) -> tuple[str, str]:
 
 
 def locate_line(original: str, parts: Sequence[str], at_line: int) -> tuple[int, int]:
-    """Return the part of a cell that has a line of the cell before the batch, and its number there.
+    """Return the part that has a line of the cell before the batch, and the line's number there.
 
     Lines are counted from 1. ``parts`` are what earlier operations have left of the original.
 

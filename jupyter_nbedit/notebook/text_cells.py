@@ -261,7 +261,7 @@ class _Budget:
 
 
 def render_page(document: Document, indexes: Sequence[int], options: TextOptions) -> TextPage:
-    """Return the text of some cells, as many as fit; one that is damaged is a note."""
+    """Return the text of some cells, as many as fit; for a damaged cell there is a note."""
     if options.view == "outline":
         return _render_outline(document, indexes, options)
     page = _render_sources(document, indexes, options)
@@ -302,7 +302,7 @@ def _build_page(texts: list[str], index: int, total: int, *, is_cut: bool = Fals
 
 @dataclass(frozen=True)
 class _CellText:
-    """A cell as text: its head and source; and its outputs, empty if none are shown."""
+    """A cell as text: its head and source, and its outputs, empty if no outputs are shown."""
 
     source: str
     outputs: str

@@ -37,7 +37,7 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class PostHeaders:
-    """The headers of a POST that the protocol defines; None for one that was not sent."""
+    """The headers of a POST that the protocol defines; None for a header that was not sent."""
 
     version: str | None
     method: str | None

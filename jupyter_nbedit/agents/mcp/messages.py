@@ -40,7 +40,7 @@ class ClientReply:
 
 @dataclass(frozen=True)
 class InvalidMessage:
-    """A message that has not the form of any other; ``id`` is None if it has none."""
+    """A message without the form of any other kind; ``id`` is None if the message has no id."""
 
     id: RequestId | None
     error: errors.ProtocolError

@@ -58,7 +58,7 @@ class ToolAnswer:
 
 
 class ToolCaller(Protocol):
-    """Carries out calls of tools: in a Jupyter server, or by sending them to one."""
+    """Carries out calls of tools: in a Jupyter server, or by sending the calls to a server."""
 
     async def call_tool(self, call: ToolCall) -> ToolAnswer:
         """Carry out a call.

@@ -79,7 +79,7 @@ def add_member(text: str, holder: Node, key: str | None, value: Any) -> str:
 
 
 def replace_value(text: str, node: Node, value: Any) -> str:
-    """Return the text with another value in the place of one."""
+    """Return the text with another value in the place of the value at a node."""
     if "\n" in text[node.start : node.stop]:
         rendered = json.dumps(value, indent=_find_indent_unit(text), ensure_ascii=False)
         rendered = rendered.replace("\n", find_newline(text) + _find_indent(text, node.start))

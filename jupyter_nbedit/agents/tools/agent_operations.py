@@ -56,7 +56,7 @@ OperationName = Literal[
     "replace_section",
     "remove_entry",
 ]
-# For each operation: that of the REST API, the fields that it requires, and those it can have.
+# For each operation: the operation of the REST API, the required fields, the optional fields.
 _OPERATIONS: Mapping[OperationName, tuple[type[Any], Sequence[str], Sequence[str]]] = {
     "replace_text": (ReplaceText, ("old", "new"), ("cell", "all", "outputs")),
     "replace": (Replace, ("cell",), ("source", "cell_type", "outputs")),
@@ -226,7 +226,7 @@ def _translate_fields(operation: AgentOperation, document: Document) -> dict[str
 
 
 def _read_tags(tags: Sequence[str], document: Document, cell: CellAddress) -> list[str]:
-    """Return tags, where those that the cell has may be quoted, as texts show them."""
+    """Return tags without quotes. Tags that the cell has may be quoted, as texts show them."""
     present: object = None
     # What is wrong with the name of the cell is found when the operation is applied.
     with suppress(NbEditError):

@@ -23,7 +23,7 @@ from jupyter_nbedit.system.lru import LRUCache
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
-# The message of `NotebookNotFound` describes paths of the REST API; those of tools differ.
+# The message of `NotebookNotFound` describes paths of the REST API; paths of tools differ.
 _NO_NOTEBOOK = (
     "There is no notebook at this path. Expected the path of an existing file that ends in .ipynb, "
     "under the folder that this server serves."
@@ -53,7 +53,7 @@ class ToolError:
 
     @property
     def notebook(self) -> str | None:
-        """The path of the notebook in the arguments, to name in the error; None without one."""
+        """The path of the notebook in the arguments, to name in the error; None without a path."""
         path = self.arguments.get("notebook_path")
         return path if isinstance(path, str) else None
 
@@ -253,7 +253,7 @@ class Tool(Generic[Arguments]):
 
     @property
     def right(self) -> Literal["read", "write"]:
-        """The permission that each call needs; one that `is_change` needs ``write``, too."""
+        """The permission for every call; if `is_change` is true, a call also needs ``write``."""
         return "read" if self.is_read_only or self.is_change is not None else "write"
 
     @property
@@ -278,7 +278,7 @@ def build_input_schema(tool: Tool[Any]) -> dict[str, Any]:
     schema = _inline_references(root, definitions)
     if tool.toolset.has_compact_schemas:
         schema = _compact_schema(schema)
-    # The description of the tool has more in it than that of the struct.
+    # The description of the tool says more than the description of the struct.
     return {name: value for name, value in schema.items() if name not in {"title", "description"}}
 
 

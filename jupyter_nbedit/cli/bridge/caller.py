@@ -108,7 +108,7 @@ class BridgeCaller:
     def _find_target(self, call: ToolCall) -> _TargetedCall:
         """Return a call with its target; raise `InvalidRequest` if its path is no string."""
         argument = "folder" if call.name == "notebook_search" else "path"
-        # The server leaves out null, too. What it would use in its place may be outside the root.
+        # The server ignores null, too. The default that it would use may be outside the root.
         given = {name: value for name, value in call.arguments.items() if value is not None}
         call = replace(call, arguments=given)
         path = given.get(argument, "")
@@ -149,7 +149,7 @@ class BridgeCaller:
     def _send(self, request: _TargetedCall) -> ToolAnswer:
         """Send a call to the server that serves its target, or answer it here if there is none.
 
-        If this server is gone, the call is sent to the server that serves the target then.
+        If this server is gone, the call goes to the server that serves the target now.
         """
         try:
             first = self._find_server(request.target, request.path)
@@ -251,10 +251,10 @@ class BridgeCaller:
             refusal = self._check_proposal(transport, arguments["proposal_id"], folder)
             if refusal is not None:
                 return refusal
-        # The server refuses calls without a path that need one. Without a folder, the server would
-        # search its whole root.
+        # The server refuses a call without a path if the tool needs a path. Without a folder, the
+        # server would search its whole root.
         if request.path or request.argument == "folder":
-            # The server reads a quoted name, too.
+            # The server also understands quoted names.
             is_quoted = unquote_name(path) is not None
             arguments[request.argument] = json.dumps(path) if is_quoted else path
         response = transport.send(

@@ -150,7 +150,7 @@ class OfflineServer:
 def _load_config() -> Config:
     """Return the merged configuration; files of the user override files of the system.
 
-    Raise `ModesUnreadable` if a file fails, because it may be the one that forbids changes.
+    Raise `ModesUnreadable` if a file cannot be loaded, because this file may forbid changes.
     """
     config = Config()
     for name in _CONFIG_NAMES:
@@ -190,7 +190,7 @@ def _is_hidden(relative_path: Path) -> bool:
 
 
 class _Connection(HTTPConnection):
-    """Collects the one response to a request that comes from this process."""
+    """Collects the response to a request that comes from this process."""
 
     def __init__(self) -> None:
         self.response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
@@ -256,7 +256,7 @@ def _choose_manager_class(config: Config) -> type[AsyncLargeFileManager]:
 def _build_manager(config: Config, folder: Path) -> AsyncLargeFileManager:
     """Return a contents manager."""
     if "data_dir" not in config.NotebookNotary:
-        # Else the notary would read configuration files itself, one in the working folder, too.
+        # Else the notary would read configuration files itself, also in the working folder.
         config.NotebookNotary.data_dir = jupyter_data_dir()
     return _choose_manager_class(config)(
         config=config, root_dir=str(folder), event_logger=EventLogger()

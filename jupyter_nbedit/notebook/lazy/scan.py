@@ -129,11 +129,11 @@ class _CellScanner:
                     self._window, max(_SMALL_WINDOW_BYTES, _SMALL_CELLS_PER_WINDOW * cell_bytes)
                 )
             else:
-                # The end of a cell that fills the window is only visible in a larger one.
+                # The end of a cell that fills the window is only visible in a larger window.
                 size *= 2
 
     def _scan_window(self, buffer: bytearray) -> bool:
-        """Find the cells that end in a window; return False if none does."""
+        """Find the cells that end in a window; return False if no cell ends there."""
         for stop in self._iterate_ends(buffer):
             next_byte, buffer[stop : stop + 1] = buffer[stop : stop + 1], b"]"
             view = memoryview(buffer)[: stop + 1]
