@@ -97,7 +97,7 @@ class WorkingCopy:
     def list_cells_with_outputs(self) -> list[EditedCell]:
         """Return all remaining code cells that have outputs or an execution count."""
         cells = list(map(self.get_cell_by_token, self._tokens_with_outputs))
-        # Cleared and removed cells stay so; a cell of another type may become code again.
+        # Cleared and removed cells keep this state; a cell of another type may become code again.
         self._tokens_with_outputs = [
             cell.token for cell in cells if cell.removed_by is None and cell.cell_type != "code"
         ]

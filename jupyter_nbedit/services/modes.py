@@ -94,14 +94,14 @@ class ModeManager:
         return self.compute_effective(own)
 
     def compute_effective(self, own: Mode | None) -> Mode:
-        """Return the effective mode of a notebook with its own mode, or with None without one."""
+        """Return the effective mode of a notebook; ``own`` is its own mode, or None."""
         if own is not None and self.is_fixed:
             # The configuration decides; a notebook can only be more strict.
             return max(own, self.server, key=get_strictness)
         return own or self.server
 
     async def read_own(self, path: str) -> tuple[Mode | None, str | None]:
-        """Return a notebook's own mode, None without one; and why it is unknown, None if known."""
+        """Return a notebook's own mode, or None, and why the mode is unknown, or None."""
         await self._refresh()
         mode: str | None = None
         if self._own:
@@ -200,7 +200,7 @@ class ModeManager:
         await self._write([] if self.names.is_link(new) else [(_RENAME_ALL, row)])
 
     async def copy_stricter_modes(self, old: str, new: str) -> None:
-        """Copy the modes of a notebook or folder to another path where they are stricter there.
+        """Copy the modes of a notebook or folder to another path where this makes a mode stricter.
 
         Raise `HistoryUnavailable` if they cannot be stored.
         """
@@ -287,7 +287,7 @@ class ModeManager:
     def _parse_rows(
         self, rows: Sequence[tuple[str, str, str]], quarantine_reason: str | None
     ) -> tuple[dict[str, dict[NotebookName, str]], str | None]:
-        """Return the modes, and why other modes are unknown; None if there are no others.
+        """Return the modes that are known, and why other modes are unknown, or None.
 
         Older releases read the rows with the root of a server.
         """

@@ -54,7 +54,7 @@ def decide(
 def _may_be_same(proposer: Author, author: Author) -> bool:
     """Return whether two requests can come from the same client, as the clients state it.
 
-    One that states no session may be any session of the client.
+    A request that states no session may come from any session of the client.
     """
     sessions = {proposer.session_name, author.session_name} - {""}
     is_same = (proposer.account, proposer.client) == (author.account, author.client)

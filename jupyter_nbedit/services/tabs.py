@@ -64,7 +64,7 @@ class TabReport(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     edit_id: Annotated[int, Meta(ge=0)] | None = None
 
     def has_edit(self, edit_id: int | None, notebook_hash: str) -> bool:
-        """Return whether the tabs have an edit, which the history may not have, or a later one."""
+        """Return whether the tabs have an edit or a later edit; ``edit_id`` is None if unknown."""
         if self.edit_id is not None and edit_id is not None and self.edit_id >= edit_id:
             return True
         return self.hash == notebook_hash
@@ -170,11 +170,11 @@ class TabRegistry:
     async def wait_for_reports(
         self, path: str, edit_id: int | None, notebook_hash: str, *, seconds: float
     ) -> TabCounts:
-        """Count the tabs of a notebook by what they have reported about an edit, or a later one.
+        """Count the tabs of a notebook by what they have reported about an edit or a later edit.
 
         ``edit_id`` is None if the edit is not in the history; ``notebook_hash`` is the hash after
-        it. Wait for so many seconds until all tabs have reported, including tabs that open
-        meanwhile.
+        the edit. Wait until all tabs have reported, including tabs that open while this waits, but
+        at most ``seconds``.
         """
         if not (self._pages or seconds):
             return TabCounts()

@@ -1,4 +1,4 @@
-"""API paths: the one that an agent's path means, and the names of notebooks that they lead to."""
+"""API paths: which API path an agent's path means, and which notebook name it leads to."""
 
 import os
 from collections.abc import Callable
@@ -29,10 +29,10 @@ class ManagerNames(NotebookNames):
         return get_root_folder(self.get_manager())
 
     def get_root_name(self) -> str:
-        """Return a name of the root that differs from those of other servers.
+        """Return a name of the root that differs from the names of other roots.
 
-        It is the path of the root directory without links; for a manager without one, its class and
-        the traits that locate its files.
+        It is the path of the root directory without links. For a manager without a directory, it is
+        the class of the manager and the traits that locate its files.
         """
         return self.get_folder() or describe_location(self.get_manager())
 

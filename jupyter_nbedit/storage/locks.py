@@ -32,7 +32,7 @@ _LOCK_FILES = 256
 
 @dataclass
 class _InheritedTasks:
-    """Tasks whose locks count as those of the tasks that they start, until `inherit` ends."""
+    """Tasks whose locks also count as locks of the tasks that they start, until `inherit` ends."""
 
     tasks: frozenset[asyncio.Task[Any] | None] = frozenset()
 

@@ -21,7 +21,7 @@ from jupyter_nbedit.system.lru import LRUCache
 #: What every write of a file changes: fields of its ``stat``, or what a contents manager says of
 #: it; None if there is no file.
 Identity = tuple[int | str | None, ...] | None
-#: Which server has left a file as it is.
+#: Which server has written a file last.
 Writer = Literal["this server", "other server"]
 
 NAME = "writes"
@@ -68,7 +68,7 @@ class WriteLog:
                 self._log.warning("Other servers cannot be told what this one saves: %s", error)
 
     def find_writer(self, name: str, identity: Identity) -> Writer | None:
-        """Return which server has left a file as it is; None if another program has."""
+        """Return which server has written a file last; None if another program has written it."""
         key, value = _hash_name(name), _hash_text(repr(identity))
         with self._lock:
             if self._own_writes.get(key) == value:

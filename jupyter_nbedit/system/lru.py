@@ -8,7 +8,7 @@ _Value = TypeVar("_Value")
 
 
 class LRUCache(Generic[_Key, _Value]):
-    """Keeps the values that were used last; the last one stays, whatever its weight is.
+    """Keeps the values that were used last; the newest value stays, whatever its weight is.
 
     Parameters
     ----------

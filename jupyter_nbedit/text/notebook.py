@@ -13,7 +13,7 @@ from jupyter_nbedit.services.tabs import TabCounts
 
 _MAX_WORD_LENGTH = 60
 _SHOWN_IDS = 20
-#: The fact that no server takes part, so that no tab follows and no page shows a proposal.
+#: The fact that no server takes part; therefore no tab shows an edit, and no page a proposal.
 NO_SERVER = "no server"
 
 

@@ -1,8 +1,8 @@
 """Keep a trusted notebook trusted after an edit, and never make an untrusted one trusted.
 
-Jupyter's signature covers the whole notebook, so that every edit makes it invalid, and JupyterLab
-hides HTML and JavaScript outputs. No operation adds outputs, so a notebook that was trusted before
-an edit may be signed after it. Nothing else is ever signed.
+Jupyter's signature covers the whole notebook. Therefore every edit makes it invalid, and JupyterLab
+then hides HTML and JavaScript outputs. No operation adds outputs, so a notebook that was trusted
+before an edit may be signed after it. Nothing else is ever signed.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _MAX_VERSIONS = 64
 
 @dataclass
 class TrustManager:
-    """Finds out which notebooks are trusted, and signs edited ones."""
+    """Finds out which notebooks are trusted, and signs edited notebooks."""
 
     #: Returns the notary of the contents manager, which extensions may replace at any time.
     get_notary: Callable[[], NotebookNotary]
@@ -185,7 +185,7 @@ def _compute_by_nbformat(notary: NotebookNotary, text: bytes) -> Signature | Non
     """Return the signature that nbformat computes from the whole notebook."""
     try:
         # The validation by the contents manager is not needed. It only changes notebooks that can
-        # never be trusted: those with missing or duplicate ids, which get new ids at every read.
+        # never be trusted: notebooks with missing or duplicate ids get new ids at every read.
         notebook = nbformat.reader.reads(text.decode())
         return Signature(str(notary.compute_signature(notebook)), ())
     except Exception:  # noqa: BLE001 -- nbformat raises whatever its reader stumbles over

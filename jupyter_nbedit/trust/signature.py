@@ -1,7 +1,7 @@
 """Compute the signature by which Jupyter signs a notebook, one cell at a time.
 
-The signature is that of ``nbformat.sign.NotebookNotary``: an HMAC over all names and values, sorted
-by name, of the notebook as nbformat reads it. nbformat loads the whole notebook, and blocks the
+``nbformat.sign.NotebookNotary`` defines the signature: an HMAC over all names and values, sorted by
+name, of the notebook as nbformat reads it. nbformat loads the whole notebook, and blocks the
 interpreter during this time. Here only one cell is in memory.
 """
 
@@ -49,7 +49,7 @@ class Checkpoint(NamedTuple):
 class Signature:
     """The signature of a notebook as hexadecimal digits, and its checkpoints in order.
 
-    Small notebooks, and those with a value before the cells, have no checkpoints.
+    Small notebooks, and notebooks with a value before the cells, have no checkpoints.
     """
 
     text: str
@@ -76,7 +76,7 @@ def compute_signature(
 ) -> Signature:
     """Compute the signature of a notebook, from its last checkpoint on.
 
-    Raise `UnsupportedNotebook` if the notebook is not one that nbformat writes, and
+    Raise `UnsupportedNotebook` if nbformat would not write such a notebook, and
     `ChangedDuringRead` if the file of the notebook has changed.
     """
     try:

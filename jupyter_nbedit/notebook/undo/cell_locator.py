@@ -27,7 +27,7 @@ from jupyter_nbedit.notebook.undo.record import (
 # A conflict contains the current source, shortened to so many characters.
 _MAX_SHOWN_CHARACTERS = 2000
 _BOTH_NEIGHBOURS = 2
-# Among more similar cells than these none is looked for, because that takes quadratic time.
+# If there are more similar cells, the search gives up, because it takes quadratic time.
 _MAX_SIMILAR_CELLS = 100
 
 
@@ -204,7 +204,7 @@ class CellLocator:
         required, max_similar = (1, _MAX_SIMILAR_CELLS)
         if self._is_rearranged:
             required, max_similar = (_BOTH_NEIGHBOURS, 1)
-        # If one of two equal neighbours is left, it may be the wrong one.
+        # If one of two equal neighbours is left, it may be the wrong neighbour.
         is_unlike = key not in (part.neighbour_keys or ()) and len(similar) <= max_similar
         if is_unlike and not is_partly_reverted and len(best) == 1 and best_score >= required:
             return best[0]
@@ -294,7 +294,7 @@ class CellLocator:
         return {state.content_key for state in states if state is not None}
 
     def _count_matches(self, anchor: GapAnchor, gap: int) -> tuple[int, int]:
-        """Count the neighbours directly before and after a gap; the end of the notebook is one."""
+        """Count the neighbours directly beside a gap; an end of the notebook counts as one, too."""
         size = len(self.document)
         before, after = range(gap - 1, -1, -1), range(gap, size)
         rank, last_rank = self._count_unmoved(gap), self._count_unmoved(size)
@@ -332,8 +332,8 @@ class CellLocator:
     def _compute_expected_index(self, index: int, index_before: int) -> int | None:
         """Return where an index after the edit is now; None if the notebook has other cells.
 
-        Only the parts that were undone before have moved it. Among the cells that are restored
-        in one gap, those with a smaller ``index_before`` precede it.
+        Only the parts that were undone before have moved cells. Among the cells that are restored
+        in one gap, the cells with a smaller ``index_before`` are before this index.
         """
         removed, restored = self._reverted_positions
         size = self.record.total_cells - len(removed) + len(restored)
@@ -348,7 +348,7 @@ class CellLocator:
 
     @cached_property
     def _reverted_positions(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """The indexes after the edit of the cells that are gone, and the gaps of those restored."""
+        """The indexes after the edit of the removed cells, and the gaps of the restored cells."""
         parts = [self.record.parts[number] for number in self.history.reverted_parts]
         removed = [part.index for part in parts if part.index is not None and part.changes_position]
         restored = [
@@ -389,7 +389,7 @@ class CellLocator:
         return self._known_keys[index]
 
     def _read_state(self, index: int) -> CellState | None:
-        """Return the content of a cell; None if it cannot be read, which may not matter here."""
+        """Return the content of a cell; None if it cannot be read: other cells may be enough."""
         if index not in self._states:
             self._states[index] = None
             if 0 <= index < len(self.document):

@@ -130,7 +130,7 @@ class OriginalOrder:
             changes_by_edit[edit.number] = changes
             undone_edits[edit.number] = edit.undoes
             if (original := undone_edits.get(edit.undoes)) is not None:
-                # A redo: what undoes the original edit from now on undoes this one.
+                # A redo: a later undo of the original edit undoes this redo.
                 changes_by_edit[original] = changes
             if edit.record is record:
                 self._changes, self._positions_at_edit = changes, dict(self._current_positions)
@@ -143,9 +143,9 @@ class OriginalOrder:
     def _change_positions(
         self, parts: Sequence[CellUndo], undone_changes: Mapping[str, tuple[int, int]]
     ) -> dict[str, tuple[int, int]]:
-        """Give cells their positions after an edit; return those before and after it by cell id.
+        """Give cells their positions after an edit; return old and new positions by cell id.
 
-        ``undone_changes`` are the changes of the edit that it undoes. Positions are numbers.
+        ``undone_changes`` are the changes that the edit undoes. Positions are numbers.
         """
         changes: dict[str, tuple[int, int]] = {}
         # A batch may delete a cell and insert another with its id.
@@ -170,7 +170,7 @@ class OriginalOrder:
     def find_gaps(self, parts: Iterable[CellUndo]) -> list[int | None]:
         """Return the gap of each cell: after its predecessor or before its successor.
 
-        The one that the edit recorded nearer decides; None if the notebook has neither.
+        The neighbour that was nearer at the edit decides; None if the notebook has neither of them.
         """
         indexes = sorted((index, position) for position, index in self._indexes.items())
         lower_sources = [

@@ -74,7 +74,7 @@ class NetChange:
     has_neutral_changes: bool
     #: The parts that cannot be reverted, because their cells were changed since, by edit.
     conflicts: Sequence[tuple[int, CellUndo]]
-    #: The oldest edit that was considered; older ones count as seen. None if there is none.
+    #: The oldest edit that was considered, or None; older edits count as seen.
     oldest_edit: int | None
 
 
@@ -84,7 +84,7 @@ def compute_net_change(
     """Compute the net change of each cell by edits that the user has not seen.
 
     ``notebook_hash`` is the hash of the document, which is the notebook as it is now. ``edits`` are
-    the newest first, without gaps. Edits before one that cannot be read count as seen.
+    in order without gaps, the newest first. Edits before an unreadable edit count as seen.
     """
     history = _CellHistory(document, edits)
     expected_hash: str | None = notebook_hash
@@ -124,11 +124,11 @@ class _Position:
 class _Undos:
     """The edits that undo others, where both together count as no change for a user."""
 
-    #: The edits that undo whole edits, by those.
+    #: The edits that undo whole edits, by the edits that they undo.
     undo_ids: Mapping[int, int]
-    #: What the user has undone by cells, by the edits that did it: as edits and numbers of parts.
+    #: By the edits that undo cells: the parts that they undo, as edits and numbers of parts.
     undone_parts: Mapping[int, Collection[tuple[int, int]]]
-    #: The parts that the user has kept, by the edits. What the user has undone is seen, too.
+    #: The parts that the user has kept, by their edits. Parts that the user has undone count, too.
     kept_parts: Mapping[int, Collection[int]]
 
     @classmethod
@@ -244,7 +244,7 @@ class _PositionAllocator:
             is_before = False
             for cell in cells[number:bound]:
                 position = assigned[cell] = _Position()
-                # One that is farther down now is put as far down as possible.
+                # A cell that is farther down now is put as far down as possible.
                 is_before = is_before or ranks[number] > rank
                 (
                     self._positions_before[following] if is_before else self._positions_after[first]
@@ -277,16 +277,16 @@ class _CellHistory:
         self._document = document
         #: The cells of the version that was reached, in order.
         self._order = [_TrackedCell(index) for index in range(len(document))]
-        #: All positions of all versions, in order, and those of the cells in that version.
+        #: All positions of all versions, in order, and the positions of the cells in that version.
         self._all_positions: list[_Position] = []
         self._positions: dict[_TrackedCell, _Position] = {}
-        #: Whether nothing but undos of cells was reverted. These have no influence on the order.
+        #: Whether only undos of cells were reverted so far. They have no influence on the order.
         self._is_at_newest_undos = True
-        #: What the undos of cells have undone that are newer than that version, as edits and
-        #: numbers of parts. The baseline is what it was before those that are newer than all edits.
+        #: The parts that undos of cells have undone, as edits and numbers of parts: by undos that
+        #: are newer than all edits (the baseline is from before these undos), and by other undos.
         self._undone_by_newest: set[tuple[int, int]] = set()
         self._undone_by_others: set[tuple[int, int]] = set()
-        #: All cells that exist in one of the versions, those that exist now first.
+        #: All cells that exist in one of the versions; the cells that exist now come first.
         self._cells = list(self._order)
         self._metadata = _TrackedCell()
         self._undos = _Undos.read(edits)
@@ -343,9 +343,9 @@ class _CellHistory:
                 )
 
     def _prepend_change(self, cell: _TrackedCell, edit: PastChange, number: int) -> bool:
-        """Add an older change of a cell; return whether the state before is that of the baseline.
+        """Add an older change of a cell; return whether the baseline has the state before it.
 
-        ``number`` is that of the part of the edit.
+        ``number`` is the number of the part of the edit.
         """
         undos, edit_id = self._undos, edit.edit_id
         if cell.is_search_ended:
@@ -556,7 +556,7 @@ class _CellHistory:
         in_place: Collection[_TrackedCell],
     ) -> Document:
         if self._is_version(version, baseline_order):
-            # This has the exact bytes, between the cells, too.
+            # The version has the exact bytes, also between the cells.
             return version
         document = self._document
         working_copy = WorkingCopy(document, fresh_id=str)

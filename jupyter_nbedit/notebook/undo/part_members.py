@@ -1,6 +1,6 @@
 """Compare a part of an undo record with its cell as it is now, and restore it, member by member.
 
-The record of a proposal is an undo record, too: the proposed state is its state before the edit.
+The record of a proposal is also an undo record: its state "before the edit" is the proposed state.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class PartVersions:
 
     ``before`` is None if the edit inserted the cell, ``after`` if it deleted the cell and somebody
     has made the cell again. ``is_known`` is False if the edit changed the attachments, somebody has
-    changed them since, and the record does not have them as they were after the edit. Records of
-    earlier releases do not have them.
+    changed them since, and the record does not have the attachments after the edit. Records of
+    earlier releases do not have these attachments.
     """
 
     before: CellMembers | None
@@ -102,7 +102,7 @@ class PartVersions:
 
     @property
     def is_undone(self) -> bool:
-        """Whether all that the edit touched is as it was before; False if it touched none."""
+        """Whether all members that the edit touched are as before; False if it touched nothing."""
         if self.before is None:
             return False
         if self.after is None:
@@ -127,7 +127,7 @@ def changes_source(part: CellUndo) -> bool:
 
 
 def needs_merge(part: CellUndo, cell: Cell) -> bool:
-    """Return whether others have changed the source of a cell that the edit changed, too."""
+    """Return whether the edit and, later, others have changed the source of a cell."""
     return changes_source(part) and part.after is not None and cell.source != part.after.source
 
 
@@ -145,7 +145,7 @@ def restore_members(
     """Return the encoded values that an undo gives to members of an existing cell.
 
     None removes a member. A member that others have changed since stays as it is now. The source is
-    that before the edit.
+    the source before the edit.
     """
     before, after = part.before, part.after
     stored = record.read_members(part)
@@ -222,7 +222,7 @@ def _restore_attachments(
 ) -> bytes | None:
     """Return the encoded attachments, by name: as before the edit, or as they are now.
 
-    JupyterLab may have dropped those to which the source after the edit did not refer.
+    JupyterLab may have dropped attachments to which the source after the edit did not refer.
     """
     before, after, now = versions.before, versions.after, versions.now
     if before is None or after is None or not versions.is_known:
@@ -296,7 +296,7 @@ class RestoredCell(EditedCell):
 
     @property
     def clears_later_outputs(self) -> bool:
-        """Whether it gets another source: outputs of a run since are not of that one."""
+        """Whether the cell gets another source: outputs of a later run are not of this source."""
         return not {"source", "cell_type"}.isdisjoint(self.changed_members)
 
     @property

@@ -102,22 +102,22 @@ class CellUndo(msgspec.Struct, kw_only=True):
     #: Whether it lost its outputs, or got some.
     outputs_cleared: bool = False
     outputs_returned: bool = False
-    #: In the record of a proposal: whether it clears the outputs of the cell, also later ones.
+    #: In the record of a proposal: whether it clears the outputs of the cell, also of later runs.
     clears_outputs: bool = False
     before: CellState | None
     after: CellState | None
     #: The text, of the cell or the metadata, to restore; None if the cell was only moved or is new.
     fragments: list[Fragment] | None = msgspec.field(default=None, name="former")
     added_members: list[str] = msgspec.field(default_factory=list, name="added")
-    #: The gap where it was, in `UndoRecord.gaps`, if it is no longer there.
+    #: If the cell is no longer at its place: the number of its old gap, in `UndoRecord.gaps`.
     gap_number: int | None = msgspec.field(default=None, name="place")
     #: A hash of the notebook's metadata after the edit. In records of earlier releases, also a hash
     #: of the whole content of a cell.
     fingerprint: str | None = None
     #: The hashes of the attachments after the edit, if it changed them or inserted the cell.
     attachments: dict[str, str] | None = None
-    #: Tells whether the outputs are of a run since: a hash of those after the edit, empty if it
-    #: had none. None if the outputs do not matter, or in a record of an earlier release.
+    #: A hash of the outputs after the edit, to recognize outputs of a later run; empty if the cell
+    #: had no outputs. None if outputs do not matter, or in a record of an earlier release.
     run_hash: str | None = msgspec.field(default=None, name="run")
     #: The content keys of the cells beside a cell without id after the edit; empty where none is.
     neighbour_keys: tuple[str, str] | None = msgspec.field(default=None, name="beside")
@@ -189,7 +189,7 @@ class UndoRecord(msgspec.Struct, frozen=True, kw_only=True):
     total_cells: int
     #: The bytes to which all ranges refer.
     blob: bytes
-    #: Of an undo or redo: what it undoes. Records of earlier releases have none.
+    #: In an undo or redo: the parts that it undoes. Records of earlier releases have no such parts.
     undone_parts: list[UndonePart] = msgspec.field(default_factory=list, name="undone")
 
     def get_gap_index(self, part: CellUndo) -> int | None:

@@ -62,11 +62,11 @@ class Resolution:
     merges_lines: bool = True
 
 
-#: Sources are merged by line, and none is chosen.
+#: Sources are merged by line; the request chooses no source.
 NO_RESOLUTION = Resolution()
 
 
-def revert(  # noqa: PLR0913 -- each says something else of the one thing that is done
+def revert(  # noqa: PLR0913 -- each argument says something else about the reversal
     document: Document,
     record: UndoRecord,
     *,
@@ -81,8 +81,8 @@ def revert(  # noqa: PLR0913 -- each says something else of the one thing that i
 
     Members that the edit did not touch stay as they are now. A member that was changed since is a
     conflict, unless ``resolution`` says what becomes of the cell; sources are merged by line.
-    `editable: false` is ignored: the state that is restored is one from before it was set, or the
-    one in which it was set.
+    `editable: false` is ignored: the restored state is from before it was set, or is the state in
+    which it was set.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Reversal:
 
     record: UndoRecord
     plan: EditPlan
-    #: By part number: the index of the cell in the document, and the one in the notebook without
+    #: By part number: the index of the cell in the document, and its index in the notebook without
     #: the edit; None where the cell does not exist. Both are None for the notebook's metadata.
     indexes: Mapping[int, tuple[int | None, int | None]]
     #: The numbers of the parts that cannot be reverted, because their cells were changed since.
@@ -212,9 +212,9 @@ def revert_possible_parts(document: Document, record: UndoRecord, *, is_exact: b
 def _list_new_indexes(
     parts: Mapping[int, CellUndo], cells: Mapping[int, int], order: FinalOrder
 ) -> dict[int, int | None]:
-    """Return the indexes of the cells of some parts after they are reverted; None if it has none.
+    """Return, by part number, the index of its cell after some parts are reverted, or None.
 
-    The notebook's metadata have no index, nor has a cell that is removed.
+    The notebook's metadata have no index, and a removed cell has no index.
     """
     return {
         number: None

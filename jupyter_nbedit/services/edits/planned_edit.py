@@ -129,7 +129,7 @@ class PlannedEdit:
         what became of its cell.
         """
         results = self.plan.results
-        # A new notebook without cells has none.
+        # A new notebook without cells has no results.
         op = results[0].op if results else None
         is_undo_of_cells = op == "undo" and self.kind in ("edit", "undo_cells")
         if op is not None and (op == "accept" or is_undo_of_cells) and self.plan.changes:

@@ -50,7 +50,7 @@ class Publisher:
         request, storage, planned, written
             The edit, and the result of its write.
         signature
-            Signs the notebook, which was trusted before; None if it was not.
+            Signs the notebook, if it was trusted before the edit; else None.
         follow_undo
             See `EditStore.add`.
 

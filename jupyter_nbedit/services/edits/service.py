@@ -133,7 +133,7 @@ class EditService:
     async def run(
         self, request: WriteRequest, planner: Planner, action: Action = "edit"
     ) -> EditReply:
-        """Change a notebook as the planner plans for the notebook as it is then.
+        """Change a notebook; the planner plans the change for the version that is stored now.
 
         Whether the change is written, proposed or refused depends on ``action``; see `policy`.
         """
@@ -409,9 +409,9 @@ class EditService:
 
 
 def _may_reopen_parts(request: WriteRequest) -> bool:
-    """Return whether an undo makes the parts pending again that the undone edit has accepted.
+    """Return whether an undo makes the parts that the undone edit has accepted pending again.
 
-    A tool does not decide that a change waits for a decision again, nor if it proposes the undo.
+    An undo by a tool does not, not even if the tool proposes the undo: a person must decide this.
     """
     author = request.author
     if request.origin is not None:

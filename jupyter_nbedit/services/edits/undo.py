@@ -79,7 +79,7 @@ class UndoPlanner:
     ) -> PlannedEdit:
         """Plan to revert an edit; if it was redone, plan to revert its last redo.
 
-        ``related`` are the edits of `EditStore.list_related`, or none if they are not needed.
+        ``related`` are the edits of `EditStore.list_related`; empty if they are not needed.
         """
         op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
         record = _decode_record(repeat)
@@ -153,7 +153,7 @@ class UndoPlanner:
     async def _find_last_redo(self, notebook: LoadedNotebook, entry: Entry) -> Entry:
         """Return the last redo of an edit; the edit itself if there is none.
 
-        The notebook, and the order of its cells, may have been different by then.
+        At the time of the redo, the notebook and the order of its cells may have been different.
         """
         number = await self.history.find_last_redo(entry.path, entry.edit_id)
         if number == entry.edit_id:
@@ -219,7 +219,7 @@ def describe_undone(edit: HistoryEdit) -> UndoneEdit:
 
 
 def _build_undone_part(source: tuple[int, int], part: CellUndo, index: int | None) -> UndonePart:
-    """Return what the undo of a part says of it; ``index`` is that of the cell after the undo."""
+    """Return what an undo records of an undone part; ``index`` is the cell's index afterwards."""
     return UndonePart(index, [source], source if part.index is None else None)
 
 

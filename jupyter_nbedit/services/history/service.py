@@ -127,7 +127,7 @@ class HistoryService:
     async def _find_conflicts(self, path: str, edits: Sequence[HistoryEdit]) -> frozenset[int]:
         """Return the numbers of the edits whose undo is prevented by later changes.
 
-        There is none among older edits than are compared, nor if the notebook cannot be read.
+        Edits that are too old to be compared are left out. Return none for an unreadable notebook.
         """
         candidates = [edit for edit in edits if edit.undoable]
         if not candidates:

@@ -181,7 +181,7 @@ class EditStore:
         finder, rows = await self.database.read(read)
         return [
             build_edit_from_row(
-                # No path leads to the notebook any more if there is none.
+                # The path is empty if no path leads to the notebook any more.
                 row,
                 path or finder.find(NotebookName(root, name)) or "",
                 HistoryEdit,
@@ -239,7 +239,7 @@ class EditStore:
         return entries, has_more
 
     async def find_last_redo(self, path: str, edit_id: int) -> int:
-        """Return the last edit that put an edit in effect again; ``edit_id`` itself if none did."""
+        """Return the last redo of an edit, or ``edit_id`` itself if the edit was not redone."""
         root, name = self.names.find(path)
 
         def find(connection: sqlite3.Connection) -> int:
@@ -289,8 +289,8 @@ class EditStore:
     async def list_numbered_ids(self, path: str) -> frozenset[str]:
         """Return all ids of the form ``cell-N`` of cells that edits of a notebook have changed.
 
-        Entries list at most 20 cells. Of those that list fewer cells than were changed, the newest
-        records are read, up to a number and a size.
+        Entries list at most 20 cells. If an entry lists fewer cells than were changed, its record
+        is read: the newest records first, up to a number and a size.
         """
         condition = f"{_OF_NOTEBOOK} AND time > ?"
         values = (*self.names.find(path), self.database.compute_oldest_time())
@@ -330,10 +330,10 @@ class EditStore:
         before: int | None = None,
         author: Author | None = None,
     ) -> int | None:
-        """Return the number of the edit that the next undo or redo undoes; None if there is none.
+        """Return the number of the edit that the next undo or redo undoes, or None.
 
-        It is the newest edit in effect of one of some kinds that can be undone; with ``before``,
-        the newest with a smaller number; with ``author``, the newest by the same.
+        It is the newest edit of these kinds that is in effect and can be undone. With ``before``,
+        its number must be smaller; with ``author``, the edit must be by this author.
         """
         select = (
             f"SELECT max(edit_id){_OF_NOTEBOOK} AND time > ? AND edit_id < ?"

@@ -39,7 +39,7 @@ class VersionCopy:
     size: int
 
     def read(self) -> Buffer | None:
-        """Return the bytes, large ones lazily; None if the copy was removed."""
+        """Return the bytes, or a lazy buffer if they are large; None if the copy was removed."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError:

@@ -1,4 +1,4 @@
-"""Find out whether the file of an open notebook has another version than the known one.
+"""Find out whether the file of an open notebook has another version than the known version.
 
 Another program may write a notebook at any time and in any way: it may truncate the file and write
 it slowly, rename another file over it, remove it and create it anew. The new file is compared with
@@ -68,7 +68,7 @@ class OutsideChangeExaminer:
             await self._examine_file(notebook, version)
 
     async def _adopt_current_file(self, notebook: OpenNotebook) -> None:
-        """Take the file as it is for the known version, which no tab need be told."""
+        """Make the present file the known version, without telling the tabs."""
         identity, is_first = notebook.identity, notebook.version is None
         had_problem, notebook.has_problem = notebook.has_problem, False
         last_write = self.storages.read_last_write(notebook.name)
@@ -197,7 +197,7 @@ class OutsideChangeExaminer:
     ) -> tuple[LoadedNotebook, VersionCopy | None]:
         """Copy and parse what was read.
 
-        Raise `InvalidNotebook` if it is not a notebook, and `Busy` if it may become one.
+        Raise `InvalidNotebook` if it is not a notebook, and `Busy` if it may become a notebook.
         """
         is_fresh = notebook.quiet_seconds < timing.SETTLE_TIME
         # What cannot be scanned is read into memory to be parsed.

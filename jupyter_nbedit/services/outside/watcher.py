@@ -29,7 +29,7 @@ _MAX_EXAMINATIONS = 2
 
 @dataclass
 class NotebookWatcher:
-    """Looks at the open notebooks, and has those examined that look different."""
+    """Looks at the open notebooks, and lets `examiner` examine notebooks that look different."""
 
     storages: StorageResolver
     tabs: TabRegistry

@@ -73,9 +73,9 @@ class ProposedPart(CellDiff, frozen=True, kw_only=True):
     ] = UNSET
 
     def is_applied(self, cells: Mapping[str | None, Collection[tuple[str, str]]]) -> bool | None:
-        """Return whether the part was applied; None if its cell has both states, or neither.
+        """Return whether the part was applied; None if its cell has both states, or no state.
 
-        ``cells`` are the type and the source of each cell by id, and of all of them by None.
+        ``cells`` are the type and source of each cell by id, and of all cells under the key None.
         """
         states = cells.get(self.cell_id, ())
         if self.cell_id is not None and (self.before is None or self.after is None):
@@ -168,7 +168,7 @@ class Proposal(ProposalContent, frozen=True, kw_only=True):
         return [part.part for part in self.parts if part.status == "rejected"]
 
     def is_applied(self, document: Document, parts: Collection[int]) -> bool:
-        """Return whether a notebook has the cells that some parts make, and none as before.
+        """Return whether a notebook has the new cells of some parts, and no old cells of them.
 
         The notebook may have changed since; all parts are looked for if ``parts`` is empty.
         """
@@ -191,7 +191,7 @@ def check_pending(proposal: Proposal, parts: Collection[int]) -> None:
 
 
 def choose_pending_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
-    """Return the numbers of the parts to decide: the given ones, or all pending ones.
+    """Return the numbers of the parts to decide: ``parts``, or all pending parts.
 
     Raise `ProposalClosed` if one of the parts is not pending, and `InvalidRequest` if the proposal
     does not have one of the parts, or is for a new notebook and ``parts`` is given.
@@ -205,7 +205,7 @@ def choose_pending_parts(proposal: Proposal, parts: Collection[int] | None) -> C
 
 
 def choose_rejected_parts(proposal: Proposal, parts: Collection[int] | None) -> Collection[int]:
-    """Return the numbers of the parts to reopen: the given ones, or all rejected ones.
+    """Return the numbers of the parts to reopen: ``parts``, or all rejected parts.
 
     Raise `ProposalClosed` if one of the parts is not rejected, or if there is none, and
     `InvalidRequest` as `choose_pending_parts` does.

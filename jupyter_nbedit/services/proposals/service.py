@@ -155,7 +155,7 @@ class ProposalService:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + min(seconds, MAX_WAIT)
         while True:
-            # Before the proposal is read, so that no change in between is missed.
+            # Take this before the proposal is read, so that no change in between is missed.
             change = self._change
             proposal = await self.get(proposal_id)
             remaining_seconds = deadline - loop.time()
@@ -327,7 +327,7 @@ def _build_part(diff: CellDiff, gap: GapAnchor | None = None) -> ProposedPart:
 def _compare_parts(
     proposal: Proposal, payload: bytes, document: Document | None
 ) -> list[ProposedPart]:
-    """Return the parts with the states of the pending ones.
+    """Return the parts, each pending part with its state.
 
     ``document`` is None if the notebook is the version that the proposal was made for, with or
     without the parts that were accepted.

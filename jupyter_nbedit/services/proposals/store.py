@@ -30,8 +30,8 @@ from jupyter_nbedit.services.requests import Claim, ProposalOrigin
 
 # The most bytes of all pending proposals, with payloads.
 _MAX_BYTES = 256 * 1024 * 1024
-# The most closed proposals, and their bytes; the payloads of those that can be pending again may
-# take as many again.
+# The most closed proposals, and their bytes. The payloads of closed proposals that can be pending
+# again may take the same number of bytes in addition.
 _MAX_CLOSED = 1_000
 _MAX_CLOSED_BYTES = 32 * 1024 * 1024
 
@@ -78,7 +78,7 @@ _IS_OVER = """
     AND proposal_id NOT IN (SELECT proposal_id FROM claims)
 """
 _SELECT_OVER = f"SELECT proposal_id FROM proposals WHERE {_IS_OVER}"  # noqa: S608 -- ours
-# Parts can be pending again as long as they could be decided.
+# The payload is kept until `expires`, because decided parts can be pending again until then.
 _IS_FINAL = """
     root = :root AND status != 'pending' AND expires <= :now AND payload IS NOT NULL
 """
@@ -310,7 +310,7 @@ class ProposalStore:
     def accept_again(
         self, connection: sqlite3.Connection, proposal_id: int, edit_id: int
     ) -> Proposal | None:
-        """Make the parts accepted that an edit had accepted, after its redo.
+        """After the redo of an edit, mark the parts that it had accepted as accepted again.
 
         Return None if nothing has changed. A proposal that has expired stays as it is.
         """
@@ -333,7 +333,7 @@ class ProposalStore:
     def reopen_undone(
         self, connection: sqlite3.Connection, proposal_id: int, edit_id: int
     ) -> Proposal | None:
-        """Make the parts pending again that an edit has accepted, after its undo.
+        """After the undo of an edit, make the parts that it had accepted pending again.
 
         Return None if nothing has changed. A proposal that has expired, or whose change is not
         stored any more, stays as it is. Raise `TooManyProposals`.
@@ -413,7 +413,7 @@ class ProposalStore:
                 path_now = _move(path, old, new)
                 name_now = name if is_link else _move(name, old_name.name, new_name.name)
                 if path_now == path and name_now != name:
-                    # The path goes through a link, or is that of another server.
+                    # The path goes through a link, or is a path of another server.
                     path_now = self.names.get_path(NotebookName(old_name.root, name_now)) or path
                 connection.execute(_UPDATE_PATHS, (path_now, name_now, number))
 
@@ -659,7 +659,7 @@ def _read_content(connection: sqlite3.Connection, proposal_id: int) -> dict[str,
 
 
 def _get_accepted_hash(content: Mapping[str, Any], parts: Iterable[ProposedPart]) -> str | None:
-    """Return the version with the accepted parts; without such parts, that of the proposal."""
+    """Return the version with the accepted parts; without such parts, the proposal's version."""
     # Older releases stored no version.
     has_accepted = any(part.status == "accepted" for part in parts)
     found: str | None = content.get(

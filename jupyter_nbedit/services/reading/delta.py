@@ -45,7 +45,7 @@ def list_parts(before: Version, after: Version, document: Document) -> list[Delt
 
 
 def read_metadata(before: Version, after: Version, document: Document) -> msgspec.Raw | UnsetType:
-    """Return the metadata of a notebook as JSON if it differs from that of an earlier version."""
+    """Return the metadata of a notebook as JSON if they differ from the earlier metadata."""
     if before.metadata == after.metadata:
         return UNSET
     return _encode(_read_with_nbformat([], _decode(document, document.metadata_span))["metadata"])

@@ -170,9 +170,9 @@ class ReadService:
         )
 
     def remember_shown_version(self, path: str, notebook_hash: str) -> None:
-        """Remember a version that a tab shows, soon, if the notebook still is that version then.
+        """Soon remember a version that a tab shows, if the notebook is still this version.
 
-        A later change of the notebook, by any program, can then be told to the tab as a delta.
+        The tab can then get a later change of the notebook, by any program, as a delta.
         """
         if self.versions.is_known(notebook_hash):
             return

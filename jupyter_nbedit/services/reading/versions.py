@@ -31,7 +31,7 @@ _OVERHEAD = 64
 _TWIN_WEIGHT = 6
 # Without the key nobody can make two cells with one fingerprint.
 _KEY = os.urandom(16)
-# Above all fingerprints, so that a number can take the place of one.
+# Above all fingerprints, so that a number can take the place of a fingerprint.
 _twin_numbers = itertools.count(2**64)
 
 
@@ -48,15 +48,15 @@ class Version:
     #: The fingerprint of the notebook's metadata; None if it has none.
     metadata: int | None
     nbformat_minor: int
-    #: For each cell a number that tells it from others with the same bytes, or 0; empty if all are
-    #: 0, as they are in notebooks whose cells have ids.
+    #: For each cell a number that distinguishes cells with the same bytes, or 0. Empty if all
+    #: numbers are 0, as in notebooks whose cells have ids.
     twins: Sequence[int] = field(default=(), compare=False)
-    #: The versions that edits have made of one version share it: their numbers can be compared.
+    #: Versions that edits made from one version share this object: their `twins` are comparable.
     lineage: object = field(default_factory=object, compare=False)
 
     @property
     def weight(self) -> int:
-        """The memory that it takes, in fingerprints."""
+        """The memory that this version takes, in fingerprints."""
         return (
             len(self.fingerprints)
             + _TWIN_WEIGHT * len(self.twins)

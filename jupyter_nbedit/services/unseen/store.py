@@ -16,8 +16,8 @@ from jupyter_nbedit.services.unseen.models import UnseenNotebook
 
 # How many edits are read to find the notebooks with unseen ones.
 _MAX_EDITS = 2_000
-# The edits of all notebooks that a user has not seen. Of an edit that undoes another unseen one
-# neither counts.
+# The edits of all notebooks that a user has not seen. If an edit undoes another unseen edit,
+# neither of them counts.
 _UNSEEN_EDITS = f"""
     WITH known AS (
         SELECT notebook_id, root, name,

@@ -55,7 +55,7 @@ class ContentsStorage(Storage):
 
     @property
     def changed_warning(self) -> str:
-        """The warning that the stored bytes differ from those that were written."""
+        """The warning that the stored bytes differ from the bytes that were written."""
         return _CHANGED_MEANWHILE
 
     @asynccontextmanager

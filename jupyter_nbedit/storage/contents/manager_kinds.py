@@ -91,7 +91,7 @@ def is_rooted(manager: object) -> bool:
 
 
 def find_wrapper(method: object) -> Any:
-    """Return our wrapper that a method consists of; None if it has none, or adds to it."""
+    """Return our wrapper if a method is exactly this wrapper; None if it adds something."""
     wrapper = getattr(method, "nbedit_wrapper", None)
     # functools.wraps copies attributes to a function that adds to it.
     return wrapper if getattr(wrapper, "function", None) is method else None
@@ -134,7 +134,7 @@ def is_asynchronous(manager: object) -> bool:
 
 
 def has_hashes(manager: Any) -> bool:
-    """Return whether a manager can return hashes; older ones cannot."""
+    """Return whether a manager can return hashes; older managers cannot."""
     return "require_hash" in inspect.signature(manager.get).parameters
 
 

@@ -249,8 +249,8 @@ def _record_writes(
 ) -> Iterator[list[object]]:
     """Record in the `WriteLog` which files one call of a method of the manager has changed.
 
-    A hook may fail after a write, so this is done after an error, too. Yields a list for the reply
-    of the method: without files, the model that a save returns is recorded.
+    A hook may fail after a write, so the files are also recorded after an error. Yields a list for
+    the reply of the method: without files, the model that a save returns is recorded.
     """
     paths = [str(path) for name, path in arguments.items() if name in _PATH_ARGUMENTS]
     names = [name for path in paths if (name := get_write_name(manager, path)) is not None]

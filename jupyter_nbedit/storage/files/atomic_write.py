@@ -55,8 +55,8 @@ def atomic_replace(
 ) -> WriteResult:
     """Replace a file by its spliced bytes, durably, if it has not changed since it was read.
 
-    A link that has replaced the path since, which had none, is not followed. Raise `StaleContent`
-    if the file is no longer what was read. After any error nothing was written.
+    ``real`` is a path without links; a link that has replaced a part since is not followed. Raise
+    `StaleContent` if the file has changed since it was read. After any error nothing was written.
     """
     snapshot = base.version
     if not isinstance(snapshot, Snapshot):

@@ -83,7 +83,7 @@ def _close(descriptor: int) -> None:
 class OpenDirectory:
     """Operations on the files of an open directory; links among them are never followed.
 
-    The caller closes the descriptor; it is None where the system has none for directories.
+    The caller closes the descriptor. It is None if the system cannot open directories.
     """
 
     def __init__(self, path: str, descriptor: int | None) -> None:
@@ -103,7 +103,7 @@ class OpenDirectory:
     def list_entries(self) -> list[tuple[str, bool]]:
         """Return the names in the directory, and whether they are, or link to, directories.
 
-        Without links that cannot be followed, as those in a circle.
+        Links that cannot be followed, such as links in a circle, are left out.
         """
         names = []
         with self._open_readable() as folder, os.scandir(folder) as entries:
@@ -155,7 +155,7 @@ class OpenDirectory:
             os.utime(descriptor, ns=times)
 
     def replace(self, source: str, target: str) -> None:
-        """Rename a file over another one."""
+        """Rename a file over another file."""
         folder = self.descriptor
         os.replace(
             self.get_path(source), self.get_path(target), src_dir_fd=folder, dst_dir_fd=folder

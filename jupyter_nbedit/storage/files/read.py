@@ -24,8 +24,8 @@ from jupyter_nbedit.storage.os_errors import map_os_errors
 from jupyter_nbedit.storage.write_log import Identity
 from jupyter_nbedit.system.lru import LRUCache
 
-# jupyter_server writes in place; meanwhile `.~name` contains the previous bytes. One that is older
-# than any save takes was left by a crash.
+# jupyter_server writes in place; meanwhile `.~name` contains the previous bytes. If `.~name` is
+# older than the time that any save takes, a crash has left it.
 _BACKUP_PREFIX = ".~"
 _BACKUP_STALE_SECONDS = 30.0
 # Two writes within one tick of the file system's clock leave the same time; FAT has the longest
@@ -67,7 +67,7 @@ class Snapshot:
 def read_file(real: str, hashes: FileHashCache | None = None) -> Content | None:
     """Read a file by its path without links; return None if it changes, or is being saved.
 
-    A link that has replaced it is not followed. Raise `NotebookNotFound`, `NotAPlainFile`,
+    If a link has replaced the file, it is not followed. Raise `NotebookNotFound`, `NotAPlainFile`,
     `Forbidden` or `StorageFailure`.
     """
     path, name = os.path.split(real)

@@ -142,8 +142,8 @@ def _take_lease(
 ) -> Iterator[Callable[[], bool] | None]:
     """Keep other programs from opening a file for writing.
 
-    Yields a function that returns whether none has opened it or waits for it, or None without a
-    lease. Raises `StaleContent` if a program has it open for writing now, but had not before.
+    Yields a function that returns whether no program has opened the file or waits for it, or None
+    without a lease. Raises `StaleContent` if a program has newly opened the file for writing.
     """
     if descriptor is None:
         yield None

@@ -173,7 +173,7 @@ class RoomStorage(Storage, ABC):
     ) -> Content | None:
         """Wait until an edit is on disk, and return the content that has it.
 
-        Return None if it is not there yet, or was lost with the room.
+        Return None if the edit is not on disk yet, or was lost with the room.
         """
         async for _ in Polling(_SAVING_TIMEOUT_SECONDS):
             if not self.room.has_autosave():

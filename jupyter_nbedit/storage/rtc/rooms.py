@@ -142,7 +142,7 @@ def _is_idle(document: Any, *locks: asyncio.Lock | None) -> bool:
 def watch_rooms(settings: Mapping[str, Any]) -> Callable[[], None]:
     """Return a function that raises `StaleContent` if any room was opened since this call.
 
-    It is for a file that no room had open then; any thread may call it.
+    Call this for a file that no room has open now. Any thread may call the returned function.
     """
     known_ids = _list_ids(settings)
 

@@ -161,7 +161,7 @@ def _rebase_source(source: tuple[str, str], current: str) -> list[Hunk]:
 
 
 def _list_affected_indexes(patch: CellPatch, count: int) -> set[int]:
-    """Return the indexes of the cells that must not have moved: changed ones and neighbours."""
+    """Return the indexes of the cells that must not have moved: changed cells and neighbours."""
     removed_indexes = set(patch.removed_indexes)
     order: list[int | None] = [index for index in range(count) if index not in removed_indexes]
     for step in patch.insertions:
